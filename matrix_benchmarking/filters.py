@@ -1,0 +1,114 @@
+"""Filters such as ``hw_type=cpu-1:cpu-2,batch_size=32``, which select entries by their settings.
+
+``,`` separates settings and ``:`` separates values; a backslash takes the special meaning from the
+character after it. A bare value matches a setting that is written so, whatever its type: ``32``
+matches the number and the text. A value in double quotes matches text only.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+from .errors import ConfigError, did_you_mean
+
+Scalar = str | int | float | bool | None
+
+_ESCAPABLE = ",:=\\\""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Value:
+    """One value of a filter: how it is written, and whether only text may match."""
+
+    text: str
+    quoted: bool = False
+
+    def matches(self, setting: Scalar) -> bool:
+        if self.quoted:
+            return isinstance(setting, str) and setting == self.text
+        return show(setting) == self.text
+
+
+Filters = Mapping[str, tuple[Value, ...]]
+
+
+def show(setting: Scalar) -> str:
+    """A setting as it is written in YAML, without quotes: ``true``, ``null``, ``32``, ``1.0``."""
+    if setting is None:
+        return "null"
+    if isinstance(setting, bool):
+        return "true" if setting else "false"
+    return str(setting)
+
+
+def write(setting: Scalar) -> str:
+    """*setting* as a filter value: :func:`parse` reads it back so that it matches this setting only."""
+    escaped = "".join("\\" + char if char in _ESCAPABLE else char for char in show(setting))
+    return f'"{escaped}"' if isinstance(setting, str) else escaped
+
+
+def parse(text: str) -> dict[str, tuple[Value, ...]]:
+    """Read a filter; an empty text gives no filter.
+
+    Raises:
+        ConfigError: a part without ``=``, without a name or without an end of its quotes.
+    """
+    filters: dict[str, tuple[Value, ...]] = {}
+    if not text.strip():
+        return filters
+    for part in _split(text, ","):
+        name, *values = _split(part, "=")
+        if len(values) != 1 or not name.strip():
+            raise ConfigError(f"filter '{part}' is not of the form name=value[:value…], as in batch_size=1:32")
+        key = _unescape(name.strip())
+        filters[key] = filters.get(key, ()) + tuple(_value(value) for value in _split(values[0], ":"))
+    return filters
+
+
+def check_names(filters: Filters, known: Iterable[str]) -> None:
+    """Raise ConfigError for a filter on a setting that no test has."""
+    names = set(known)
+    for name in filters:
+        if name not in names:
+            raise ConfigError(f"no test has a setting '{name}' to filter by: {did_you_mean(name, names)}")
+
+
+def matches(filters: Filters, settings: Mapping[str, Scalar], repeat: int | None = None) -> bool:
+    """True if *settings* has, for each filtered name, one of the values. ``repeat`` can be filtered too."""
+    for name, values in filters.items():
+        setting = repeat if name == "repeat" else settings.get(name)
+        if not any(value.matches(setting) for value in values):
+            return False
+    return True
+
+
+def _split(text: str, separator: str) -> list[str]:
+    """Split at *separator* where it is neither escaped nor inside double quotes."""
+    parts, start, quoted, index = [], 0, False, 0
+    while index < len(text):
+        char = text[index]
+        if char == "\\":
+            index += 1
+        elif char == '"':
+            quoted = not quoted
+        elif char == separator and not quoted:
+            parts.append(text[start:index])
+            start = index + 1
+        index += 1
+    if quoted:
+        raise ConfigError(f'filter \'{text}\' has an opening " without a closing one')
+    return [*parts, text[start:]]
+
+
+def _value(text: str) -> Value:
+    text = text.strip()
+    quoted = len(text) >= 2 and text[0] == '"' and text[-1] == '"'
+    return Value(_unescape(text[1:-1] if quoted else text), quoted)
+
+
+def _unescape(text: str) -> str:
+    result, characters = [], iter(text)
+    for char in characters:
+        result.append(next(characters, "\\") if char == "\\" else char)
+    return "".join(result)

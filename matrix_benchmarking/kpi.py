@@ -1,0 +1,203 @@
+"""Key performance indicators: decorators that describe a function, and the functions' evaluation.
+
+A KPI is a function of one LTS payload that returns a number. The decorators attach a frozen
+:class:`KPIDescription` to the function and do nothing else, so their order does not matter::
+
+    @HigherBetter
+    @KPIMetadata(help="Inputs answered per second", unit="inputs/s")
+    def throughput(lts_payload):
+        return lts_payload.results.throughput
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from .errors import WorkloadError
+
+KPIFunction = Callable[[Any], Any]
+F = TypeVar("F", bound=KPIFunction)
+
+_ATTRIBUTE = "__matbench_kpi__"
+
+
+class UnknownKPI(Exception):
+    """Raised by a KPI function to say why its value can't be known: the text becomes the reason."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KPIDescription:
+    """What the decorators say of one KPI function.
+
+    Attributes:
+        name: the KPI's name; the function's name unless given.
+        help: one sentence on what is measured.
+        unit: unit of the value that the function returns.
+        lower_better: direction; None is an error that :func:`collect` reports.
+        ignored_for_regression: the regression analysis leaves this KPI out.
+        format: how the value is shown, as a format string.
+        divisor: the shown value is the value divided by this number.
+        display_unit: unit of the shown value; None means *unit*.
+    """
+
+    name: str | None = None
+    help: str | None = None
+    unit: str | None = None
+    lower_better: bool | None = None
+    ignored_for_regression: bool = False
+    format: str = "{:.4g}"
+    divisor: float = 1.0
+    display_unit: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KPIDefinition:
+    """One complete KPI of a workload: its description and the function that computes it."""
+
+    name: str
+    help: str
+    unit: str
+    lower_better: bool
+    ignored_for_regression: bool
+    format: str
+    divisor: float
+    display_unit: str
+    function: KPIFunction
+
+    @property
+    def direction(self) -> str:
+        """``lower is better`` or ``higher is better``."""
+        return "lower is better" if self.lower_better else "higher is better"
+
+    def show(self, value: float | None, *, unit: bool = True) -> str:
+        """*value* with the digits and the unit that the KPI asks for; ``unknown`` for None."""
+        if value is None:
+            return "unknown"
+        text = self.format.format(value / self.divisor)
+        return f"{text} {self.display_unit}".rstrip() if unit else text
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class KPIValues:
+    """The KPIs of one payload: values by name, and for each KPI without a value the reason."""
+
+    values: dict[str, float]
+    missing: dict[str, str]
+
+
+def _describe(function: F, **changes: Any) -> F:
+    description = getattr(function, _ATTRIBUTE, KPIDescription())
+    setattr(function, _ATTRIBUTE, dataclasses.replace(description, **changes))
+    return function
+
+
+def KPIMetadata(*, help: str, unit: str, name: str | None = None) -> Callable[[F], F]:
+    """Make a function a KPI. *name* allows names that Python doesn't, such as ``1B_cost``."""
+    return lambda function: _describe(function, help=help, unit=unit, name=name)
+
+
+def HigherBetter(function: F) -> F:
+    """A higher value is better."""
+    return _describe(function, lower_better=False)
+
+
+def LowerBetter(function: F) -> F:
+    """A lower value is better."""
+    return _describe(function, lower_better=True)
+
+
+def IgnoredForRegression(function: F) -> F:
+    """Leave this KPI out of the regression analysis."""
+    return _describe(function, ignored_for_regression=True)
+
+
+def Format(format: str) -> Callable[[F], F]:
+    """Show the value with this format string, such as ``"{:.2f}"``."""
+    return lambda function: _describe(function, format=format)
+
+
+def FormatDivisor(divisor: float, *, unit: str, format: str = "{:.2f}") -> Callable[[F], F]:
+    """Show the value divided by *divisor*, in another *unit* (1024, "GB"). The value itself stays."""
+    return lambda function: _describe(function, divisor=divisor, display_unit=unit, format=format)
+
+
+def collect(source: types.ModuleType | Iterable[KPIFunction]) -> dict[str, KPIDefinition]:
+    """The KPIs of a module (or of some functions), by name, in the order of their definition.
+
+    Raises:
+        WorkloadError: a KPI without a direction or a help text, or two KPIs of one name.
+    """
+    if isinstance(source, types.ModuleType):
+        functions = [
+            item
+            for item in vars(source).values()
+            if callable(item) and hasattr(item, _ATTRIBUTE) and item.__module__ == source.__name__
+        ]
+    else:
+        functions = list(source)
+    definitions: dict[str, KPIDefinition] = {}
+    for function in functions:
+        definition = _definition(function)
+        if definition.name in definitions:
+            raise WorkloadError(f"KPI '{definition.name}' is defined twice")
+        definitions[definition.name] = definition
+    return definitions
+
+
+def _definition(function: KPIFunction) -> KPIDefinition:
+    where = f"KPI function '{function.__name__}' of {function.__module__}"
+    description: KPIDescription | None = getattr(function, _ATTRIBUTE, None)
+    if description is None or description.help is None or description.unit is None:
+        raise WorkloadError(f"{where} needs @KPIMetadata(help=…, unit=…)")
+    if description.lower_better is None:
+        raise WorkloadError(f"{where} needs a direction: @HigherBetter or @LowerBetter")
+    try:
+        description.format.format(1.0)
+    except (ValueError, KeyError, IndexError) as error:
+        raise WorkloadError(f"{where} has the format {description.format!r}: {error}") from error
+    if not math.isfinite(description.divisor) or description.divisor == 0:
+        raise WorkloadError(f"{where} has a divisor of {description.divisor}")
+    return KPIDefinition(
+        name=description.name or function.__name__,
+        help=description.help,
+        unit=description.unit,
+        lower_better=description.lower_better,
+        ignored_for_regression=description.ignored_for_regression,
+        format=description.format,
+        divisor=description.divisor,
+        display_unit=description.unit if description.display_unit is None else description.display_unit,
+        function=function,
+    )
+
+
+def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIValues:
+    """Evaluate every KPI on *lts_payload*. A KPI that can't be computed never stops the others."""
+    computed = KPIValues({}, {})
+    for name, definition in definitions.items():
+        try:
+            value = _number(definition.function(lts_payload))
+        except UnknownKPI as unknown:
+            computed.missing[name] = str(unknown)
+        except ZeroDivisionError:
+            computed.missing[name] = "division by zero"
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+            computed.missing[name] = f"not in this test's results ({type(error).__name__}: {error})"
+        else:
+            computed.values[name] = value
+    return computed
+
+
+def _number(value: Any) -> float:
+    if value is None:
+        raise UnknownKPI("not known for this test")
+    if hasattr(value, "item"):  # a numpy scalar
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise UnknownKPI(f"the KPI function returned a {type(value).__name__}, not a number")
+    if not math.isfinite(value):
+        raise UnknownKPI(f"not a finite number ({value})")
+    return value

@@ -1,0 +1,238 @@
+"""The matrix: all entries of one parse, and their selection by settings.
+
+Types are kept: ``1``, ``"1"``, ``1.0`` and ``true`` are different settings. Nothing is
+deduplicated: repeats are entries of their own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import filters as _filters
+from .errors import ConfigError
+from .filters import Filters, Scalar
+
+if TYPE_CHECKING:
+    import pandas
+
+SettingLists = Sequence[Sequence[tuple[str, Scalar]]]
+Variables = dict[str, list[Scalar]]
+
+
+class NotSet:
+    """The value of a setting that an entry doesn't have, beside entries that have it."""
+
+    def __repr__(self) -> str:
+        return "(not set)"
+
+
+NOT_SET = NotSet()
+
+
+def typed(value: object) -> tuple[str, object]:
+    """A key under which ``1``, ``"1"``, ``1.0`` and ``True`` are different."""
+    return type(value).__name__, value
+
+
+def order(value: object) -> tuple[int, float, str]:
+    """A sorting key over mixed settings: numbers by size, then text, then the rest."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return 0, float(value), type(value).__name__
+    if isinstance(value, str):
+        return 1, 0.0, value
+    return 2, 0.0, str(value)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with one test: what, and in which file (relative to the test directory)."""
+
+    reason: str
+    file: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}: {self.reason}" if self.file else self.reason
+
+
+@dataclasses.dataclass(slots=True)
+class Entry:
+    """One test: settings, location and exit code at hand; results and LTS payload loaded on demand.
+
+    Attributes:
+        settings: the coordinates in the matrix, without ``repeat``.
+        repeat: index among the runs at the same settings.
+        location: the test directory (or file, in a flat tree).
+        name: the location relative to the results directory, with ``/``.
+        exit_code: 0 for success; None where the artifacts don't tell.
+        finished: False for a test without an exit code, or with unreadable settings: it has no results.
+        test_uuid: stable id of the test; None for an unfinished one.
+        has_own_uuid: True if the test carries its id; otherwise it is a digest of its content.
+        problems: what the parsers could not read.
+        missing_files: the workload's important files that are not there.
+        kpis: the KPI values that could be computed, by name.
+        missing_kpis: for each other KPI the reason.
+        warnings: what the workload says makes this test's numbers doubtful.
+    """
+
+    settings: Mapping[str, Scalar]
+    repeat: int
+    location: Path
+    name: str
+    exit_code: int | None
+    finished: bool = True
+    test_uuid: str | None = None
+    has_own_uuid: bool = False
+    problems: tuple[Problem, ...] = ()
+    missing_files: tuple[str, ...] = ()
+    kpis: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    missing_kpis: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    load_results: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
+    load_lts: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
+
+    @property
+    def results(self) -> types.SimpleNamespace:
+        """What the parsers filled. Loaded at each access: keep it in a variable."""
+        return self.load_results()
+
+    @property
+    def lts(self) -> types.SimpleNamespace:
+        """The lenient LTS payload, with ``metadata`` and ``results``."""
+        return self.load_lts()
+
+    @property
+    def failed(self) -> bool:
+        """True if the test says that it failed, or did not finish."""
+        return not self.finished or self.exit_code not in (0, None)
+
+    def get_name(self, variables: Iterable[str]) -> str:
+        """The entry's name by the settings that vary, as ``batch_size=32, vus=16``."""
+        parts = [f"{name}={_filters.show(self.settings[name])}" for name in variables if name in self.settings]
+        return ", ".join(parts) or self.name
+
+
+class Matrix:
+    """All entries of one parse.
+
+    Attributes:
+        entries: the finished tests, failed ones among them, in the order of their names.
+        unfinished: tests that did not finish, or whose settings can't be read; their problems say which.
+        notes: what was met on the way through the tree and left out, each a sentence.
+    """
+
+    def __init__(
+        self, entries: Iterable[Entry], *, unfinished: Iterable[Entry] = (), notes: Iterable[str] = ()
+    ) -> None:
+        self.entries = list(entries)
+        self.unfinished = list(unfinished)
+        self.notes = list(notes)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries)
+
+    @property
+    def settings(self) -> dict[str, list[Any]]:
+        """All settings, each with its values in order; NOT_SET where only some entries have it."""
+        return _values_by_name(self.entries)
+
+    def variables(self, settings: Mapping[str, Scalar] | None = None) -> Variables:
+        """The settings with more than one value among the entries that have these *settings*."""
+        selected = self.entries if not settings else [e for e in self.entries if _has(e, settings)]
+        return {name: values for name, values in _values_by_name(selected).items() if len(values) > 1}
+
+    def all_records(
+        self, settings: Mapping[str, Scalar] | None = None, setting_lists: SettingLists = ()
+    ) -> Iterator[Entry]:
+        """The entries that have these *settings* and, of each list, one ``(name, value)`` pair.
+
+        They come in the order of the lists, the repeats of a point one after the other.
+        """
+        selected = [entry for entry in self.entries if _has(entry, settings or {})]
+        if not setting_lists:
+            yield from sorted(selected, key=lambda entry: entry.repeat)
+            return
+        lists = [pairs for pairs in setting_lists if pairs]
+        places = [{typed(value): place for place, (_, value) in enumerate(pairs)} for pairs in lists]
+        ordered: list[tuple[list[int], int, Entry]] = []
+        for entry in selected:
+            values = [typed(entry.settings.get(pairs[0][0], NOT_SET)) for pairs in lists]
+            if all(value in known for value, known in zip(values, places, strict=True)):
+                place = [known[value] for value, known in zip(values, places, strict=True)]
+                ordered.append((place, entry.repeat, entry))
+        yield from (entry for _, _, entry in sorted(ordered, key=lambda item: item[:2]))
+
+    def count_records(
+        self, settings: Mapping[str, Scalar] | None = None, setting_lists: SettingLists = ()
+    ) -> int:
+        """How many entries :meth:`all_records` gives."""
+        return sum(1 for _ in self.all_records(settings, setting_lists))
+
+    def filtered(self, filters: Filters) -> Matrix:
+        """The part of the matrix that *filters* select.
+
+        Raises:
+            ConfigError: a setting that no test has, or nothing selected.
+        """
+        if not filters:
+            return self
+        everything = [*self.entries, *self.unfinished]
+        known = {name for entry in everything for name in entry.settings} | {"repeat"}
+        _filters.check_names(filters, known)
+        selected = [e for e in self.entries if _filters.matches(filters, e.settings, e.repeat)]
+        unfinished = [e for e in self.unfinished if _filters.matches(filters, e.settings, e.repeat)]
+        if not selected and not unfinished:
+            raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
+        return Matrix(selected, unfinished=unfinished, notes=self.notes)
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """One row an entry: settings, ``repeat``, KPIs, ``exit_code``, ``test_uuid``, ``location``."""
+        import pandas
+
+        rows = [
+            {
+                **entry.settings,
+                "repeat": entry.repeat,
+                **entry.kpis,
+                "exit_code": entry.exit_code,
+                "test_uuid": entry.test_uuid,
+                "location": entry.name,
+            }
+            for entry in self.entries
+        ]
+        frame = pandas.DataFrame(rows)
+        if "exit_code" in frame:
+            frame["exit_code"] = frame["exit_code"].astype("Int64")
+        return frame
+
+
+def _values_by_name(entries: Sequence[Entry]) -> dict[str, list[Any]]:
+    seen: dict[str, dict[tuple[str, object], Any]] = {}
+    counts: dict[str, int] = {}
+    for entry in entries:
+        for name, value in entry.settings.items():
+            seen.setdefault(name, {})[typed(value)] = value
+            counts[name] = counts.get(name, 0) + 1
+    for name, count in counts.items():
+        if count < len(entries):
+            seen[name][typed(NOT_SET)] = NOT_SET
+    return {name: sorted(values.values(), key=order) for name, values in seen.items()}
+
+
+def _has(entry: Entry, settings: Mapping[str, Scalar]) -> bool:
+    return all(typed(entry.settings.get(name, NOT_SET)) == typed(value) for name, value in settings.items())
+
+
+def _describe(filters: Filters, entries: Sequence[Entry]) -> str:
+    parts = []
+    for name, values in filters.items():
+        wanted = ":".join(value.text for value in values)
+        there = _values_by_name(entries).get(name, [])[:10]
+        parts.append(f"{name}={wanted} (there: {', '.join(map(str, there))})" if there else f"{name}={wanted}")
+    return ", ".join(parts)

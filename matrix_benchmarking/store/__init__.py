@@ -1,0 +1,35 @@
+"""The store: finds tests, reads their artifacts, keeps caches, and gives a matrix of entries.
+
+What a workload author needs is exported here; the other modules of this package are the machinery.
+"""
+
+from ..workload import BaseStore, FoundTest, Layout, Listing
+from .layouts import NativeLayout
+from .matrix_file import write_matrix
+from .parsers import config_get, parse_test_config, parse_test_start_end, parse_test_uuid
+from .readers import ignore_file_not_found, read_json, read_tail, read_text, read_yaml
+from .test_directory import ArtifactPath, TestDirectory, register_important_file
+from .tree import clean, parse_tree
+
+__all__ = [
+    "ArtifactPath",
+    "BaseStore",
+    "FoundTest",
+    "Layout",
+    "Listing",
+    "NativeLayout",
+    "TestDirectory",
+    "clean",
+    "config_get",
+    "ignore_file_not_found",
+    "parse_test_config",
+    "parse_test_start_end",
+    "parse_test_uuid",
+    "parse_tree",
+    "read_json",
+    "read_tail",
+    "read_text",
+    "read_yaml",
+    "register_important_file",
+    "write_matrix",
+]

@@ -1,0 +1,246 @@
+"""The cache of one test: the parsed results, and all that is needed to know whether they are stale.
+
+File format: a magic word with the format version, a BLAKE2b checksum, and a MessagePack mapping. The
+checksum detects damage; nothing in a cache is executed, so a forged one can only give wrong numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import types
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from .. import __version__
+from ..errors import OutputError
+from ..files import atomic_write
+from ..filters import Scalar
+from ..matrix import Problem
+from ..workload import Workload
+from . import codec
+from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, unchanged
+from .layouts import EXIT_CODE_FILE, SETTINGS_FILE
+from .parsers import TEST_CONFIG_FILE, TEST_UUID_FILE
+
+_FAMILY, FORMAT_VERSION = b"matbench", 1
+MAGIC = _FAMILY + FORMAT_VERSION.to_bytes(2, "big")
+_HEADER = len(MAGIC) + DIGEST_SIZE
+
+COMES_WITH_A_CACHE = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TEST_CONFIG_FILE})
+"""Files that a download brings along with a cache, without the other artifacts."""
+
+
+class BrokenCache(Exception):
+    """A cache file that can't be used; the text says why."""
+
+
+@dataclasses.dataclass(slots=True)
+class CachedTest:
+    """All that a cache keeps of one test.
+
+    Attributes:
+        code: digest of the workload's source.
+        sources, globs: what the parsers read or looked for.
+        settings_sources: fingerprints of the settings files, parents' included.
+        settings, repeat, exit_code: as they were read, for a cache that came alone.
+        own_uuid: the test's own id, if it has one.
+        problems, missing_files: what the parse found wrong.
+        results: what ``parse_once`` filled, packed.
+    """
+
+    code: bytes
+    sources: list[Source]
+    globs: list[Glob]
+    settings_sources: list[Source]
+    settings: dict[str, Scalar]
+    repeat: int
+    exit_code: int | None
+    own_uuid: str | None
+    problems: list[Problem]
+    missing_files: list[str]
+    results: bytes
+
+    def load_results(self) -> types.SimpleNamespace:
+        """A fresh copy of the results.
+
+        Raises:
+            BrokenCache: they can't be decoded.
+        """
+        try:
+            results = codec.unpack(self.results)
+        except codec.CodecError as error:
+            raise BrokenCache(f"it holds what can't be decoded: {error}") from error
+        if not isinstance(results, types.SimpleNamespace):
+            raise BrokenCache("it holds no results")
+        return results
+
+    def is_fresh(self, root: Path, code: bytes) -> bool:
+        """True if the workload and all that was read or looked for below *root* are unchanged.
+
+        If all the recorded artifacts are absent, the cache came alone, and is valid.
+        """
+        states = [(source, compare(str(root), source)) for source in self.sources]
+        artifacts = [
+            state
+            for source, state in states
+            if source.size is not None and source.path not in COMES_WITH_A_CACHE
+        ]
+        came_alone = bool(artifacts) and all(state is State.ABSENT for state in artifacts)
+        if came_alone:
+            return all(state is not State.CHANGED for _, state in states)
+        return (
+            self.code == code
+            and all(state is State.SAME for _, state in states)
+            and unchanged(root, self.globs)
+        )
+
+
+def locate(test: Path, workload: Workload) -> Path:
+    """The cache file of a test directory; that of a test in a flat tree is in the user's directory."""
+    return test / workload.store.cache_filename if test.is_dir() else in_user_directory(test, workload)
+
+
+def in_user_directory(test: Path, workload: Workload) -> Path:
+    """Where the cache of a test is kept whose own tree is flat or can't be written."""
+    name = hashlib.blake2b(f"{workload.name}\0{test}".encode("utf-8", "surrogateescape"), digest_size=20)
+    directory = Path(platformdirs.user_cache_dir("matbench")) / "tests"
+    return directory / f"{name.hexdigest()}.cache"
+
+
+def load(test: Path, workload: Workload) -> CachedTest | None:
+    """The cache of *test*, fresh or stale; None if there is none for this workload.
+
+    Raises:
+        BrokenCache: there is one, and it is damaged or of another version.
+    """
+    places = [in_user_directory(test, workload)]
+    if test.is_dir():
+        places.insert(0, locate(test, workload))
+    for path in places:
+        try:
+            with open(path, "rb", buffering=0) as stream:
+                return decode(stream.read(), workload.name)
+        except OSError:
+            continue
+    return None
+
+
+def save(test: Path, workload: Workload, cached: CachedTest) -> Path:
+    """Write the cache of *test*, into the user's cache directory where its own can't be written.
+
+    Raises:
+        OutputError: neither can be written.
+    """
+    content = encode(cached, workload.name)
+    path = locate(test, workload)
+    try:
+        _write(path, content)
+    except OutputError:
+        fallback = in_user_directory(test, workload)
+        if fallback == path:
+            raise
+        path = fallback
+        _write(path, content)
+    return path
+
+
+def remove(test: Path, workload: Workload) -> int:
+    """Remove the caches of *test*; how many there were."""
+    removed = 0
+    for path in {locate(test, workload), in_user_directory(test, workload)}:
+        try:
+            path.unlink()
+            removed += 1
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            raise OutputError(f"cannot remove {path}: {error.strerror}") from error
+    return removed
+
+
+def _write(path: Path, content: bytes) -> None:
+    with atomic_write(path, durable=False) as stream:
+        stream.write(content)
+
+
+def encode(cached: CachedTest, workload_name: str) -> bytes:
+    """The content of a cache file."""
+    body = codec.pack(
+        {
+            "engine": __version__,
+            "workload": workload_name,
+            "code": cached.code,
+            "sources": _rows(cached.sources),
+            "globs": [[known.pattern, list(known.matches)] for known in cached.globs],
+            "settings_sources": _rows(cached.settings_sources),
+            "settings": cached.settings,
+            "repeat": cached.repeat,
+            "exit_code": cached.exit_code,
+            "own_uuid": cached.own_uuid,
+            "problems": [[problem.reason, problem.file] for problem in cached.problems],
+            "missing_files": cached.missing_files,
+            "results": cached.results,
+        }
+    )
+    return MAGIC + hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() + body
+
+
+def decode(content: bytes, workload_name: str) -> CachedTest | None:
+    """The cache in *content*; None if it is another workload's or an older engine's.
+
+    Raises:
+        BrokenCache: it is damaged, or of a newer format.
+    """
+    if not content.startswith(_FAMILY):
+        raise BrokenCache("it is not a matbench cache")
+    version = int.from_bytes(content[len(_FAMILY) : len(MAGIC)], "big")
+    if version > FORMAT_VERSION:
+        raise BrokenCache(f"its format {version} is newer than this matbench, which reads {FORMAT_VERSION}")
+    if version < FORMAT_VERSION:
+        return None
+    body = memoryview(content)[_HEADER:]
+    if hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() != content[len(MAGIC) : _HEADER]:
+        raise BrokenCache("its checksum is wrong: it is damaged")
+    try:
+        fields = codec.unpack(body)
+        if fields["workload"] != workload_name or fields["engine"] != __version__:
+            return None
+        return _from_fields(fields)
+    except (codec.CodecError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
+
+
+def _from_fields(fields: dict[str, Any]) -> CachedTest:
+    return CachedTest(
+        code=fields["code"],
+        sources=[Source(*row) for row in fields["sources"]],
+        globs=[Glob(pattern, tuple(matches)) for pattern, matches in fields["globs"]],
+        settings_sources=[Source(*row) for row in fields["settings_sources"]],
+        settings=fields["settings"],
+        repeat=fields["repeat"],
+        exit_code=fields["exit_code"],
+        own_uuid=fields["own_uuid"],
+        problems=[Problem(reason, file) for reason, file in fields["problems"]],
+        missing_files=fields["missing_files"],
+        results=fields["results"],
+    )
+
+
+def _rows(sources: Iterable[Source]) -> list[list[object]]:
+    return [source.as_row() for source in sources]
+
+
+def source_digest(workload: Workload) -> bytes:
+    """Digest of all Python files of the workload's package: a changed parser makes caches stale."""
+    state = hashlib.blake2b(digest_size=DIGEST_SIZE)
+    source = workload.source
+    files = [] if source is None else [source] if source.is_file() else sorted(source.rglob("*.py"))
+    for path in files:
+        state.update(os.fsencode(path.name))
+        state.update(hashlib.blake2b(path.read_bytes()).digest())
+    return state.digest()

@@ -1,0 +1,46 @@
+"""The layout that matbench writes itself: ``settings.yaml`` and ``exit_code`` in each test directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import SettingsError, os_reason
+from ..workload import FoundTest, Listing
+from .settings import read_settings_file
+
+SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
+
+
+class NativeLayout:
+    """Tests are directories with a settings file and an exit code; parents' settings are inherited."""
+
+    def find(self, listing: Listing) -> Sequence[FoundTest]:
+        if SETTINGS_FILE not in listing.files:
+            return ()
+        return (FoundTest(listing.path, finished=EXIT_CODE_FILE in listing.files),)
+
+    def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
+        """The settings files of the results directory and all directories down to the test."""
+        steps = test.relative_to(root).parts
+        directories = [root.joinpath(*steps[:depth]) for depth in range(len(steps) + 1)]
+        return [directory / SETTINGS_FILE for directory in directories]
+
+    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for path in self.settings_files(test, root):
+            merged.update(read_settings_file(path) or {})
+        return merged
+
+    def read_exit_code(self, test: Path) -> int | None:
+        try:
+            text = (test / EXIT_CODE_FILE).read_bytes()[:64].decode("ascii", "replace").strip()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise SettingsError(f"{EXIT_CODE_FILE} can't be read: {os_reason(error)}") from error
+        try:
+            return int(text)
+        except ValueError:
+            raise SettingsError(f"{EXIT_CODE_FILE} holds {text!r}, not a number") from None

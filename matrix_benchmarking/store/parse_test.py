@@ -1,0 +1,263 @@
+"""The parse of one test: from the cache where it is fresh, else from the artifacts; then the KPIs."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import traceback
+import types
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import kpi
+from ..errors import MatbenchError, OutputError, SettingsError, os_reason
+from ..filters import Scalar
+from ..matrix import Entry, Problem, typed
+from ..workload import Workload
+from . import cache, codec, fingerprint
+from .cache import BrokenCache, CachedTest
+from .find import Candidate
+from .layouts import NativeLayout
+from .parsers import parse_test_uuid
+from .payload import build_payload
+from .settings import check_settings
+from .test_directory import Recorder, TestDirectory
+
+_ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
+
+
+@dataclasses.dataclass(frozen=True)
+class Context:
+    """What the parse of each test of a tree needs to know.
+
+    Attributes:
+        root: the results directory, resolved.
+        code: digest of the workload's source.
+        options: what the run gives to the parsers.
+        ignore_cache: parse the artifacts even if there is a cache; write it anew.
+    """
+
+    workload: Workload
+    root: Path
+    code: bytes
+    options: Mapping[str, Any]
+    ignore_cache: bool = False
+
+
+@dataclasses.dataclass(slots=True)
+class ParsedTest:
+    """An entry, its results, and sentences on what else was noticed; ``results`` may be dropped."""
+
+    entry: Entry
+    results: types.SimpleNamespace
+    notes: list[str]
+
+
+def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
+    """Parse one test. Whatever is wrong with it becomes a problem of its entry.
+
+    Raises:
+        SettingsError: its settings can't be read, so it has no place in the matrix.
+    """
+    notes: list[str] = []
+    cached, results = _load_cache(context, candidate, notes)
+    if cached is None:
+        if candidate.layout is None:
+            raise SettingsError("its cache can't be used, and there are no artifacts beside it")
+        cached, results = _parse_artifacts(context, candidate, notes)
+    else:
+        _refresh_settings(context, candidate, cached)
+    entry = _entry(context, candidate, cached)
+    problems = list(cached.problems)
+    _parse_always(context, candidate, entry, results, problems)
+    entry.problems = tuple(problems)
+    _evaluate(context.workload, entry, results)
+    return ParsedTest(entry, results, notes)
+
+
+def _load_cache(
+    context: Context, candidate: Candidate, notes: list[str]
+) -> tuple[CachedTest | None, types.SimpleNamespace]:
+    nothing = types.SimpleNamespace()
+    if context.ignore_cache and candidate.layout is not None:
+        return None, nothing
+    try:
+        cached = cache.load(candidate.path, context.workload)
+        if cached is None or not cached.is_fresh(_directory(candidate.path), context.code):
+            return None, nothing
+        return cached, cached.load_results()
+    except BrokenCache as broken:
+        notes.append(f"the cache is ignored: {broken}")
+        return None, nothing
+
+
+def _parse_artifacts(
+    context: Context, candidate: Candidate, notes: list[str]
+) -> tuple[CachedTest, types.SimpleNamespace]:
+    settings, repeat, exit_code, settings_sources = _read_settings(context, candidate)
+    store = context.workload.store
+    test_dir = TestDirectory(candidate.path, store, context.options)
+    results = types.SimpleNamespace()
+    recorder = test_dir.recorder
+    own_uuid = parse_test_uuid(test_dir)
+    try:
+        store.parse_once(results, test_dir)
+    except Exception as error:  # noqa: BLE001: a parser's error is this test's problem, not the end of all
+        recorder.problems.append(_parser_problem("parse_once", error))
+    missing = [] if test_dir.is_file() else _missing_files(recorder, store.important_files)
+    notes.extend(recorder.notes)
+    sources = fingerprint.take(recorder.root, list(recorder.sightings.items()))
+    packed = _pack(results, notes)
+    cached = CachedTest(
+        code=context.code,
+        sources=sources or [],
+        globs=list(recorder.globs.values()),
+        settings_sources=settings_sources or [],
+        settings=settings,
+        repeat=repeat,
+        exit_code=exit_code,
+        own_uuid=None if own_uuid is None else str(own_uuid),
+        problems=list(recorder.problems),
+        missing_files=missing,
+        results=packed or b"",
+    )
+    if packed is not None and sources is not None and settings_sources is not None:
+        try:
+            cache.save(candidate.path, context.workload, cached)
+        except OutputError as error:
+            notes.append(f"no cache is kept: {error}")
+    return cached, results
+
+
+def _read_settings(
+    context: Context, candidate: Candidate
+) -> tuple[dict[str, Scalar], int, int | None, list[fingerprint.Source] | None]:
+    """Settings, repeat, exit code and fingerprints (None if a file changed meanwhile)."""
+    layouts = context.workload.store.layouts or (NativeLayout(),)
+    layout = layouts[candidate.layout or 0]
+    directory = _directory(candidate.path)
+    sightings = [
+        (os.path.relpath(path, directory), fingerprint.Sighting.of(path))
+        for path in layout.settings_files(candidate.path, context.root)
+    ]
+    try:
+        settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
+        exit_code = layout.read_exit_code(candidate.path)
+        sources = fingerprint.take(directory, sightings)
+    except OSError as error:
+        raise SettingsError(f"settings can't be read: {os_reason(error)}") from error
+    return settings, repeat, exit_code, sources
+
+
+def _refresh_settings(context: Context, candidate: Candidate, cached: CachedTest) -> None:
+    """Read the settings of a cached test again if their files have changed."""
+    if candidate.layout is None:
+        return
+    layouts = context.workload.store.layouts or (NativeLayout(),)
+    layout = layouts[candidate.layout]
+    directory = str(_directory(candidate.path))
+    files = [os.path.relpath(path, directory) for path in layout.settings_files(candidate.path, context.root)]
+    same = files == [source.path for source in cached.settings_sources] and all(
+        fingerprint.compare(directory, source) is fingerprint.State.SAME for source in cached.settings_sources
+    )
+    if same:
+        cached.exit_code = layout.read_exit_code(candidate.path)
+    else:
+        cached.settings, cached.repeat, cached.exit_code, _ = _read_settings(context, candidate)
+
+
+def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
+    return Entry(
+        settings=cached.settings,
+        repeat=cached.repeat,
+        location=candidate.path,
+        name=relative_name(candidate.path, context.root),
+        exit_code=cached.exit_code,
+        test_uuid=cached.own_uuid or content_uuid(context.workload, cached),
+        has_own_uuid=cached.own_uuid is not None,
+        missing_files=tuple(cached.missing_files),
+    )
+
+
+def content_uuid(workload: Workload, cached: CachedTest) -> str:
+    """The id of a test without one of its own: a digest of workload, settings, repeat and content."""
+    settings = sorted((name, *typed(value)) for name, value in cached.settings.items())
+    digests = sorted(source.digest for source in cached.sources if source.digest is not None)
+    state = hashlib.blake2b(repr((workload.name, settings, cached.repeat)).encode("utf-8", "replace"))
+    for digest in digests:
+        state.update(digest)
+    return str(uuid.uuid5(_ID_NAMESPACE, state.hexdigest()))
+
+
+def relative_name(path: Path, root: Path) -> str:
+    """*path* below *root* with ``/``; the name of *root* itself where both are the same."""
+    relative = path.relative_to(root).as_posix()
+    return root.name if relative == "." else relative
+
+
+def _parse_always(
+    context: Context,
+    candidate: Candidate,
+    entry: Entry,
+    results: types.SimpleNamespace,
+    problems: list[Problem],
+) -> None:
+    store = context.workload.store
+    if store.parse_always is None:
+        return
+    test_dir = TestDirectory(candidate.path, store, context.options)
+    try:
+        store.parse_always(results, test_dir, entry.settings)
+    except Exception as error:  # noqa: BLE001: as for parse_once
+        problems.append(_parser_problem("parse_always", error))
+    problems.extend(test_dir.recorder.problems)
+
+
+def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
+    """Fill the entry's KPIs and warnings."""
+    payload, problem = build_payload(workload, entry, results)
+    if problem is not None:
+        entry.problems += (problem,)
+    values = kpi.compute(workload.kpis, payload)
+    entry.kpis, entry.missing_kpis = values.values, values.missing
+    if workload.warnings is not None:
+        try:
+            entry.warnings = tuple(workload.warnings(payload))
+        except Exception as error:  # noqa: BLE001: as for parse_once
+            entry.problems += (_parser_problem("warnings", error),)
+
+
+def _parser_problem(function: str, error: Exception) -> Problem:
+    if isinstance(error, MatbenchError):
+        path = getattr(error, "path", None)
+        return Problem(getattr(error, "reason", str(error)), None if path is None else str(path))
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return Problem(f"{function} stopped: {type(error).__name__}: {str(error)[:300]}{where}")
+
+
+def _missing_files(recorder: Recorder, patterns: Sequence[str]) -> list[str]:
+    missing = []
+    for pattern in patterns:
+        if any(char in pattern for char in "*?["):
+            found = bool(recorder.glob(pattern))
+        else:
+            found = recorder.look(pattern).exists
+        if not found:
+            missing.append(pattern)
+    return missing
+
+
+def _pack(results: types.SimpleNamespace, notes: list[str]) -> bytes | None:
+    try:
+        return codec.pack(results)
+    except codec.CodecError as error:
+        notes.append(f"no cache is kept: the results hold {error}")
+        return None
+
+
+def _directory(test: Path) -> Path:
+    return test if test.is_dir() else test.parent

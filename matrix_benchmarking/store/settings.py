@@ -1,0 +1,133 @@
+"""Settings: flat ``name: scalar`` mappings, checked, with their types kept."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import SettingsError, os_reason
+from ..filters import Scalar
+
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+
+
+@functools.cache
+def _loader() -> type[Any]:
+    """PyYAML's safe C loader, which leaves dates as the text that they are in the file."""
+    base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):
+        yaml_implicit_resolvers = {
+            first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
+            for first, resolvers in base.yaml_implicit_resolvers.items()
+        }
+
+    return Loader
+
+
+def load_yaml(text: str | bytes) -> Any:
+    """The YAML document in *text*, read safely.
+
+    Raises:
+        ValueError: a sentence on what is wrong, with the line.
+    """
+    try:
+        return yaml.load(text, _loader())  # noqa: S506: a subclass of the safe loader
+    except yaml.MarkedYAMLError as error:
+        where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise ValueError(f"not valid YAML{where}: {error.problem or error.context}") from error
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ValueError(f"not valid YAML: {_first_line(error)}") from error
+
+
+def read_settings_file(path: Path) -> dict[str, Any] | None:
+    """The settings of one file, unchecked; None if there is no such file.
+
+    Raises:
+        SettingsError: the file can't be read or is no mapping.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SettingsError(f"{path.name} can't be read: {os_reason(error)}") from error
+    try:
+        settings = load_yaml(content)
+    except ValueError as error:
+        raise SettingsError(f"{path.name} is {error}") from error
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        raise SettingsError(f"{path.name} holds a {_kind(settings)}, not 'name: value' lines")
+    return settings
+
+
+def check_settings(raw: Mapping[Any, Any]) -> tuple[dict[str, Scalar], int]:
+    """Checked settings, and the repeat index apart from them.
+
+    Raises:
+        SettingsError: names every setting that is not a finite scalar, all in one sentence.
+    """
+    wrong = []
+    settings: dict[str, Scalar] = {}
+    for name, value in raw.items():
+        if not isinstance(name, str) or not name:
+            wrong.append(f"the name {name!r} is not text")
+        elif isinstance(value, float) and not math.isfinite(value):
+            wrong.append(f"'{name}' is {value}, not a finite number")
+        elif value is not None and not isinstance(value, (str, int, float, bool)):
+            wrong.append(f"'{name}' is a {_kind(value)}; a setting is one text, number, true, false or null")
+        elif name != "repeat":
+            settings[name] = value
+    repeat = raw.get("repeat", 0)
+    if isinstance(repeat, bool) or not isinstance(repeat, int) or repeat < 0:
+        wrong.append(f"'repeat' is {repeat!r}; it has to be 0, 1, 2 …")
+    if wrong:
+        raise SettingsError("settings: " + "; ".join(wrong))
+    return settings, repeat
+
+
+def read_key_values(text: str) -> dict[str, Scalar]:
+    """Settings from ``key=value`` lines; values have the type that YAML gives them.
+
+    Empty lines and lines that start with ``#`` are passed over.
+
+    Raises:
+        SettingsError: a line without ``=``.
+    """
+    settings: dict[str, Scalar] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        name, separator, value = line.partition("=")
+        if not separator or not name.strip():
+            raise SettingsError(f"line {number} is not of the form key=value: {line[:80]!r}")
+        settings[name.strip()] = _scalar(value.strip())
+    return settings
+
+
+_PLAIN = re.compile(r"[\w./+-]*")
+
+
+def _scalar(text: str) -> Scalar:
+    if not _PLAIN.fullmatch(text):
+        return text
+    value = load_yaml(text)
+    return value if value is None or isinstance(value, (str, int, float, bool)) else text
+
+
+def _kind(value: object) -> str:
+    names = {dict: "mapping", list: "list", str: "text"}
+    return names.get(type(value), type(value).__name__)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,190 @@
+"""A test directory as the parsers see it: path-like, resolving artifact globs, noting what is read.
+
+Whatever a parser opens or looks for through it becomes a source of the test's cache.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from ..errors import ArtifactError
+from ..matrix import Problem
+from ..workload import BaseStore
+from .fingerprint import Glob, Sighting, matching
+from .names import natural
+
+
+class Recorder:
+    """What the parsers of one test read, looked for, and found wrong.
+
+    Attributes:
+        sightings: for each relative path how it was when it was first looked for.
+        globs: for each pattern its matches.
+        problems: artifacts that are there and can't be understood.
+        notes: doubts about the workload itself, such as an undeclared file.
+    """
+
+    def __init__(self, root: Path, important_files: Sequence[str]) -> None:
+        self.root = root
+        self.sightings: dict[str, Sighting] = {}
+        self.globs: dict[str, Glob] = {}
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+        self._important = important_files
+
+    def look(self, relative: str) -> Sighting:
+        """Note that *relative* was looked for."""
+        sighting = self.sightings.get(relative)
+        if sighting is None:
+            sighting = self.sightings[relative] = Sighting.of(os.path.join(self.root, relative))
+            if not sighting.is_directory and not self._is_important(relative):
+                self.notes.append(
+                    f"the parsers read '{relative}', which is not one of the workload's important files"
+                )
+        return sighting
+
+    def glob(self, pattern: str) -> list[str]:
+        """Paths that match *pattern*, relative to the test directory, in numbered order."""
+        known = self.globs.get(pattern)
+        if known is None:
+            known = self.globs[pattern] = Glob(pattern, tuple(sorted(matching(self.root, pattern), key=natural)))
+        return list(known.matches)
+
+    def _is_important(self, relative: str) -> bool:
+        return any(fnmatch.fnmatchcase(relative, pattern) for pattern in self._important)
+
+
+class ArtifactPath(os.PathLike[str]):
+    """A path inside a test directory; using it as a path notes it as a source of the cache."""
+
+    __slots__ = ("_recorder", "relative")
+
+    def __init__(self, recorder: Recorder, relative: str) -> None:
+        self._recorder = recorder
+        self.relative = relative
+
+    def __fspath__(self) -> str:
+        """The absolute path.
+
+        Raises:
+            ArtifactError: it is a device, a pipe or a socket, which could block for ever.
+        """
+        path = os.path.join(self._recorder.root, self.relative)
+        if self._recorder.look(self.relative).is_special:
+            raise ArtifactError(self, "is not a regular file")
+        return path
+
+    def __truediv__(self, other: str | os.PathLike[str]) -> ArtifactPath:
+        return ArtifactPath(self._recorder, os.path.normpath(os.path.join(self.relative, other)))
+
+    def __str__(self) -> str:
+        return self.relative
+
+    def __repr__(self) -> str:
+        return f"ArtifactPath({self.relative!r})"
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.relative)
+
+    @property
+    def path(self) -> Path:
+        """The plain path; using it notes nothing."""
+        return self._recorder.root / self.relative
+
+    def open(self, mode: str = "r", **options: Any) -> IO[Any]:
+        """Open for reading, as :meth:`pathlib.Path.open`."""
+        if set(mode) & set("wax+"):
+            raise ValueError("artifacts are only read")
+        return open(self, mode, **options)
+
+    def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        with open(self, encoding=encoding, errors=errors) as stream:
+            return stream.read()
+
+    def read_bytes(self) -> bytes:
+        with open(self, "rb", buffering=0) as stream:
+            return stream.read()
+
+    def exists(self) -> bool:
+        return self._recorder.look(self.relative).exists
+
+    def is_dir(self) -> bool:
+        return self._recorder.look(self.relative).is_directory
+
+    def is_file(self) -> bool:
+        sighting = self._recorder.look(self.relative)
+        return sighting.exists and not sighting.is_directory and not sighting.is_special
+
+    def glob(self, pattern: str) -> Iterator[ArtifactPath]:
+        """The paths below this one that match *pattern*, in numbered order."""
+        for relative in self._recorder.glob(os.path.normpath(os.path.join(self.relative, pattern))):
+            yield ArtifactPath(self._recorder, relative)
+
+    def note_problem(self, reason: str) -> None:
+        """Note that this artifact is there and can't be understood."""
+        self._recorder.problems.append(Problem(reason, self.relative))
+
+
+class ArtifactPaths:
+    """The artifact directories of one test: ``K6_RUN_DIR`` is the directory that its glob matches.
+
+    None where nothing matches; the last one in numbered order, with a note, where several match.
+    """
+
+    def __init__(self, recorder: Recorder, patterns: Mapping[str, str]) -> None:
+        self._recorder = recorder
+        self._patterns = patterns
+
+    def __getattr__(self, name: str) -> ArtifactPath | None:
+        try:
+            pattern = self._patterns[name]
+        except KeyError:
+            raise AttributeError(f"the workload has no artifact directory {name}") from None
+        matches = self._recorder.glob(pattern)
+        if len(matches) > 1:
+            problem = Problem(f"{len(matches)} directories match '{pattern}'; the last one is read", matches[-1])
+            if problem not in self._recorder.problems:
+                self._recorder.problems.append(problem)
+        return ArtifactPath(self._recorder, matches[-1]) if matches else None
+
+
+class TestDirectory(ArtifactPath):
+    """The directory (or, in a flat tree, the file) of one test.
+
+    Attributes:
+        artifact_paths: the workload's artifact directories, resolved for this test.
+        options: what the run gives to all parsers, such as ``prices``.
+    """
+
+    __slots__ = ("artifact_paths", "options")
+    __test__ = False  # not a test case, whatever its name makes pytest think
+
+    def __init__(self, location: Path, store: BaseStore, options: Mapping[str, Any] | None = None) -> None:
+        is_file = not location.is_dir()
+        recorder = Recorder(
+            location.parent if is_file else location,
+            [location.name, f"{location.name}/*"] if is_file else store.important_files,
+        )
+        super().__init__(recorder, location.name if is_file else ".")
+        self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
+        self.options: Mapping[str, Any] = options or {}
+
+    @property
+    def recorder(self) -> Recorder:
+        """What has been read so far."""
+        return self._recorder
+
+
+def register_important_file(test_dir: ArtifactPath, path: str | os.PathLike[str]) -> ArtifactPath:
+    """*path* in *test_dir*, noted as a source of the cache when it is opened.
+
+    The function of TOPSAIL's parsers; ``test_dir / path`` does the same.
+    """
+    return path if isinstance(path, ArtifactPath) else test_dir / path
+
+

@@ -1,0 +1,271 @@
+"""The parse of a whole tree into a matrix, in this process or through an executor."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import functools
+import multiprocessing
+import os
+import types
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import workload as workloads
+from ..errors import MatbenchError, SettingsError
+from ..filters import Scalar
+from ..matrix import Entry, Matrix, Problem
+from ..workload import Workload
+from . import cache
+from .find import Candidate, Found, check_root, find_tests
+from .layouts import NativeLayout
+from .parse_test import Context, ParsedTest, parse_test, relative_name
+from .payload import build_payload
+from .settings import check_settings
+
+IGNORE_CACHE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
+_TRUE = frozenset({"true", "1", "y", "yes"})
+
+PROCESSES_PAY_FROM = 2000
+"""Number of tests from which starting worker processes costs less than it saves."""
+_CHUNK = 100
+_KEPT_RESULTS = 8
+
+Progress = Callable[[int, int], None]
+
+
+def parse_tree(
+    workload: Workload,
+    root: Path,
+    *,
+    jobs: int | None = None,
+    executor: concurrent.futures.Executor | None = None,
+    ignore_cache: bool = False,
+    options: Mapping[str, Any] | None = None,
+    progress: Progress | None = None,
+) -> Matrix:
+    """Parse all tests below *root*.
+
+    Args:
+        jobs: number of processes; None takes as many as pay for this number of tests.
+        executor: parse through this executor instead; its workers import the workload by name.
+        ignore_cache: parse the artifacts even if there are caches (also by MATBENCH_STORE_IGNORE_CACHE).
+        options: what the run gives to the parsers, as ``test_dir.options``.
+        progress: called with the number of tests done and the number of all.
+
+    Raises:
+        MatbenchError: *root* is no readable directory, or there is no test in it.
+    """
+    resolved, found = _find(workload, root)
+    context = Context(
+        workload=workload,
+        root=resolved,
+        code=cache.source_digest(workload),
+        options=dict(options or {}),
+        ignore_cache=ignore_cache or os.environ.get(IGNORE_CACHE_VARIABLE, "").lower() in _TRUE,
+    )
+    if workload.spec is None:
+        executor, jobs = None, 1
+    loader = _Loader(context)
+    entries: list[Entry] = []
+    unfinished: list[Entry] = []
+    notes: list[Note] = []
+    with _executor(executor, jobs, len(found.tests)) as chosen:
+        outcomes = _parse_all(context, found.tests, chosen, progress)
+        for candidate, (entry, test_notes) in zip(found.tests, outcomes, strict=True):
+            notes.extend(test_notes)
+            if entry.finished:
+                loader.attach(entry, candidate)
+                entries.append(entry)
+            else:
+                unfinished.append(entry)
+    unfinished.extend(_unfinished(context, candidate) for candidate in found.unfinished)
+    notes.extend(_make_ids_unique(entries))
+    return Matrix(entries, unfinished=unfinished, notes=[*found.notes, *_summarise(notes)])
+
+
+def clean(workload: Workload, root: Path) -> int:
+    """Remove the caches of all tests below *root*; how many there were.
+
+    Raises:
+        MatbenchError: *root* is no readable directory, or there is no test in it.
+    """
+    _, found = _find(workload, root)
+    return sum(cache.remove(candidate.path, workload) for candidate in found.tests if candidate.layout is not None)
+
+
+def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
+    resolved = check_root(root)
+    layouts = workload.store.layouts or (NativeLayout(),)
+    found = find_tests(resolved, layouts, workload.store.cache_filename)
+    if not found.tests and not found.unfinished:
+        raise MatbenchError(
+            f"no test found in '{root}': workload '{workload.name}' looks for "
+            + " or ".join(getattr(layout, "looks_for", "settings.yaml beside exit_code") for layout in layouts)
+            + ("".join(f"\n  {note}" for note in found.notes[:5]))
+        )
+    return resolved, found
+
+
+@contextlib.contextmanager
+def _executor(
+    given: concurrent.futures.Executor | None, jobs: int | None, tests: int
+) -> Iterator[concurrent.futures.Executor | None]:
+    if given is not None:
+        yield given
+        return
+    if jobs is None:
+        jobs = len(os.sched_getaffinity(0)) if tests >= PROCESSES_PAY_FROM else 1
+    if jobs <= 1:
+        yield None
+        return
+    method = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=method) as pool:
+        yield pool
+
+
+Note = tuple[str, str]
+Outcome = tuple[Entry, list[Note]]
+
+
+def _parse_all(
+    context: Context,
+    candidates: Sequence[Candidate],
+    executor: concurrent.futures.Executor | None,
+    progress: Progress | None,
+) -> Iterator[Outcome]:
+    """An outcome for each candidate, in their order."""
+    done, total = 0, len(candidates)
+    for outcomes in _chunks(context, candidates, executor):
+        done += len(outcomes)
+        if progress is not None:
+            progress(done, total)
+        yield from outcomes
+
+
+def _chunks(
+    context: Context, candidates: Sequence[Candidate], executor: concurrent.futures.Executor | None
+) -> Iterator[list[Outcome]]:
+    size = _CHUNK if executor is not None else 1
+    chunks = [candidates[start : start + size] for start in range(0, len(candidates), size)]
+    if executor is None:
+        for chunk in chunks:
+            yield _parse_chunk(context, chunk)
+        return
+    spec, source = context.workload.spec, context.workload.source
+    arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
+    try:
+        yield from executor.map(functools.partial(_parse_in_worker, spec, source, arguments), chunks)
+    except concurrent.futures.BrokenExecutor as error:
+        raise MatbenchError(
+            "a worker process was ended from outside (out of memory?); try again with --jobs 1"
+        ) from error
+
+
+def _parse_in_worker(
+    spec: str, source: Path | None, arguments: tuple[Any, ...], chunk: Sequence[Candidate]
+) -> list[Outcome]:
+    context = Context(_workload(spec), *arguments)
+    return _parse_chunk(context, chunk)
+
+
+@functools.lru_cache(maxsize=4)
+def _workload(spec: str) -> Workload:
+    return workloads.load(spec)
+
+
+def _parse_chunk(context: Context, chunk: Sequence[Candidate]) -> list[Outcome]:
+    outcomes: list[Outcome] = []
+    for candidate in chunk:
+        try:
+            parsed = parse_test(context, candidate)
+        except SettingsError as error:
+            outcomes.append((_without_results(context, candidate, {}, 0, Problem(str(error))), []))
+        else:
+            outcomes.append((parsed.entry, [(parsed.entry.name, note) for note in parsed.notes]))
+    return outcomes
+
+
+def _unfinished(context: Context, candidate: Candidate) -> Entry:
+    layouts = context.workload.store.layouts or (NativeLayout(),)
+    layout = layouts[candidate.layout or 0]
+    try:
+        settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
+    except SettingsError as error:
+        return _without_results(context, candidate, {}, 0, Problem(str(error)))
+    return _without_results(context, candidate, settings, repeat, Problem("has no exit code: unfinished"))
+
+
+def _without_results(
+    context: Context, candidate: Candidate, settings: Mapping[str, Scalar], repeat: int, problem: Problem
+) -> Entry:
+    """An entry that stands for a test that has no place in the matrix."""
+    return Entry(
+        settings=settings,
+        repeat=repeat,
+        location=candidate.path,
+        name=relative_name(candidate.path, context.root),
+        exit_code=None,
+        finished=False,
+        problems=(problem,),
+    )
+
+
+def _make_ids_unique(entries: Sequence[Entry]) -> list[Note]:
+    """Tell identical copies apart by their place; two tests that carry the same id stay, and are noted."""
+    by_id: dict[str | None, list[Entry]] = {}
+    for entry in entries:
+        by_id.setdefault(entry.test_uuid, []).append(entry)
+    notes = []
+    for test_uuid, same in by_id.items():
+        if len(same) == 1:
+            continue
+        for entry in same:
+            if not entry.has_own_uuid:
+                entry.test_uuid = str(uuid.uuid5(uuid.UUID(test_uuid), entry.name))
+        own = [entry.name for entry in same if entry.has_own_uuid]
+        if len(own) > 1:
+            notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
+    return notes
+
+
+def _summarise(notes: Sequence[Note]) -> list[str]:
+    """One sentence for what was noticed at several tests."""
+    tests: dict[str, list[str]] = {}
+    for name, text in notes:
+        tests.setdefault(text, []).append(name)
+    return [
+        f"{names[0]}: {text}" if len(names) == 1 else f"{names[0]} and {len(names) - 1} more: {text}"
+        for text, names in tests.items()
+    ]
+
+
+class _Loader:
+    """Loads results and payloads of entries on demand, and keeps the last few."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = dataclasses.replace(context, ignore_cache=False)
+        self._kept: OrderedDict[Path, ParsedTest] = OrderedDict()
+
+    def attach(self, entry: Entry, candidate: Candidate) -> None:
+        entry.load_results = functools.partial(self._results, candidate)
+        entry.load_lts = functools.partial(self._lts, entry, candidate)
+
+    def _results(self, candidate: Candidate) -> types.SimpleNamespace:
+        return self._load(candidate).results
+
+    def _lts(self, entry: Entry, candidate: Candidate) -> types.SimpleNamespace:
+        payload, _ = build_payload(self._context.workload, entry, self._load(candidate).results)
+        return payload
+
+    def _load(self, candidate: Candidate) -> ParsedTest:
+        parsed = self._kept.get(candidate.path)
+        if parsed is None:
+            parsed = self._kept[candidate.path] = parse_test(self._context, candidate)
+            if len(self._kept) > _KEPT_RESULTS:
+                self._kept.popitem(last=False)
+        return parsed

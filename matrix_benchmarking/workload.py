@@ -1,0 +1,260 @@
+"""What a workload is, and how one is found by name.
+
+A workload is one :class:`Workload` value: how its tests are found and parsed (:class:`BaseStore`),
+its KPIs and LTS models, its plots and reports, and the keys of its regression analysis.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.metadata
+import importlib.util
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from .errors import MatbenchError, WorkloadError, did_you_mean
+from .filters import Scalar
+from .kpi import KPIDefinition
+
+ENTRY_POINT_GROUP = "matrix_benchmarking.workloads"
+CHECKOUT_PACKAGE, INSTALLED_PACKAGE = "projects", "matbench_projects"
+
+Results = types.SimpleNamespace
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Listing:
+    """The content of one directory of a results tree, as a :class:`Layout` sees it."""
+
+    path: Path
+    files: frozenset[str]
+    directories: frozenset[str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoundTest:
+    """A test that a layout recognised: a directory or, in a flat tree, a file.
+
+    ``finished`` is False for a test whose own layout says that it did not come to its end.
+    """
+
+    path: Path
+    finished: bool = True
+
+
+class Layout(Protocol):
+    """How the tests of a tree are recognised and their settings read.
+
+    ``native`` trees are written by matbench; a workload adds layouts for trees that were not.
+    """
+
+    def find(self, listing: Listing) -> Sequence[FoundTest]:
+        """The tests that *listing* shows: the directory itself, or files in it."""
+
+    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+        """The test's settings, ``repeat`` among them.
+
+        Raises:
+            SettingsError: they can't be read.
+        """
+
+    def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
+        """The files that :meth:`read_settings` reads, there or not."""
+
+    def read_exit_code(self, test: Path) -> int | None:
+        """The test's exit code; None where the tree doesn't record one."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class BaseStore:
+    """How a workload's artifacts become results, and results become an LTS payload.
+
+    Attributes:
+        parse_once: ``(results, test_dir)``: fills *results* from the artifacts; its outcome is cached.
+        parse_always: ``(results, test_dir, import_settings)``: run each time, after the cache.
+        cache_filename: name of the cache file in a test directory.
+        important_files: relative paths and globs of the files that the parsers read.
+        artifact_dirnames: for each artifact directory a glob, such as ``K6_RUN_DIR="*__k6__run"``.
+        layouts: how tests are recognised; empty means matbench's own layout.
+        models_kpis: the KPIs, as :func:`matrix_benchmarking.kpi.collect` gives them.
+        lts_payload_model: Pydantic model of the whole payload; a lenient default where left out.
+        generate_lts_payload: ``(results, import_settings)`` to a namespace with ``metadata`` and
+            ``results``.
+        get_kpi_labels: ``(lts_payload)`` to the KPIs' labels; all settings where left out.
+    """
+
+    parse_once: Callable[[Results, Any], None]
+    parse_always: Callable[[Results, Any, Mapping[str, Scalar]], None] | None = None
+    cache_filename: str = ".matbench_cache"
+    important_files: Sequence[str] = ()
+    artifact_dirnames: types.SimpleNamespace = dataclasses.field(default_factory=types.SimpleNamespace)
+    layouts: Sequence[Layout] = ()
+    models_kpis: Mapping[str, KPIDefinition] = dataclasses.field(default_factory=dict)
+    lts_payload_model: type[Any] | None = None
+    generate_lts_payload: Callable[[Results, Mapping[str, Scalar]], Any] | None = None
+    get_kpi_labels: Callable[[Any], Any] | None = None
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class Gate:
+    """A limit on a KPI: a run beyond it stays visible and can't be the best."""
+
+    kpi: str
+    minimum: float | None = None
+    maximum: float | None = None
+
+    def refuses(self, value: float | None) -> bool:
+        """True if a known *value* is beyond the limit. An unknown value passes."""
+        if value is None:
+            return False
+        too_low = self.minimum is not None and value < self.minimum
+        return too_low or (self.maximum is not None and value > self.maximum)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
+class RegressionKeys:
+    """Which labels order a series, which are ignored, and how reports are sorted."""
+
+    comparison_keys: Sequence[str] = ()
+    ignored_keys: Sequence[str] = ()
+    sorting_keys: Sequence[str] = ()
+    ignored_entries: Mapping[str, Sequence[Scalar]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Workload:
+    """One kind of benchmark.
+
+    Attributes:
+        name: the short name.
+        store: parsers, KPIs and LTS models.
+        headline_kpi: the KPI by which the best configuration is chosen; the first one where left out.
+        variant_keys: settings that name a variant; the report on the best configuration has one line
+            for each combination of their values. Left out, there is one line a point.
+        group_keys: settings within which configurations are comparable, such as the task: there is one
+            best configuration for each combination of their values.
+        gates: limits that a best configuration has to keep.
+        warnings: ``(lts_payload)`` to sentences on what makes this test's numbers doubtful.
+        plots, reports: functions that import and give the plot and report classes.
+        regression: keys of the regression analysis.
+        spec: the name under which :func:`load` found it; None for a value made in process.
+        source: the workload's package directory or file, whose digest keeps caches honest.
+    """
+
+    name: str
+    store: BaseStore
+    headline_kpi: str | None = None
+    variant_keys: Sequence[str] = ()
+    group_keys: Sequence[str] = ()
+    gates: Sequence[Gate] = ()
+    warnings: Callable[[Any], Sequence[str]] | None = None
+    plots: Callable[[], Sequence[type[Any]]] = tuple
+    reports: Callable[[], Sequence[type[Any]]] = tuple
+    regression: RegressionKeys = RegressionKeys()
+    spec: str | None = None
+    source: Path | None = None
+
+    @property
+    def kpis(self) -> Mapping[str, KPIDefinition]:
+        return self.store.models_kpis
+
+    @property
+    def headline(self) -> KPIDefinition | None:
+        """The KPI by which the best configuration is chosen; None for a workload without KPIs."""
+        if self.headline_kpi is not None:
+            return self.kpis[self.headline_kpi]
+        return next(iter(self.kpis.values()), None)
+
+    def check(self) -> None:
+        """Raise WorkloadError where the definition refers to a KPI that doesn't exist."""
+        named = [self.headline_kpi, *(gate.kpi for gate in self.gates)]
+        for name in named:
+            if name is not None and name not in self.kpis:
+                raise WorkloadError(
+                    f"workload '{self.name}' refers to a KPI '{name}': {did_you_mean(name, self.kpis)}"
+                )
+
+
+def load(name: str) -> Workload:
+    """Find a workload by short name, by module (``projects.encoder_bench.visualizations``) or by file.
+
+    Raises:
+        WorkloadError: there is no such workload, or it can't be imported.
+    """
+    if name.endswith(".py"):
+        module = _import_file(Path(name))
+    else:
+        module = _import_module(name)
+    workload = getattr(module, "workload", None)
+    if not isinstance(workload, Workload):
+        raise WorkloadError(f"{name} has no Workload in a variable called 'workload'")
+    workload.check()
+    return dataclasses.replace(workload, spec=name, source=_source(module))
+
+
+def known_names() -> list[str]:
+    """Short names of the installed workloads, and modules of those in this checkout."""
+    return [*_entry_points(), *_checkout_modules()]
+
+
+def _entry_points() -> dict[str, str]:
+    return {point.name: point.value for point in importlib.metadata.entry_points(group=ENTRY_POINT_GROUP)}
+
+
+def _checkout_modules() -> Iterator[str]:
+    for package in sorted(Path(CHECKOUT_PACKAGE).glob("*/visualizations/__init__.py")):
+        yield ".".join(package.parent.parts)
+
+
+def _import_module(name: str) -> types.ModuleType:
+    target = _entry_points().get(name, name)
+    candidates = [target]
+    if target.startswith(f"{CHECKOUT_PACKAGE}."):
+        if Path(CHECKOUT_PACKAGE).is_dir() and "" not in sys.path:
+            sys.path.insert(0, "")
+        candidates.append(target.replace(CHECKOUT_PACKAGE, INSTALLED_PACKAGE, 1))
+    for candidate in candidates:
+        try:
+            return importlib.import_module(candidate)
+        except ModuleNotFoundError as error:
+            if error.name is None or not (candidate == error.name or candidate.startswith(f"{error.name}.")):
+                raise WorkloadError(f"workload '{name}' needs {error.name}, which is not installed") from error
+        except MatbenchError:
+            raise
+        except (ImportError, SyntaxError, TypeError, ValueError, AttributeError, NameError) as error:
+            raise WorkloadError(
+                f"workload '{name}' can't be imported: {type(error).__name__}: {error}"
+            ) from error
+    raise WorkloadError(f"workload '{name}' not found: {did_you_mean(name, known_names())}")
+
+
+def _import_file(path: Path) -> types.ModuleType:
+    if not path.is_file():
+        raise WorkloadError(f"workload file '{path}' not found")
+    name = f"matbench_workload_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    if spec is None or spec.loader is None:
+        raise WorkloadError(f"workload file '{path}' is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except MatbenchError:
+        raise
+    except Exception as error:
+        raise WorkloadError(f"workload '{path}' can't be loaded: {type(error).__name__}: {error}") from error
+    return module
+
+
+def _source(module: types.ModuleType) -> Path | None:
+    """The directory or file that holds the workload's code: ``projects/<workload>`` as a whole."""
+    if module.__file__ is None:
+        return None
+    path = Path(module.__file__).resolve()
+    if path.name == "__init__.py":
+        return path.parent.parent if path.parent.name == "visualizations" else path.parent
+    return path.parent if module.__package__ else path

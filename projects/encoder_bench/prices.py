@@ -1,0 +1,42 @@
+"""Prices of hardware: the dated table of this workload, and what the user gives instead."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+_TABLE = Path(__file__).with_name("prices.yaml")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Price:
+    """What an hour of one kind of hardware costs, in USD, since when, and who says so."""
+
+    usd_per_hour: float
+    source: str
+    as_of: str | None
+
+
+@functools.cache
+def table() -> Mapping[tuple[str, str], Price]:
+    """The price table by vendor and hw_type."""
+    rows = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
+    return {
+        (row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"]) for row in rows
+    }
+
+
+def look_up(vendor: object, hw_type: object, given: Mapping[str, float] | None = None) -> Price | None:
+    """The price of *hw_type* at *vendor*; None if it is unknown.
+
+    Args:
+        given: USD per hour by ``vendor/hw_type`` or, for any vendor, by ``hw_type``; it goes first.
+    """
+    for key in (f"{vendor}/{hw_type}", f"{hw_type}"):
+        if given and key in given:
+            return Price(given[key], "given by the user", None)
+    return table().get((str(vendor), str(hw_type)))

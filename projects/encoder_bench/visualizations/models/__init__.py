@@ -1,0 +1,1 @@
+"""Models of encoder_bench: the LTS payload and the KPIs."""

@@ -1,0 +1,128 @@
+"""From the parsers' results to the LTS payload of one run, leniently: what is unknown is None."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from ..models import lts as models_lts
+
+COMPETING_CORES = 0.05
+"""Share of a core from which a load generator on the server's cores is worth a warning."""
+
+
+def generate_lts_payload(
+    results: types.SimpleNamespace, import_settings: Mapping[str, Any]
+) -> types.SimpleNamespace:
+    """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs."""
+    inputs_per_request = import_settings.get("inputs_per_request", 1)
+    study = getattr(results, "study", None)
+    measured = _from_study(study, inputs_per_request) if study else _from_k6(results, inputs_per_request)
+    return types.SimpleNamespace(
+        metadata=_metadata(results),
+        results=types.SimpleNamespace(**_EMPTY | measured | _price(results)),
+    )
+
+
+def get_kpi_labels(lts_payload: Any) -> dict[str, Any]:
+    """The labels of all KPIs of a run: the settings that the model knows."""
+    settings = lts_payload.metadata.settings
+    labels = {name: settings[name] for name in models_lts.Settings.model_fields if name in settings}
+    return {"kpi_settings_version": models_lts.KPI_SETTINGS_VERSION, "inputs_per_request": 1, **labels}
+
+
+def warnings(lts_payload: Any) -> list[str]:
+    """What makes the numbers of a run doubtful, a sentence each."""
+    results = lts_payload.results
+    sentences = []
+    if results.failed_requests:
+        sentences.append(f"{results.failed_requests:,} of {results.requests:,} requests failed")
+    elif results.error_rate:
+        sentences.append(f"{results.error_rate:.1%} of the inputs were not answered in the right shape")
+    if results.dropped_iterations:
+        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
+    cores = results.load_generator_cpu
+    if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
+        share = "an unknown share" if cores is None else f"{cores:.0%}"
+        sentences.append(f"k6 competed with the server for its cores: it took {share} of one")
+    return sentences
+
+
+_EMPTY: dict[str, Any] = dict.fromkeys(models_lts.Results.model_fields)
+
+
+def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
+    times, config = getattr(results, "times", None), getattr(results, "test_config", None)
+    price = getattr(results, "price", None)
+    return types.SimpleNamespace(
+        lts_schema_version=models_lts.LTS_SCHEMA_VERSION,
+        start=times.start if times else None,
+        end=times.end if times else None,
+        config=config.text if config else None,
+        price_source=price.source if price else None,
+    )
+
+
+def _price(results: types.SimpleNamespace) -> dict[str, Any]:
+    price = getattr(results, "price", None)
+    return {"price_usd_per_hour": price.usd_per_hour if price else None}
+
+
+def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
+    answered = run.answered_requests * inputs_per_request
+    return {
+        "requests": run.requests,
+        "failed_requests": 0 if run.answered_requests == run.requests else run.requests - run.answered_requests,
+        "duration_s": run.duration_s,
+        **_rates(answered, run.requests * inputs_per_request, run.duration_s),
+        "avg_latency_ms": run.avg_latency_ms,
+        "p95_latency_ms": run.p95_latency_ms,
+        "accuracy": run.accuracy,
+        "embedding_size": run.embedding_size,
+        "vectors_per_input": run.vectors_per_input,
+    }
+
+
+def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
+    summary, measured = getattr(results, "k6", None), _around(results)
+    if summary is None:
+        return measured
+    sent, answered = summary.sent_inputs, summary.answered_inputs
+    if sent is None:
+        sent = summary.requests * inputs_per_request
+    if answered is None:
+        answered = (summary.requests - summary.failed_requests) * inputs_per_request
+    return measured | {
+        "requests": summary.requests,
+        "failed_requests": summary.failed_requests,
+        "duration_s": summary.duration_s,
+        **_rates(answered, sent, summary.duration_s),
+        "avg_latency_ms": summary.avg_latency_ms,
+        "p95_latency_ms": summary.p95_latency_ms,
+        "dropped_iterations": summary.dropped_iterations,
+    }
+
+
+def _rates(answered: int, sent: int, duration_s: float | None) -> dict[str, Any]:
+    return {
+        "answered_inputs": answered,
+        "throughput": answered / duration_s if duration_s else None,
+        "error_rate": 1 - answered / sent if sent else None,
+    }
+
+
+def _around(results: types.SimpleNamespace) -> dict[str, Any]:
+    """What the monitor, the fidelity check and the load generator's record say."""
+    log, fidelity = getattr(results, "utilization", None), getattr(results, "fidelity", None)
+    generator = getattr(results, "load_generator", None)
+    return {
+        "cpu_util": log.cpu_util if log else None,
+        "gpu_util": log.gpu_util if log else None,
+        "gpu_memory": log.gpu_memory_max if log else None,
+        "main_memory": log.main_memory_max if log else None,
+        "load_generator_cpu": log.process_cores.get("k6") if log else None,
+        "load_generator_competes": getattr(generator, "competes_with_server", None),
+        "fidelity_mean": fidelity.mean if fidelity else None,
+        "fidelity_minimum": fidelity.minimum if fidelity else None,
+    }

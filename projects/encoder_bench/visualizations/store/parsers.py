@@ -1,0 +1,111 @@
+"""Parsers of encoder_bench: artifact files in, namespaces out."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.store import (
+    ArtifactPath,
+    TestDirectory,
+    ignore_file_not_found,
+    parse_test_config,
+    parse_test_start_end,
+    read_json,
+    register_important_file,
+)
+
+from ... import prices
+from . import k6, study, utilization
+
+artifact_dirnames = types.SimpleNamespace()
+artifact_dirnames.SERVER_DIR = "*__server"
+artifact_dirnames.MONITOR_DIR = "*__monitor"
+artifact_dirnames.K6_RUN_DIR = "*__k6__run"
+artifact_dirnames.FIDELITY_DIR = "*__fidelity"
+
+IMPORTANT_FILES = [
+    ".uuid",
+    "config.yaml",
+    "test_start_end.json",
+    f"{artifact_dirnames.SERVER_DIR}/server.json",
+    f"{artifact_dirnames.MONITOR_DIR}/utilization.json",
+    f"{artifact_dirnames.K6_RUN_DIR}/summary.json",
+    f"{artifact_dirnames.K6_RUN_DIR}/load_generator.json",
+    f"{artifact_dirnames.FIDELITY_DIR}/fidelity.json",
+]
+
+
+def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
+    """Read all artifacts; what is missing or damaged becomes None."""
+    if test_dir.is_file():
+        results.study = study.parse_run(test_dir)
+        return
+    results.test_config = parse_test_config(test_dir)
+    results.times = parse_test_start_end(test_dir)
+    results.server = _parse_server(test_dir)
+    results.load_generator = _parse_load_generator(test_dir)
+    results.k6 = _parse_k6_summary(test_dir)
+    results.utilization = _parse_utilization(test_dir, _server_cpus(results.server))
+    results.fidelity = _parse_fidelity(test_dir)
+
+
+def parse_always(
+    results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Any]
+) -> None:
+    """Look up today's price: it belongs to the analysis, not to the run."""
+    vendor, hw_type = import_settings.get("vendor"), import_settings.get("hw_type")
+    results.price = prices.look_up(vendor, hw_type, test_dir.options.get("prices"))
+
+
+@ignore_file_not_found
+def _parse_k6_summary(test_dir: TestDirectory) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "summary.json")
+    try:
+        return k6.parse_summary(read_json(path))
+    except ValueError as error:
+        raise ArtifactError(path, str(error)) from error
+
+
+@ignore_file_not_found
+def _parse_utilization(test_dir: TestDirectory, server_cpus: list[int] | None) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.MONITOR_DIR / "utilization.json")
+    try:
+        return utilization.parse_utilization(read_json(path), server_cpus)
+    except ValueError as error:
+        raise ArtifactError(path, str(error)) from error
+
+
+@ignore_file_not_found
+def _parse_server(test_dir: TestDirectory) -> types.SimpleNamespace:
+    return _namespace(register_important_file(test_dir, test_dir.artifact_paths.SERVER_DIR / "server.json"))
+
+
+@ignore_file_not_found
+def _parse_load_generator(test_dir: TestDirectory) -> types.SimpleNamespace:
+    path = test_dir.artifact_paths.K6_RUN_DIR / "load_generator.json"
+    return _namespace(register_important_file(test_dir, path))
+
+
+@ignore_file_not_found
+def _parse_fidelity(test_dir: TestDirectory) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.FIDELITY_DIR / "fidelity.json")
+    fidelity = _namespace(path)
+    for name in ("mean", "minimum"):
+        if not isinstance(getattr(fidelity, name, None), (int, float)):
+            raise ArtifactError(path, f"holds no number '{name}'")
+    return fidelity
+
+
+def _server_cpus(server: types.SimpleNamespace | None) -> list[int] | None:
+    cpus = getattr(server, "cpus", None)
+    return cpus if isinstance(cpus, list) and all(isinstance(cpu, int) for cpu in cpus) else None
+
+
+def _namespace(path: ArtifactPath) -> types.SimpleNamespace:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ArtifactError(path, "is not a JSON object")
+    return types.SimpleNamespace(**content)

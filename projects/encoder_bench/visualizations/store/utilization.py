@@ -1,0 +1,75 @@
+"""The utilisation monitor's samples, and their means over the load window.
+
+``cpus_load``, ``gpus_load`` and ``gpus_memory`` have one list a sample with one fraction a device;
+``main_memory`` and ``time`` (seconds since the epoch) have one number a sample. An empty list says
+that the device is not there or was not measured: unknown, not zero.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Any
+
+Samples = Sequence[Sequence[float]]
+
+
+def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) -> types.SimpleNamespace:
+    """The samples, and what they say of the load window.
+
+    Args:
+        content: the decoded ``utilization.json``.
+        server_cpus: numbers of the cores that the server may use; None means all.
+
+    Raises:
+        ValueError: it is not a utilisation log, or its vectors are of unequal length.
+    """
+    if not isinstance(content, dict) or not isinstance(content.get("time"), list):
+        raise ValueError("is not a utilisation log: it has no list 'time'")
+    series = {name: content.get(name) or [] for name in ("cpus_load", "main_memory", "gpus_load", "gpus_memory")}
+    processes = content.get("processes") or {}
+    _check_lengths(content["time"], series | {f"processes.{name}": values for name, values in processes.items()})
+    inside = _window(content["time"], content.get("load_window"))
+    log = types.SimpleNamespace(time=content["time"], **series, processes=processes, samples=len(inside))
+    log.load_window = content.get("load_window")
+    try:
+        log.cpu_util = mean_of_devices(_pick(series["cpus_load"], inside), server_cpus)
+        log.gpu_util = mean_of_devices(_pick(series["gpus_load"], inside))
+        log.gpu_memory_max = max((max(row) for row in _pick(series["gpus_memory"], inside) if row), default=None)
+        log.main_memory_max = max(_pick(series["main_memory"], inside), default=None)
+        log.process_cores = {name: mean(_pick(values, inside)) for name, values in processes.items()}
+    except (TypeError, IndexError) as error:
+        raise ValueError(f"holds something else than numbers: {error}") from error
+    return log
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean; None of nothing."""
+    return sum(values) / len(values) if values else None
+
+
+def mean_of_devices(samples: Samples, devices: Sequence[int] | None = None) -> float | None:
+    """Mean over samples and *devices* (all where None); None without a sample."""
+    if devices is None:
+        return mean([value for row in samples for value in row])
+    return mean([row[device] for row in samples for device in devices])
+
+
+def _window(times: Sequence[float], window: dict[str, float] | None) -> list[int]:
+    if not window:
+        return list(range(len(times)))
+    start, end = window["start"], window["end"]
+    return [index for index, moment in enumerate(times) if start <= moment <= end]
+
+
+def _pick(values: Sequence[Any], inside: Sequence[int]) -> Sequence[Any]:
+    """The values inside the window, without copying where that is all of them."""
+    return values if not values or len(inside) == len(values) else [values[index] for index in inside]
+
+
+def _check_lengths(times: Sequence[float], series: dict[str, Any]) -> None:
+    for name, values in series.items():
+        if not isinstance(values, list):
+            raise ValueError(f"'{name}' is not a list")
+        if values and len(values) != len(times):
+            raise ValueError(f"'{name}' has {len(values)} samples where 'time' has {len(times)}")

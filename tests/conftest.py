@@ -1,0 +1,38 @@
+"""Fixtures shared by all tests: where the samples are, and what a missing component means."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def missing(what: str) -> None:
+    """Skip for want of a real component or sample; under MATBENCH_TEST_STRICT=1 that is a failure."""
+    if os.environ.get("MATBENCH_TEST_STRICT") == "1":
+        pytest.fail(f"MATBENCH_TEST_STRICT=1 and missing: {what}", pytrace=False)
+    pytest.skip(f"missing: {what}")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture(scope="session")
+def sample() -> Path:
+    """The committed sample of encoder_bench."""
+    return REPOSITORY / "data" / "samples" / "encoder_bench"
+
+
+@pytest.fixture(scope="session")
+def foreign_samples() -> Path:
+    """Real data from elsewhere, named by MATBENCH_TEST_SAMPLES."""
+    named = os.environ.get("MATBENCH_TEST_SAMPLES")
+    if not named or not Path(named).is_dir():
+        missing("samples from elsewhere; set MATBENCH_TEST_SAMPLES to their directory")
+    return Path(str(named)).resolve()
