@@ -35,6 +35,8 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
         os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
         temporary = None
+    except FileExistsError as error:
+        raise OutputError(f"cannot write {path}: {path.parent} is not a directory") from error
     except OSError as error:
         raise OutputError(f"cannot write {path}: {os_reason(error)}") from error
     finally:

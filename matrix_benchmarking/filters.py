@@ -14,7 +14,7 @@ from .errors import ConfigError, did_you_mean
 
 Scalar = str | int | float | bool | None
 
-_ESCAPABLE = ",:=\\\""
+_ESCAPABLE = ',:=\\"'
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,7 +60,9 @@ def parse(text: str) -> dict[str, tuple[Value, ...]]:
     for part in _split(text, ","):
         name, *values = _split(part, "=")
         if len(values) != 1 or not name.strip():
-            raise ConfigError(f"filter '{part}' is not of the form name=value[:value…], as in batch_size=1:32")
+            raise ConfigError(
+                f"filter '{part}' is not of the form name=value[:value…], as in batch_size=1:32"
+            )
         key = _unescape(name.strip())
         filters[key] = filters.get(key, ()) + tuple(_value(value) for value in _split(values[0], ":"))
     return filters
@@ -97,7 +99,7 @@ def _split(text: str, separator: str) -> list[str]:
             start = index + 1
         index += 1
     if quoted:
-        raise ConfigError(f'filter \'{text}\' has an opening " without a closing one')
+        raise ConfigError(f"filter '{text}' has an opening \" without a closing one")
     return [*parts, text[start:]]
 
 
@@ -108,7 +110,5 @@ def _value(text: str) -> Value:
 
 
 def _unescape(text: str) -> str:
-    result, characters = [], iter(text)
-    for char in characters:
-        result.append(next(characters, "\\") if char == "\\" else char)
-    return "".join(result)
+    characters = iter(text)
+    return "".join(next(characters, "\\") if char == "\\" else char for char in characters)

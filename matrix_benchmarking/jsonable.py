@@ -23,7 +23,7 @@ def to_jsonable(value: Any) -> Any:
     Raises:
         TypeError: a value of a type that has no obvious JSON form.
     """
-    if value is None or isinstance(value, (bool, str)) and not isinstance(value, enum.Enum):
+    if value is None or (isinstance(value, (bool, str)) and not isinstance(value, enum.Enum)):
         return value
     if isinstance(value, types.SimpleNamespace):
         return to_jsonable(vars(value))

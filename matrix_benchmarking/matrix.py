@@ -111,7 +111,9 @@ class Entry:
 
     def get_name(self, variables: Iterable[str]) -> str:
         """The entry's name by the settings that vary, as ``batch_size=32, vus=16``."""
-        parts = [f"{name}={_filters.show(self.settings[name])}" for name in variables if name in self.settings]
+        parts = [
+            f"{name}={_filters.show(self.settings[name])}" for name in variables if name in self.settings
+        ]
         return ", ".join(parts) or self.name
 
 
@@ -206,10 +208,15 @@ class Matrix:
             }
             for entry in self.entries
         ]
-        frame = pandas.DataFrame(rows)
+        frame = pandas.DataFrame([{k: _encodable(v) for k, v in row.items()} for row in rows])
         if "exit_code" in frame:
             frame["exit_code"] = frame["exit_code"].astype("Int64")
         return frame
+
+
+def _encodable(value: Any) -> Any:
+    """Text that came from a file name and is not UTF-8, with backslashes; everything else as it is."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _values_by_name(entries: Sequence[Entry]) -> dict[str, list[Any]]:
@@ -234,5 +241,7 @@ def _describe(filters: Filters, entries: Sequence[Entry]) -> str:
     for name, values in filters.items():
         wanted = ":".join(value.text for value in values)
         there = _values_by_name(entries).get(name, [])[:10]
-        parts.append(f"{name}={wanted} (there: {', '.join(map(str, there))})" if there else f"{name}={wanted}")
+        parts.append(
+            f"{name}={wanted} (there: {', '.join(map(str, there))})" if there else f"{name}={wanted}"
+        )
     return ", ".join(parts)

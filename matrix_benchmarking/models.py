@@ -6,7 +6,6 @@ builds the KPI models from them with :func:`getKPIsModel`; the labels are listed
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 import uuid
 from collections.abc import Mapping
@@ -149,7 +148,10 @@ def getKPIsModel(
     labels: Any = settings_model or dict[str, Scalar]
     kpi_model = pydantic.create_model("KPI", __base__=KPI, __module__=module_name, labels=(labels, ...))
     fields: dict[str, Any] = {
-        kpi_name: (kpi_model | None, Field(default=None, description=f"{definition.help} ({definition.unit})"))
+        kpi_name: (
+            kpi_model | None,
+            Field(default=None, description=f"{definition.help} ({definition.unit})"),
+        )
         for kpi_name, definition in kpis.items()
     }
     return pydantic.create_model(name, __base__=ExclusiveModel, __module__=module_name, **fields)
@@ -159,5 +161,9 @@ def default_payload_model(kpis: Mapping[str, KPIDefinition]) -> type[Payload]:
     """The payload model of a workload that doesn't define one: any results, labels from the settings."""
     kpis_model = getKPIsModel("KPIs", __name__, kpis, None)
     return pydantic.create_model(
-        "Payload", __base__=Payload, __module__=__name__, results=(dict[str, Any], ...), kpis=(kpis_model, ...)
+        "Payload",
+        __base__=Payload,
+        __module__=__name__,
+        results=(dict[str, Any], ...),
+        kpis=(kpis_model, ...),
     )

@@ -185,10 +185,7 @@ def load(name: str) -> Workload:
     Raises:
         WorkloadError: there is no such workload, or it can't be imported.
     """
-    if name.endswith(".py"):
-        module = _import_file(Path(name))
-    else:
-        module = _import_module(name)
+    module = _import_file(Path(name)) if name.endswith(".py") else _import_module(name)
     workload = getattr(module, "workload", None)
     if not isinstance(workload, Workload):
         raise WorkloadError(f"{name} has no Workload in a variable called 'workload'")
@@ -222,7 +219,9 @@ def _import_module(name: str) -> types.ModuleType:
             return importlib.import_module(candidate)
         except ModuleNotFoundError as error:
             if error.name is None or not (candidate == error.name or candidate.startswith(f"{error.name}.")):
-                raise WorkloadError(f"workload '{name}' needs {error.name}, which is not installed") from error
+                raise WorkloadError(
+                    f"workload '{name}' needs {error.name}, which is not installed"
+                ) from error
         except MatbenchError:
             raise
         except (ImportError, SyntaxError, TypeError, ValueError, AttributeError, NameError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,12 @@ def foreign_samples() -> Path:
     if not named or not Path(named).is_dir():
         missing("samples from elsewhere; set MATBENCH_TEST_SAMPLES to their directory")
     return Path(str(named)).resolve()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Debian's browser, for the tests that look at pages."""
+    found = shutil.which("chromium")
+    if found is None:
+        missing("a browser; apt-get install chromium")
+    return str(found)

@@ -8,6 +8,7 @@ from .layouts import NativeLayout
 from .matrix_file import write_matrix
 from .parsers import config_get, parse_test_config, parse_test_start_end, parse_test_uuid
 from .readers import ignore_file_not_found, read_json, read_tail, read_text, read_yaml
+from .settings import read_key_values
 from .test_directory import ArtifactPath, TestDirectory, register_important_file
 from .tree import clean, parse_tree
 
@@ -27,6 +28,7 @@ __all__ = [
     "parse_test_uuid",
     "parse_tree",
     "read_json",
+    "read_key_values",
     "read_tail",
     "read_text",
     "read_yaml",

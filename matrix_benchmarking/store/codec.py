@@ -83,7 +83,7 @@ def unpack(content: bytes | memoryview) -> Any:
         return _unpack_plain(content)
     except CodecError:
         raise
-    except Exception as error:  # noqa: BLE001: foreign bytes may fail in any of the decoders
+    except Exception as error:
         raise CodecError(f"{type(error).__name__}: {error}") from error
 
 
@@ -150,7 +150,7 @@ def _write_time(value: dt.time) -> list[Any]:
     return [value.isoformat(), value.fold]
 
 
-_CONTAINERS = {tuple: Code.TUPLE, set: Code.SET, frozenset: Code.FROZENSET}
+_CONTAINERS: dict[type, Code] = {tuple: Code.TUPLE, set: Code.SET, frozenset: Code.FROZENSET}
 _AS_TEXT: dict[type, tuple[Code, Callable[[Any], Any]]] = {
     dt.datetime: (Code.DATETIME, _write_datetime),
     dt.date: (Code.DATE, dt.date.isoformat),

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import MatbenchError, os_reason
-from ..workload import FoundTest, Layout, Listing
+from ..workload import Layout, Listing
 from .names import natural
 
 SKIP_FILE = "skip"
@@ -106,11 +106,18 @@ def _list(directory: Path) -> tuple[Listing, list[str]]:
             if item.is_dir(follow_symlinks=False):
                 if not item.name.startswith("."):
                     directories.append(item.name)
-            elif item.is_symlink() and item.is_dir():
+            elif item.is_symlink() and _leads_to_directory(item):
                 linked.append(item.name)
             else:
                 files.append(item.name)
     return Listing(directory, frozenset(files), frozenset(directories)), linked
+
+
+def _leads_to_directory(link: os.DirEntry[str]) -> bool:
+    try:
+        return link.is_dir()
+    except OSError:  # a link to itself
+        return False
 
 
 def _may_follow(link: Path, root: Path, candidates: Sequence[Candidate], notes: list[str]) -> bool:

@@ -40,6 +40,8 @@ class NativeLayout:
             return None
         except OSError as error:
             raise SettingsError(f"{EXIT_CODE_FILE} can't be read: {os_reason(error)}") from error
+        if not text:
+            raise SettingsError(f"{EXIT_CODE_FILE} is empty: the run was interrupted while it was written")
         try:
             return int(text)
         except ValueError:

@@ -105,7 +105,7 @@ def _parse_artifacts(
     own_uuid = parse_test_uuid(test_dir)
     try:
         store.parse_once(results, test_dir)
-    except Exception as error:  # noqa: BLE001: a parser's error is this test's problem, not the end of all
+    except Exception as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error))
     missing = [] if test_dir.is_file() else _missing_files(recorder, store.important_files)
     notes.extend(recorder.notes)
@@ -211,7 +211,7 @@ def _parse_always(
     test_dir = TestDirectory(candidate.path, store, context.options)
     try:
         store.parse_always(results, test_dir, entry.settings)
-    except Exception as error:  # noqa: BLE001: as for parse_once
+    except Exception as error:  # noqa: BLE001  as for parse_once
         problems.append(_parser_problem("parse_always", error))
     problems.extend(test_dir.recorder.problems)
 
@@ -226,7 +226,7 @@ def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) 
     if workload.warnings is not None:
         try:
             entry.warnings = tuple(workload.warnings(payload))
-        except Exception as error:  # noqa: BLE001: as for parse_once
+        except Exception as error:  # noqa: BLE001  as for parse_once
             entry.problems += (_parser_problem("warnings", error),)
 
 

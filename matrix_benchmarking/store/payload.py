@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from typing import Any
 
 from ..matrix import Entry, Problem
 from ..models import LTS_SCHEMA_VERSION
@@ -17,7 +18,7 @@ def build_payload(
     generate = workload.store.generate_lts_payload or _default_payload
     try:
         payload = generate(results, entry.settings)
-    except Exception as error:  # noqa: BLE001: an incomplete test must still be looked at
+    except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
         problem = Problem(f"generate_lts_payload stopped: {type(error).__name__}: {error}")
         payload = types.SimpleNamespace(results=types.SimpleNamespace())
     if not hasattr(payload, "metadata"):
@@ -33,7 +34,7 @@ def _default_payload(results: types.SimpleNamespace, import_settings: object) ->
 
 def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry) -> None:
     """Add what the engine knows, where the workload didn't say it."""
-    known = {
+    known: dict[str, Any] = {
         "lts_schema_version": LTS_SCHEMA_VERSION,
         "workload": workload.name,
         "test_uuid": entry.test_uuid,

@@ -22,13 +22,11 @@ def _loader() -> type[Any]:
     """PyYAML's safe C loader, which leaves dates as the text that they are in the file."""
     base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-    class Loader(base):
-        yaml_implicit_resolvers = {
-            first: [(tag, pattern) for tag, pattern in resolvers if tag != _TIMESTAMP]
-            for first, resolvers in base.yaml_implicit_resolvers.items()
-        }
-
-    return Loader
+    resolvers = {
+        first: [(tag, pattern) for tag, pattern in candidates if tag != _TIMESTAMP]
+        for first, candidates in base.yaml_implicit_resolvers.items()
+    }
+    return type("SettingsLoader", (base,), {"yaml_implicit_resolvers": resolvers})
 
 
 def load_yaml(text: str | bytes) -> Any:
@@ -38,7 +36,7 @@ def load_yaml(text: str | bytes) -> Any:
         ValueError: a sentence on what is wrong, with the line.
     """
     try:
-        return yaml.load(text, _loader())  # noqa: S506: a subclass of the safe loader
+        return yaml.load(text, _loader())
     except yaml.MarkedYAMLError as error:
         where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ValueError(f"not valid YAML{where}: {error.problem or error.context}") from error
@@ -125,8 +123,9 @@ def _scalar(text: str) -> Scalar:
 
 
 def _kind(value: object) -> str:
-    names = {dict: "mapping", list: "list", str: "text"}
-    return names.get(type(value), type(value).__name__)
+    names = {"dict": "mapping", "str": "text"}
+    name = type(value).__name__
+    return names.get(name, name)
 
 
 def _first_line(error: BaseException) -> str:

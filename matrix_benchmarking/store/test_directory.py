@@ -37,7 +37,9 @@ class Recorder:
         self._important = important_files
 
     def look(self, relative: str) -> Sighting:
-        """Note that *relative* was looked for."""
+        """Note that *relative* was looked for; the test directory itself is there, which says nothing."""
+        if relative == ".":
+            return Sighting.of(self.root)
         sighting = self.sightings.get(relative)
         if sighting is None:
             sighting = self.sightings[relative] = Sighting.of(os.path.join(self.root, relative))
@@ -51,7 +53,9 @@ class Recorder:
         """Paths that match *pattern*, relative to the test directory, in numbered order."""
         known = self.globs.get(pattern)
         if known is None:
-            known = self.globs[pattern] = Glob(pattern, tuple(sorted(matching(self.root, pattern), key=natural)))
+            known = self.globs[pattern] = Glob(
+                pattern, tuple(sorted(matching(self.root, pattern), key=natural))
+            )
         return list(known.matches)
 
     def _is_important(self, relative: str) -> bool:
@@ -140,14 +144,17 @@ class ArtifactPaths:
         self._recorder = recorder
         self._patterns = patterns
 
-    def __getattr__(self, name: str) -> ArtifactPath | None:
+    def __getattr__(self, name: str) -> Any:
+        """An :class:`ArtifactPath` or None; weakly typed, since parsers join it with ``/`` either way."""
         try:
             pattern = self._patterns[name]
         except KeyError:
             raise AttributeError(f"the workload has no artifact directory {name}") from None
         matches = self._recorder.glob(pattern)
         if len(matches) > 1:
-            problem = Problem(f"{len(matches)} directories match '{pattern}'; the last one is read", matches[-1])
+            problem = Problem(
+                f"{len(matches)} directories match '{pattern}'; the last one is read", matches[-1]
+            )
             if problem not in self._recorder.problems:
                 self._recorder.problems.append(problem)
         return ArtifactPath(self._recorder, matches[-1]) if matches else None
@@ -186,5 +193,3 @@ def register_important_file(test_dir: ArtifactPath, path: str | os.PathLike[str]
     The function of TOPSAIL's parsers; ``test_dir / path`` does the same.
     """
     return path if isinstance(path, ArtifactPath) else test_dir / path
-
-

@@ -95,7 +95,9 @@ def clean(workload: Workload, root: Path) -> int:
         MatbenchError: *root* is no readable directory, or there is no test in it.
     """
     _, found = _find(workload, root)
-    return sum(cache.remove(candidate.path, workload) for candidate in found.tests if candidate.layout is not None)
+    return sum(
+        cache.remove(candidate.path, workload) for candidate in found.tests if candidate.layout is not None
+    )
 
 
 def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
@@ -105,7 +107,9 @@ def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
     if not found.tests and not found.unfinished:
         raise MatbenchError(
             f"no test found in '{root}': workload '{workload.name}' looks for "
-            + " or ".join(getattr(layout, "looks_for", "settings.yaml beside exit_code") for layout in layouts)
+            + " or ".join(
+                getattr(layout, "looks_for", "settings.yaml beside exit_code") for layout in layouts
+            )
             + ("".join(f"\n  {note}" for note in found.notes[:5]))
         )
     return resolved, found
@@ -156,19 +160,17 @@ def _chunks(
         for chunk in chunks:
             yield _parse_chunk(context, chunk)
         return
-    spec, source = context.workload.spec, context.workload.source
+    spec = context.workload.spec or context.workload.name
     arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
     try:
-        yield from executor.map(functools.partial(_parse_in_worker, spec, source, arguments), chunks)
+        yield from executor.map(functools.partial(_parse_in_worker, spec, arguments), chunks)
     except concurrent.futures.BrokenExecutor as error:
         raise MatbenchError(
             "a worker process was ended from outside (out of memory?); try again with --jobs 1"
         ) from error
 
 
-def _parse_in_worker(
-    spec: str, source: Path | None, arguments: tuple[Any, ...], chunk: Sequence[Candidate]
-) -> list[Outcome]:
+def _parse_in_worker(spec: str, arguments: tuple[Any, ...], chunk: Sequence[Candidate]) -> list[Outcome]:
     context = Context(_workload(spec), *arguments)
     return _parse_chunk(context, chunk)
 
@@ -229,7 +231,9 @@ def _make_ids_unique(entries: Sequence[Entry]) -> list[Note]:
                 entry.test_uuid = str(uuid.uuid5(uuid.UUID(test_uuid), entry.name))
         own = [entry.name for entry in same if entry.has_own_uuid]
         if len(own) > 1:
-            notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
+            notes.append(
+                (own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them")
+            )
     return notes
 
 

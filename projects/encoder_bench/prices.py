@@ -26,7 +26,8 @@ def table() -> Mapping[tuple[str, str], Price]:
     """The price table by vendor and hw_type."""
     rows = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
     return {
-        (row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"]) for row in rows
+        (row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"])
+        for row in rows
     }
 
 

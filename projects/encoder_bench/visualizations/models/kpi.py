@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from matrix_benchmarking.kpi import Format, HigherBetter, IgnoredForRegression, KPIMetadata, LowerBetter, UnknownKPI
+from matrix_benchmarking.kpi import (
+    Format,
+    HigherBetter,
+    IgnoredForRegression,
+    KPIMetadata,
+    LowerBetter,
+    UnknownKPI,
+)
 
 BILLION = 10**9
 SECONDS_PER_HOUR = 3600

@@ -41,7 +41,9 @@ def warnings(lts_payload: Any) -> list[str]:
     elif results.error_rate:
         sentences.append(f"{results.error_rate:.1%} of the inputs were not answered in the right shape")
     if results.dropped_iterations:
-        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
+        sentences.append(
+            f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load"
+        )
     cores = results.load_generator_cpu
     if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
         share = "an unknown share" if cores is None else f"{cores:.0%}"
@@ -73,7 +75,9 @@ def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str
     answered = run.answered_requests * inputs_per_request
     return {
         "requests": run.requests,
-        "failed_requests": 0 if run.answered_requests == run.requests else run.requests - run.answered_requests,
+        "failed_requests": 0
+        if run.answered_requests == run.requests
+        else run.requests - run.answered_requests,
         "duration_s": run.duration_s,
         **_rates(answered, run.requests * inputs_per_request, run.duration_s),
         "avg_latency_ms": run.avg_latency_ms,

@@ -26,16 +26,24 @@ def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) ->
     """
     if not isinstance(content, dict) or not isinstance(content.get("time"), list):
         raise ValueError("is not a utilisation log: it has no list 'time'")
-    series = {name: content.get(name) or [] for name in ("cpus_load", "main_memory", "gpus_load", "gpus_memory")}
+    series = {
+        name: content.get(name) or [] for name in ("cpus_load", "main_memory", "gpus_load", "gpus_memory")
+    }
     processes = content.get("processes") or {}
-    _check_lengths(content["time"], series | {f"processes.{name}": values for name, values in processes.items()})
+    if not isinstance(processes, dict):
+        raise ValueError("'processes' is not a mapping")
+    _check_lengths(
+        content["time"], series | {f"processes.{name}": values for name, values in processes.items()}
+    )
     inside = _window(content["time"], content.get("load_window"))
     log = types.SimpleNamespace(time=content["time"], **series, processes=processes, samples=len(inside))
     log.load_window = content.get("load_window")
     try:
         log.cpu_util = mean_of_devices(_pick(series["cpus_load"], inside), server_cpus)
         log.gpu_util = mean_of_devices(_pick(series["gpus_load"], inside))
-        log.gpu_memory_max = max((max(row) for row in _pick(series["gpus_memory"], inside) if row), default=None)
+        log.gpu_memory_max = max(
+            (max(row) for row in _pick(series["gpus_memory"], inside) if row), default=None
+        )
         log.main_memory_max = max(_pick(series["main_memory"], inside), default=None)
         log.process_cores = {name: mean(_pick(values, inside)) for name, values in processes.items()}
     except (TypeError, IndexError) as error:
@@ -58,7 +66,10 @@ def mean_of_devices(samples: Samples, devices: Sequence[int] | None = None) -> f
 def _window(times: Sequence[float], window: dict[str, float] | None) -> list[int]:
     if not window:
         return list(range(len(times)))
-    start, end = window["start"], window["end"]
+    try:
+        start, end = window["start"], window["end"]
+    except (KeyError, TypeError):
+        raise ValueError("'load_window' needs a start and an end") from None
     return [index for index, moment in enumerate(times) if start <= moment <= end]
 
 

@@ -1,0 +1,177 @@
+"""Which configuration is best by the workload's headline KPI, and how sure that is.
+
+Gets a matrix and its workload, gives a :class:`Best`: per group of comparable points the ranking, the
+best point of each variant, and which others can't be told apart from the best.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+from ..errors import MatbenchError
+from ..kpi import KPIDefinition
+from ..matrix import Entry, Matrix
+from ..workload import Workload
+from . import intervals
+from .intervals import Comparison, Scale, Spread
+from .points import Excluded, Key, Point, key, part, select, sorting_key, varying
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Standing:
+    """A point and how it compares with the best of its group."""
+
+    point: Point
+    against_best: Comparison
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class VariantBest:
+    """The best point of one variant.
+
+    Attributes:
+        variant: the values of the workload's variant keys (of all that vary, without such keys).
+        standing: its best point.
+        points: number of points of this variant in the ranking.
+        warnings: what makes the numbers of its best point doubtful.
+    """
+
+    variant: Mapping[str, object]
+    standing: Standing
+    points: int
+    warnings: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """The points that may be compared with each other.
+
+    Attributes:
+        settings: the values of those of the workload's group keys that differ between groups.
+        variant_names: settings that name a variant.
+        tuning_names: the other settings that vary in this group.
+        standings: all points, the best first; ties in the order of their settings.
+        variants: the best point of each variant, the best variant first.
+        spread: what repeats differ by; None where nothing was repeated.
+    """
+
+    settings: Mapping[str, object]
+    variant_names: tuple[str, ...]
+    tuning_names: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    variants: tuple[VariantBest, ...]
+    spread: Spread | None
+
+    @property
+    def best(self) -> Point:
+        return self.standings[0].point
+
+    @property
+    def undecided(self) -> list[Standing]:
+        """The points that can't be told apart from the best; none where that isn't known."""
+        return [one for one in self.standings[1:] if one.against_best.apart is False]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes the best point's numbers doubtful."""
+        return self.variants[0].warnings
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Best:
+    """The outcome of :func:`rank`: no group where nothing could be ranked, ``kpi`` None without KPIs."""
+
+    kpi: KPIDefinition | None
+    groups: tuple[Group, ...]
+    excluded: tuple[Excluded, ...]
+
+
+def rank(matrix: Matrix, workload: Workload) -> Best:
+    """Rank the points of *matrix* by the workload's headline KPI."""
+    kpi = workload.headline
+    if kpi is None:
+        return Best(None, (), ())
+    ranked, excluded = select(matrix, workload, kpi)
+    groups: dict[Key, list[list[Entry]]] = {}
+    for runs in ranked:
+        groups.setdefault(key(runs[0].settings, workload.group_keys), []).append(runs)
+    scope = [
+        name
+        for name in varying(points[0][0].settings for points in groups.values())
+        if name in workload.group_keys
+    ]
+    return Best(
+        kpi, tuple(_group(points, kpi, workload, scope) for points in groups.values()), tuple(excluded)
+    )
+
+
+def warnings_of(entry: Entry, workload: Workload) -> tuple[str, ...]:
+    """What the workload finds doubtful in one test. Reads the test's results."""
+    if workload.warnings is None or not entry.finished:
+        return ()
+    try:
+        return tuple(workload.warnings(entry.lts))
+    except MatbenchError as error:
+        return (f"its results can't be checked: {error}",)
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+        return (f"its results can't be checked ({type(error).__name__}: {error})",)
+
+
+def _group(
+    points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition, workload: Workload, scope: Sequence[str]
+) -> Group:
+    points, scale, spread = _points(points_runs, kpi)
+    differing = varying(point.settings for point in points)
+    tuning = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
+    present = {name for point in points for name in point.settings}
+    keys = tuple(name for name in workload.variant_keys if name in present)
+    variant_names = keys or tuple(tuning)
+    names = [*variant_names, *tuning]
+    direction = 1 if kpi.lower_better else -1
+    points.sort(key=lambda point: (direction * point.value, sorting_key(point.settings, names)))
+    standings = [
+        Standing(point, intervals.compare(point.sample, points[0].sample, scale, spread)) for point in points
+    ]
+    return Group(
+        settings=part(points[0].settings, scope),
+        variant_names=variant_names,
+        tuning_names=tuple(tuning) if keys else (),
+        standings=tuple(standings),
+        variants=tuple(_variants(standings, variant_names, workload)),
+        spread=spread,
+    )
+
+
+def _points(
+    points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition
+) -> tuple[list[Point], Scale, Spread | None]:
+    values = [[entry.kpis[kpi.name] for entry in runs] for runs in points_runs]
+    scale = intervals.scale_of(value for run_values in values for value in run_values)
+    samples = [intervals.summarise(run_values) for run_values in values]
+    spread = intervals.pooled(samples, scale)
+    points = [
+        Point(runs[0].settings, tuple(runs), sample, intervals.interval(sample, scale, spread))
+        for runs, sample in zip(points_runs, samples, strict=True)
+    ]
+    return points, scale, spread
+
+
+def _variants(standings: Sequence[Standing], names: Sequence[str], workload: Workload) -> list[VariantBest]:
+    members: dict[Key, list[Standing]] = {}
+    for standing in standings:
+        members.setdefault(key(standing.point.settings, names), []).append(standing)
+    return [
+        VariantBest(
+            variant=part(group[0].point.settings, names),
+            standing=group[0],
+            points=len(group),
+            warnings=_warnings(group[0].point, workload),
+        )
+        for group in members.values()
+    ]
+
+
+def _warnings(point: Point, workload: Workload) -> tuple[str, ...]:
+    found = (warning for entry in point.runs for warning in warnings_of(entry, workload))
+    return tuple(dict.fromkeys(found))

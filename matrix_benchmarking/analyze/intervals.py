@@ -1,0 +1,187 @@
+"""How sure a mean of repeats is, and whether two means differ by more than chance: pure mathematics.
+
+Benchmark values spread in proportion to their size, so positive values are compared as ratios: the
+interval is symmetric on the logarithmic scale, and the standard error of log(mean) is taken as
+(standard deviation / mean) / √runs, the delta method (Oehlert 1992, The American Statistician 46(1),
+27–29). Values of which some are zero or negative are compared as differences, on the plain scale.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import math
+from collections.abc import Iterable, Sequence
+
+from scipy import special
+
+CONFIDENCE = 0.95
+
+
+class Scale(enum.Enum):
+    """Whether values are compared by their ratio or by their difference."""
+
+    RATIO = "ratio"
+    DIFFERENCE = "difference"
+
+
+class Method(enum.Enum):
+    """How two samples were compared."""
+
+    WELCH = "Welch's t-test"
+    POOLED = "t-test with the pooled spread"
+    NONE = "nothing was repeated"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Sample:
+    """The repeats of one point: how many, their mean, and their standard deviation (None for one run)."""
+
+    runs: int
+    mean: float
+    deviation: float | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Spread:
+    """What repeats differ by, pooled over the points that have some.
+
+    Attributes:
+        deviation: standard deviation of one run, as a fraction of the mean on the ratio scale, else in
+            the KPI's unit.
+        degrees: degrees of freedom behind it.
+        points: number of points with repeats behind it.
+    """
+
+    deviation: float
+    degrees: int
+    points: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval of a mean; ``pooled`` if its width comes from other points' repeats."""
+
+    low: float
+    high: float
+    pooled: bool = False
+    confidence: float = CONFIDENCE
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Comparison:
+    """A sample against a reference.
+
+    Attributes:
+        difference: sample / reference − 1 on the ratio scale, else sample − reference.
+        scale: which of the two.
+        p_value: two-sided; None where nothing was repeated.
+        apart: True if the two differ by more than chance explains; None if that can't be known.
+        method: how it was found out.
+    """
+
+    difference: float
+    scale: Scale
+    p_value: float | None
+    apart: bool | None
+    method: Method
+
+
+def summarise(values: Sequence[float]) -> Sample:
+    """Mean and standard deviation (n − 1) of at least one value."""
+    runs = len(values)
+    mean = math.fsum(value / runs for value in values)
+    if runs == 1:
+        return Sample(1, mean, None)
+    return Sample(runs, mean, math.hypot(*(value - mean for value in values)) / math.sqrt(runs - 1))
+
+
+def scale_of(values: Iterable[float]) -> Scale:
+    """The ratio scale if all values are positive."""
+    return Scale.RATIO if all(value > 0 for value in values) else Scale.DIFFERENCE
+
+
+def pooled(samples: Iterable[Sample], scale: Scale) -> Spread | None:
+    """The samples' common standard deviation: √(Σ (nᵢ − 1) sᵢ² / Σ (nᵢ − 1)); None without repeats."""
+    repeated = [sample for sample in samples if sample.deviation is not None]
+    degrees = sum(sample.runs - 1 for sample in repeated)
+    if not degrees:
+        return None
+    weighted = (math.sqrt(sample.runs - 1) * _deviation(sample, scale) for sample in repeated)
+    return Spread(math.hypot(*weighted) / math.sqrt(degrees), degrees, len(repeated))
+
+
+def interval(sample: Sample, scale: Scale, spread: Spread | None = None) -> Interval | None:
+    """Student's t interval of the mean, from the sample's own repeats.
+
+    A single run takes the width from *spread*; without that its interval is unknown (None).
+    """
+    if sample.deviation is not None:
+        deviation, degrees = _deviation(sample, scale), sample.runs - 1
+    elif spread is not None:
+        deviation, degrees = spread.deviation, spread.degrees
+    else:
+        return None
+    quantile = float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2))
+    half_width = quantile * deviation / math.sqrt(sample.runs)
+    is_pooled = sample.deviation is None
+    if scale is Scale.RATIO:
+        return Interval(sample.mean * math.exp(-half_width), sample.mean * math.exp(half_width), is_pooled)
+    return Interval(sample.mean - half_width, sample.mean + half_width, is_pooled)
+
+
+def compare(sample: Sample, reference: Sample, scale: Scale, spread: Spread | None = None) -> Comparison:
+    """Can *sample* and *reference* be told apart?
+
+    Two repeated samples: Welch's t-test (Welch 1947, Biometrika 34, 28–35) with Satterthwaite's
+    degrees of freedom. If one of them is a single run: Student's t-test with the pooled *spread*.
+    The confidence is that of one comparison; it isn't corrected for making many.
+    """
+    distance = _distance(sample, reference, scale)
+    if sample.deviation is not None and reference.deviation is not None:
+        method = Method.WELCH
+        error, degrees = _welch(sample, reference, scale)
+    elif spread is not None:
+        method = Method.POOLED
+        error = spread.deviation * math.sqrt(1 / sample.runs + 1 / reference.runs)
+        degrees = float(spread.degrees)
+    else:
+        return Comparison(_difference(sample, reference, scale), scale, None, None, Method.NONE)
+    p_value = _two_sided(distance, error, degrees)
+    return Comparison(_difference(sample, reference, scale), scale, p_value, p_value < 1 - CONFIDENCE, method)
+
+
+def _welch(sample: Sample, reference: Sample, scale: Scale) -> tuple[float, float]:
+    """Standard error of the difference, and its degrees of freedom."""
+    first = _deviation(sample, scale) ** 2 / sample.runs
+    second = _deviation(reference, scale) ** 2 / reference.runs
+    total = first + second
+    if total == 0:
+        return 0.0, math.inf
+    share = first / total
+    degrees = 1 / (share**2 / (sample.runs - 1) + (1 - share) ** 2 / (reference.runs - 1))
+    return math.sqrt(total), degrees
+
+
+def _two_sided(distance: float, error: float, degrees: float) -> float:
+    if error == 0:
+        return 1.0 if distance == 0 else 0.0
+    return 2 * float(special.stdtr(degrees, -abs(distance) / error))
+
+
+def _deviation(sample: Sample, scale: Scale) -> float:
+    if sample.deviation is None:
+        raise ValueError("a single run has no deviation")
+    return sample.deviation / sample.mean if scale is Scale.RATIO else sample.deviation
+
+
+def _distance(sample: Sample, reference: Sample, scale: Scale) -> float:
+    if scale is Scale.RATIO:
+        return math.log(sample.mean) - math.log(reference.mean)
+    return sample.mean - reference.mean
+
+
+def _difference(sample: Sample, reference: Sample, scale: Scale) -> float:
+    if scale is Scale.RATIO:
+        return sample.mean / reference.mean - 1
+    return sample.mean - reference.mean

@@ -1,0 +1,137 @@
+"""A matrix as points: the repeats at one setting together, and the runs that can't take part."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..filters import show
+from ..kpi import KPIDefinition
+from ..matrix import NOT_SET, Entry, Matrix, order, typed
+from ..workload import Gate, Workload
+from .intervals import Interval, Sample
+
+Key = tuple[tuple[str, object], ...]
+
+
+class Cause(enum.Enum):
+    """Why a run can't be the best."""
+
+    FAILED = "failed"
+    UNFINISHED = "did not finish"
+    UNKNOWN = "unknown"
+    GATED = "beyond a limit"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Excluded:
+    """A run that takes no part in the ranking, and why, as a sentence without its end."""
+
+    entry: Entry
+    cause: Cause
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Point:
+    """The runs at one setting that have the KPI's value.
+
+    Attributes:
+        settings: the point's coordinates.
+        runs: the runs behind the value, by repeat.
+        sample: their number, mean and deviation.
+        interval: of the mean; None where no point was repeated.
+    """
+
+    settings: Mapping[str, object]
+    runs: tuple[Entry, ...]
+    sample: Sample
+    interval: Interval | None
+
+    @property
+    def value(self) -> float:
+        """The mean of the runs, in the KPI's unit."""
+        return self.sample.mean
+
+
+def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
+    """What identifies *settings* among those with the same values of *names*."""
+    return tuple(typed(settings.get(name, NOT_SET)) for name in names)
+
+
+def sorting_key(settings: Mapping[str, object], names: Iterable[str]) -> tuple[tuple[int, float, str], ...]:
+    """Puts settings in order of their values."""
+    return tuple(order(settings.get(name, NOT_SET)) for name in names)
+
+
+def part(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+    """The values of *names*, NOT_SET among them."""
+    return {name: settings.get(name, NOT_SET) for name in names}
+
+
+def varying(settings: Iterable[Mapping[str, object]]) -> list[str]:
+    """Names of the settings that differ, in the order of their first appearance."""
+    everything = list(settings)
+    names = dict.fromkeys(name for one in everything for name in one)
+    return [name for name in names if len({typed(one.get(name, NOT_SET)) for one in everything}) > 1]
+
+
+def by_point(entries: Iterable[Entry]) -> list[list[Entry]]:
+    """The entries with the same settings together, by repeat, in the order of their settings."""
+    entries = list(entries)
+    names = list(dict.fromkeys(name for entry in entries for name in entry.settings))
+    points: dict[Key, list[Entry]] = {}
+    for entry in entries:
+        points.setdefault(key(entry.settings, names), []).append(entry)
+    runs = sorted(points.values(), key=lambda point: sorting_key(point[0].settings, names))
+    return [sorted(point, key=lambda entry: (entry.repeat, entry.name)) for point in runs]
+
+
+def select(
+    matrix: Matrix, workload: Workload, kpi: KPIDefinition
+) -> tuple[list[list[Entry]], list[Excluded]]:
+    """The runs that can be ranked by *kpi*, point by point, and those that can't.
+
+    A failed run or one without the value is left out by itself; a run beyond a gate takes its point
+    with it, because the best of several answers to a wrong question isn't right.
+    """
+    excluded = [Excluded(entry, Cause.UNFINISHED, "did not finish") for entry in matrix.unfinished]
+    ranked: list[list[Entry]] = []
+    for runs in by_point(matrix.entries):
+        refused = _refusal(runs, workload.gates, workload.kpis)
+        good: list[Entry] = []
+        for entry in runs:
+            exclusion = _exclusion(entry, kpi, refused)
+            if exclusion is None:
+                good.append(entry)
+            else:
+                excluded.append(exclusion)
+        if good:
+            ranked.append(good)
+    return ranked, excluded
+
+
+def _refusal(runs: Sequence[Entry], gates: Sequence[Gate], kpis: Mapping[str, KPIDefinition]) -> str | None:
+    """Which gate one of a point's runs misses."""
+    for gate in gates:
+        for entry in runs:
+            value = entry.kpis.get(gate.kpi)
+            if gate.refuses(value):
+                show_value = kpis[gate.kpi].show
+                low = "" if gate.minimum is None else f" at least {show_value(gate.minimum)}"
+                high = "" if gate.maximum is None else f" at most {show_value(gate.maximum)}"
+                limits = " and".join(limit for limit in (low, high) if limit)
+                return f"{gate.kpi} is {show_value(value)}, asked for is{limits}"
+    return None
+
+
+def _exclusion(entry: Entry, kpi: KPIDefinition, refused: str | None) -> Excluded | None:
+    if entry.failed:
+        return Excluded(entry, Cause.FAILED, f"failed with exit code {show(entry.exit_code)}")
+    if refused is not None:
+        return Excluded(entry, Cause.GATED, refused)
+    if kpi.name not in entry.kpis:
+        reason = entry.missing_kpis.get(kpi.name, "not known for this test")
+        return Excluded(entry, Cause.UNKNOWN, f"{kpi.name} is unknown: {reason}")
+    return None

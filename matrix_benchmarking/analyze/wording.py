@@ -1,0 +1,168 @@
+"""A ranking in sentences, made from the data: what is best, how sure that is, what was left out."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+
+from ..filters import show
+from ..kpi import KPIDefinition
+from ..matrix import NOT_SET, typed
+from .best import Best, Group, Standing
+from .intervals import Comparison, Interval, Scale
+from .points import Point
+
+_CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
+_NAMED = 3
+"""How many runners-up a sentence names."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is best and what stands behind it, in one sentence; then what is next to it."""
+
+    lead: str
+    rest: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.lead} {self.rest}".rstrip()
+
+
+def verdict(best: Best) -> list[Verdict]:
+    """One verdict a group of comparable points."""
+    if best.kpi is None:
+        return [Verdict("This workload defines no KPI, so no configuration can be called the best.")]
+    if not best.groups:
+        why = exclusions(best) or "there is no finished test"
+        return [Verdict(f"No configuration can be ranked by {best.kpi.name}: {why}.")]
+    return [_group(group, best.kpi) for group in best.groups]
+
+
+def scope(group: Group) -> str:
+    """What a group's points have in common, where there are several groups; else empty."""
+    return tuning_label(group.settings, group.settings)
+
+
+def exclusions(best: Best) -> str:
+    """How many runs take no part in the ranking, by reason; empty if all do."""
+    if not best.excluded:
+        return ""
+    reasons = collections.Counter(excluded.reason for excluded in best.excluded)
+    listed = [f"{count} × {reason}" for reason, count in reasons.most_common(_NAMED)]
+    rest = len(reasons) - len(listed)
+    if rest:
+        listed.append(f"{rest} other {plural(rest, 'reason')}")
+    total = len(best.excluded)
+    return f"{total} {plural(total, 'run')} can't take part ({'; '.join(listed)})"
+
+
+def superlative(kpi: KPIDefinition) -> str:
+    """``Cheapest`` for money, else ``Lowest`` or ``Highest`` with the KPI's name."""
+    if kpi.lower_better and kpi.unit.startswith(_CURRENCIES):
+        return "Cheapest"
+    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}"
+
+
+def value_label(name: str, value: object) -> str:
+    """A setting as people would say it: the value alone if it is a word, else with its name."""
+    if value is NOT_SET:
+        return f"{name} not set"
+    if isinstance(value, str) and value and not value.replace(".", "").isdigit():
+        return value
+    return f"{name} {show(value)}"  # type: ignore[arg-type]
+
+
+def variant_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
+    """The variant's values in one line: ``nvidia-l4 · default · torch``."""
+    return " · ".join(value_label(name, settings.get(name, NOT_SET)) for name in names)
+
+
+def tuning_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
+    """Settings with their names: ``batch_size 32, vus 256``."""
+    present = [name for name in names if name in settings]
+    return ", ".join(f"{name} {show(settings[name])}" for name in present)  # type: ignore[arg-type]
+
+
+def point_label(settings: Mapping[str, object], group: Group) -> str:
+    """A point by its variant and the settings that were tuned."""
+    variant = variant_label(settings, group.variant_names)
+    tuning = tuning_label(settings, group.tuning_names)
+    return " at ".join(text for text in (variant, tuning) if text) or "the only configuration"
+
+
+def behind(point: Point, kpi: KPIDefinition) -> str:
+    """How many runs stand behind a value, and its interval."""
+    runs = "one run" if point.sample.runs == 1 else f"{point.sample.runs} runs"
+    if point.interval is None:
+        return f"{runs}: no interval"
+    origin = ", its width taken from the points with repeats" if point.interval.pooled else ""
+    return f"{runs}; 95 % interval {interval_label(point.interval, kpi)}{origin}"
+
+
+def interval_label(interval: Interval, kpi: KPIDefinition, *, unit: bool = True) -> str:
+    return f"{kpi.show(interval.low, unit=False)} to {kpi.show(interval.high, unit=unit)}"
+
+
+def difference_label(comparison: Comparison, kpi: KPIDefinition) -> str:
+    """The difference from the best, with its sign: ``+0.8 %``."""
+    difference = comparison.difference
+    sign = "+" if difference >= 0 else "−"
+    if comparison.scale is Scale.RATIO:
+        percent = abs(difference) * 100
+        return f"{sign}{percent:.1f} %" if percent < 1000 else f"× {difference + 1:.3g}"
+    return f"{sign}{kpi.show(abs(difference))}"
+
+
+def apart_label(comparison: Comparison) -> str:
+    """Whether the difference from the best is more than chance: yes, no or unknown."""
+    return {True: "yes", False: "no", None: "unknown"}[comparison.apart]
+
+
+def plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def _group(group: Group, kpi: KPIDefinition) -> Verdict:
+    best = group.best
+    start = f"For {scope(group)}: {superlative(kpi)}" if group.settings else superlative(kpi)
+    value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
+    return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", _rivals(group, kpi))
+
+
+def _rivals(group: Group, kpi: KPIDefinition) -> str:
+    others = group.standings[1:]
+    if not others:
+        return "It is the only point that could be ranked."
+    if group.spread is None:
+        return (
+            f"Next: {_named(others, group, kpi)}. No point was repeated, so whether such differences are "
+            "more than chance isn't known."
+        )
+    undecided = group.undecided
+    if undecided:
+        return f"Can't be told apart from it: {_named(undecided, group, kpi)}."
+    return (
+        f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."
+    )
+
+
+def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:
+    shown = [
+        f"{_short(one.point, group)} ({kpi.show(one.point.value)}, {difference_label(one.against_best, kpi)})"
+        for one in standings[:_NAMED]
+    ]
+    rest = len(standings) - len(shown)
+    return "; ".join([*shown, f"and {rest} more"] if rest else shown)
+
+
+def _short(point: Point, group: Group) -> str:
+    """A point by what differs from the best."""
+    best = group.best.settings
+
+    def differs(name: str) -> bool:
+        return typed(point.settings.get(name, NOT_SET)) != typed(best.get(name, NOT_SET))
+
+    if any(differs(name) for name in group.variant_names):
+        return point_label(point.settings, group)
+    return tuning_label(point.settings, [name for name in group.tuning_names if differs(name)])

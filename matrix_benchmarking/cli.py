@@ -1,0 +1,132 @@
+"""The ``matbench`` command line: finds the command, and turns errors into sentences and exit statuses.
+
+0: fine. 1: the verdict is bad. 2: the command could not be carried out. 130: interrupted. 141: whoever
+read the output stopped reading.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+
+import click
+
+from . import __version__
+from .commands import COMMANDS, canonical, load_command
+from .commands.options import Invocation, Option, set_debug
+from .commands.outputs import silence_stdout
+from .commands.run import printable
+from .errors import MatbenchError, did_you_mean, os_reason
+
+INTERRUPTED, BROKEN_PIPE, NOT_CARRIED_OUT = 130, 141, 2
+
+
+class LazyGroup(click.Group):
+    """The commands of :data:`COMMANDS`, each imported when it is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name = canonical(cmd_name)
+        return load_command(name) if name in COMMANDS else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = canonical(args[0])
+        if name not in COMMANDS and not ctx.resilient_parsing:
+            raise click.UsageError(f"no command '{args[0]}': {did_you_mean(name, COMMANDS)}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> int:
+        try:
+            super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            silence_stdout()
+            return BROKEN_PIPE
+        return 0
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+def _with_dashes(token: str) -> str:
+    return token.replace("_", "-")
+
+
+@click.group(
+    "matbench",
+    cls=LazyGroup,
+    context_settings={"token_normalize_func": _with_dashes, "help_option_names": ["-h", "--help"]},
+)
+@click.version_option(__version__, prog_name="matbench")
+@click.option(
+    "--debug",
+    cls=Option,
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=set_debug,
+    help="Show the stack trace of an error.",
+)
+def matbench() -> None:
+    """From benchmark artifacts to answers: which configuration is cheapest, can I trust that number,
+    did the new build make it worse?
+
+    Each option can be set by flag, by environment (MATBENCH_<FLAG>) or in config.yaml, in this order.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run ``matbench`` with *arguments* (the process's own by default); gives the exit status."""
+    invocation = Invocation()
+    return _guarded(lambda: _call(arguments, invocation), invocation)
+
+
+def _call(arguments: Sequence[str] | None, invocation: Invocation) -> int:
+    args = None if arguments is None else list(arguments)
+    status: int = matbench.main(args, prog_name="matbench", standalone_mode=False, obj=invocation)
+    return status
+
+
+def _guarded(call: Callable[[], int], invocation: Invocation) -> int:
+    """The status of *call*; whatever it raises becomes a sentence on stderr."""
+    try:
+        return call()
+    except MatbenchError as error:
+        return _say(str(error), error.exit_status, invocation)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return NOT_CARRIED_OUT
+    except click.ClickException as error:
+        return _say(_sentence(error), NOT_CARRIED_OUT, invocation)
+    except (KeyboardInterrupt, click.Abort):
+        return _say("interrupted", INTERRUPTED, invocation)
+    except OSError as error:
+        if error.filename is None:
+            silence_stdout()
+        where = f"{error.filename}: " if error.filename else "input or output failed: "
+        return _say(f"{where}{os_reason(error)}", NOT_CARRIED_OUT, invocation)
+    except Exception as error:  # noqa: BLE001 - the outermost frame: a bug becomes a sentence, too
+        hint = "" if invocation.debug else " (run with --debug for the stack trace)"
+        reason = f"{type(error).__name__}: {error}".removesuffix(": ")
+        return _say(f"internal error: {reason}{hint}", NOT_CARRIED_OUT, invocation)
+
+
+def _say(sentence: str, status: int, invocation: Invocation) -> int:
+    if invocation.debug:
+        traceback.print_exc()
+    click.echo(f"matbench: {printable(sentence)}", err=True)
+    return status
+
+
+def _sentence(error: click.ClickException) -> str:
+    message = error.format_message()
+    message = message[:1].lower() + message[1:]
+    context = getattr(error, "ctx", None)
+    hint = f" (see '{context.command_path} --help')" if context is not None else ""
+    return message.rstrip(".") + hint

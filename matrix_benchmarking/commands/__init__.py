@@ -1,0 +1,28 @@
+"""The commands: one file each, imported when it is used. A command parses options, calls, prints."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+
+COMMANDS = {
+    "parse": "Parse a results directory; write the matrix, LTS payloads, metrics or a table.",
+    "visualize": "Write reports of a results directory.",
+    "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",
+}
+"""The commands by name, each with its one line of help, so that ``matbench --help`` imports none."""
+
+
+def canonical(name: str) -> str:
+    """The name of a command as it is in :data:`COMMANDS`: ``upload-lts`` is ``upload_lts``."""
+    return name.replace("-", "_")
+
+
+def load_command(name: str) -> click.Command:
+    """Import the command *name* of :data:`COMMANDS`."""
+    module = importlib.import_module(f".{name}", __name__)
+    command: click.Command = module.command
+    return command

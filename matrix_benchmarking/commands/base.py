@@ -1,0 +1,131 @@
+"""What a command is made of: options that know their environment variable and their key in config.yaml.
+
+Precedence: flag, then environment ``MATBENCH_<FLAG>``, then preset, then config.yaml.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from . import COMMANDS, load_command
+
+if TYPE_CHECKING:
+    from ..config import CommandOptions, Config
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+@dataclasses.dataclass(slots=True)
+class Invocation:
+    """What one call of ``matbench`` knows beside the options of its command (click's ``ctx.obj``)."""
+
+    debug: bool = False
+    config: Config | None = None
+
+
+class Option(click.Option):
+    """An option with an environment variable of its name, and a key in config.yaml.
+
+    Attributes:
+        config_key: dotted key below ``matbench:``; None for a key of this name in the command's own
+            section; empty for an option that can't be in the file.
+    """
+
+    def __init__(self, *args: Any, config_key: str | None = None, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.config_key = config_key
+        self.envvar = f"MATBENCH_{str(self.name).upper()}"
+
+    def key_for(self, command: str) -> str:
+        """The option's dotted key below ``matbench:``, empty where it has none."""
+        return f"{command}.{self.name}" if self.config_key is None else self.config_key
+
+
+class Command(click.Command):
+    """A command that takes from config.yaml what neither a flag nor the environment gives."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        help_option = self.get_help_option(ctx)
+        wants_help = help_option is not None and given.get(str(help_option.name))
+        if not wants_help and not ctx.resilient_parsing:
+            set_debug(ctx, None, bool(given.get("debug")))
+            config = _load_config(given.get("config"), given.get("preset"))
+            ctx.ensure_object(Invocation).config = config
+            ctx.default_map = _defaults(self, config)
+        return super().parse_args(ctx, args)
+
+
+def option(*flags: str, config_key: str | None = None, **attributes: Any) -> Callable[[C], C]:
+    """Like ``click.option``, for an :class:`Option`."""
+    return click.option(*flags, cls=Option, config_key=config_key, **attributes)
+
+
+def flag(*flags: str, help: str) -> Callable[[C], C]:
+    """A yes-or-no option whose value may be left out: ``--pretty``, ``--pretty=True``, ``--pretty=no``."""
+    return option(
+        *flags,
+        is_flag=False,
+        flag_value="true",
+        type=click.BOOL,
+        default=False,
+        metavar="[BOOLEAN]",
+        help=help,
+    )
+
+
+def set_debug(ctx: click.Context, param: click.Parameter | None, value: bool) -> None:
+    """Remember ``--debug``, wherever on the line it stands."""
+    if value:
+        ctx.ensure_object(Invocation).debug = True
+
+
+def in_configuration() -> CommandOptions:
+    """The options of all commands, as config.yaml may hold them."""
+    from ..config import CommandOptions
+
+    sections: dict[str, dict[str, Any]] = {}
+    keys: dict[str, str] = {}
+    for name in COMMANDS:
+        options = [param for param in load_command(name).params if isinstance(param, Option)]
+        sections[name] = {str(each.name): _value_type(each) for each in options if each.config_key is None}
+        keys |= {str(each.name): each.config_key for each in options if each.config_key}
+    return CommandOptions(sections, keys)
+
+
+def _load_config(path: str | None, preset: str | None) -> Config:
+    from .. import config
+
+    path = path or os.environ.get("MATBENCH_CONFIG")
+    preset = preset or os.environ.get("MATBENCH_PRESET")
+    return config.load(Path(path) if path else None, preset=preset or None, options=in_configuration())
+
+
+def _defaults(command: click.Command, config: Config) -> dict[str, Any]:
+    """Values from *config* for the command's options; mappings are left to the command to merge."""
+    defaults: dict[str, Any] = {}
+    for param in command.params:
+        key = param.key_for(str(command.name)) if isinstance(param, Option) else ""
+        value = config.get(key) if key else None
+        if value is None or isinstance(value, Mapping):
+            continue
+        defaults[str(param.name)] = [value] if param.multiple and isinstance(value, str) else value
+    return defaults
+
+
+def _value_type(param: Option) -> Any:
+    """The type of an option's value in config.yaml."""
+    single: Any = str
+    if isinstance(param.type, click.types.BoolParamType):
+        single = bool
+    elif isinstance(param.type, click.types.IntParamType):
+        single = int
+    elif isinstance(param.type, click.types.FloatParamType):
+        single = float
+    return list[single] | single if param.multiple else single

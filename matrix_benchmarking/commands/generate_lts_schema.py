@@ -1,0 +1,33 @@
+"""``matbench generate_lts_schema``: the JSON Schema of a workload's LTS payloads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from . import outputs, run
+from .options import Command, common, option, workload_option
+
+
+@click.command("generate_lts_schema", cls=Command)
+@workload_option
+@option(
+    "--file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    default="-",
+    help="Where the schema is written; - is standard output.",
+)
+@common
+def command(workload: str | None, file: Path) -> None:
+    """Write the JSON Schema (2020-12) of a workload's LTS payloads.
+
+    It describes one payload, and accepts an array of payloads, as --output-lts writes it, too.
+    """
+    from .. import lts
+
+    schema = lts.payload_schema(run.load_workload(workload))
+    text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    outputs.write(file, lambda stream: stream.write(text.encode()))

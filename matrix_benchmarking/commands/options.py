@@ -1,0 +1,154 @@
+"""The options that commands share: which tests of which workload, with which configuration."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import click
+
+from .base import Command, Invocation, Option, flag, option, set_debug
+
+__all__ = [
+    "Command",
+    "Invocation",
+    "Option",
+    "Price",
+    "Selection",
+    "common",
+    "flag",
+    "option",
+    "selection",
+    "set_debug",
+    "workload_option",
+]
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+
+class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``VENDOR/HW_TYPE=USD_PER_HOUR`` as a pair of name and price."""
+
+    name = "price"
+    envvar_list_splitter: ClassVar[str] = ","
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, price = str(value).rpartition("=")
+        vendor, slash, hw_type = name.strip().partition("/")
+        try:
+            usd = float(price)
+        except ValueError:
+            usd = -1.0
+        if not (equals and vendor and slash and hw_type and 0 <= usd < float("inf")):
+            self.fail(f"'{value}' is not VENDOR/HW_TYPE=USD_PER_HOUR, as in aws/nvidia-l4=0.8", param, ctx)
+        return name.strip(), usd
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Selection:
+    """Which tests of which workload a command is about, from the options that commands share.
+
+    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type``.
+    """
+
+    workload: str | None
+    results_dirname: Path | None
+    filters: str
+    prices: Mapping[str, float]
+    jobs: int | None
+
+
+def common(function: C) -> C:
+    """The options of every command: ``--config``, ``--preset`` and ``--debug``."""
+    decorators = [
+        option(
+            "--config",
+            config_key="",
+            metavar="FILE",
+            expose_value=False,
+            help="Configuration file; config.yaml of the current directory if it has a matbench: block.",
+        ),
+        option(
+            "--preset",
+            config_key="preset",
+            metavar="NAME",
+            expose_value=False,
+            help="Apply the values of this preset of the configuration file.",
+        ),
+        option(
+            "--debug",
+            config_key="debug",
+            is_flag=True,
+            default=False,
+            is_eager=True,
+            expose_value=False,
+            callback=set_debug,
+            help="Show the stack trace of an error.",
+        ),
+    ]
+    for decorator in reversed(decorators):
+        function = decorator(function)
+    return function
+
+
+def workload_option(function: C) -> C:
+    """``--workload``."""
+    help = "The workload: a short name, a module or a .py file."
+    return option("--workload", config_key="workload", metavar="NAME", help=help)(function)
+
+
+def selection(function: C) -> C:
+    """The options that select tests; the command gets them as one argument ``selection``."""
+
+    @functools.wraps(function)
+    def with_selection(
+        *args: Any,
+        workload: str | None,
+        results_dirname: Path | None,
+        filters: str | None,
+        price: tuple[tuple[str, float], ...],
+        jobs: int | None,
+        **others: Any,
+    ) -> Any:
+        selected = Selection(workload, results_dirname, filters or "", dict(price), jobs)
+        return function(*args, selection=selected, **others)
+
+    decorators: list[Callable[[Any], Any]] = [
+        option(
+            "--results-dirname",
+            config_key="test_directory",
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="The results directory: the tree that holds the test directories.",
+        ),
+        workload_option,
+        option(
+            "--filters",
+            metavar="FILTERS",
+            help="Only these tests: hw_type=cpu-1:cpu-2,batch_size=32 (a backslash escapes , : and =).",
+        ),
+        option(
+            "--price",
+            config_key="prices",
+            type=Price(),
+            multiple=True,
+            metavar="VENDOR/HW_TYPE=USD",
+            help="Price in USD per hour; can be given several times, and wins over the configuration's.",
+        ),
+        option(
+            "--jobs",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Processes that parse; automatic unless given, 1 for none.",
+        ),
+    ]
+    decorated: Any = with_selection
+    for decorator in reversed(decorators):
+        decorated = decorator(decorated)
+    result: C = decorated
+    return result

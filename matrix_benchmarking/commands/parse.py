@@ -1,0 +1,80 @@
+"""``matbench parse``: a results tree in; matrix, LTS payloads, metrics or a table out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO
+
+import click
+
+from . import outputs, run
+from .options import Command, Invocation, Selection, common, flag, option, selection
+
+FILE = click.Path(path_type=Path, allow_dash=True)
+
+
+@click.command("parse", cls=Command)
+@selection
+@option("--output-matrix", type=FILE, metavar="FILE", help="Write all entries as JSON.")
+@option("--output-lts", type=FILE, metavar="FILE", help="Write the LTS payloads as a JSON array; strict.")
+@option("--output-openmetrics", type=FILE, metavar="FILE", help="Write the KPIs as OpenMetrics text.")
+@option("--output-table", type=FILE, metavar="FILE", help="Write all entries as a table: .parquet or .csv.")
+@flag("--pretty", help="Indent the JSON.")
+@flag("--clean", help="Remove the caches of the results directory, and stop.")
+@common
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    selection: Selection,
+    output_matrix: Path | None,
+    output_lts: Path | None,
+    output_openmetrics: Path | None,
+    output_table: Path | None,
+    pretty: bool,
+    clean: bool,
+) -> None:
+    """Parse a results directory.
+
+    Prints the best configuration, unless an output goes to standard output (FILE is "-"). LTS payloads
+    are strict: any problem in any test, and nothing at all is written.
+    """
+    from .. import lts, store
+
+    assert invocation.config is not None
+    if clean:
+        _clean(selection)
+        return
+    files = [output_matrix, output_lts, output_openmetrics, output_table]
+    outputs.check(files)
+    if output_table is not None:
+        lts.check_table_file(output_table)
+
+    work = run.start(invocation.config, selection)
+    workload, matrix = work.workload, work.matrix
+    if output_lts is not None:
+        outputs.write(output_lts, lambda stream: lts.write_payloads(workload, matrix, stream, pretty=pretty))
+    if output_matrix is not None:
+        outputs.write(output_matrix, lambda stream: store.write_matrix(matrix, stream, pretty=pretty))
+    if output_openmetrics is not None:
+        outputs.write(output_openmetrics, lambda stream: _openmetrics(work, stream))
+    if output_table is not None:
+        table = output_table
+        outputs.write(table, lambda stream: lts.write_table(matrix, stream, table))
+    if outputs.STDOUT not in files:
+        from .best_table import print_best
+
+        print_best(work)
+
+
+def _openmetrics(work: run.Run, stream: IO[bytes]) -> None:
+    from .. import lts
+
+    run.warn(lts.write_openmetrics(work.workload, work.matrix, stream))
+
+
+def _clean(selection: Selection) -> None:
+    from .. import store
+
+    root = run.require_results(selection)
+    removed = store.clean(run.load_workload(selection.workload), root)
+    click.echo(f"removed {removed} cache {'file' if removed == 1 else 'files'} of {root}", err=True)

@@ -1,0 +1,129 @@
+"""One run of a command on a results tree: the workload, the configuration, the matrix, the console."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import ConfigError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..config import Config
+    from ..matrix import Matrix
+    from ..workload import Workload
+    from .options import Selection
+
+MAX_WARNINGS = 10
+WIDTH_WITHOUT_TERMINAL = 160
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """What a command works on. *console* is for the answer, on standard output."""
+
+    workload: Workload
+    config: Config
+    matrix: Matrix
+    console: Console
+
+
+def start(config: Config, selection: Selection) -> Run:
+    """Load the workload, parse the results tree and apply the filters; warnings go to stderr.
+
+    Raises:
+        MatbenchError: no workload or results directory is given, or they can't be used.
+    """
+    from .. import filters, store
+
+    workload = load_workload(selection.workload)
+    root = require_results(selection)
+    wanted = filters.parse(selection.filters)
+    with progress_bar("parsing") as progress:
+        matrix = store.parse_tree(
+            workload,
+            root,
+            jobs=selection.jobs,
+            options=parser_options(config, selection),
+            progress=progress,
+        )
+    matrix = matrix.filtered(wanted)
+    warn(_warnings(matrix))
+    return Run(workload=workload, config=config, matrix=matrix, console=answer_console())
+
+
+def load_workload(name: str | None) -> Workload:
+    """The workload *name*; an error that says how to name one for None."""
+    from .. import workload
+
+    if not name:
+        raise ConfigError(_not_given("workload", "--workload NAME", "workload"))
+    return workload.load(name)
+
+
+def require_results(selection: Selection) -> Path:
+    """The results directory; an error that says how to name one where none is given."""
+    if selection.results_dirname is None:
+        raise ConfigError(_not_given("results directory", "--results-dirname DIR", "test_directory"))
+    return selection.results_dirname
+
+
+def parser_options(config: Config, selection: Selection) -> Mapping[str, Any]:
+    """What the workload's parsers get as ``test_dir.options``: prices, those of the options first."""
+    return {"prices": {**config.prices, **selection.prices}}
+
+
+def answer_console() -> Console:
+    """The console for the answer. Text from results is never markup, colours need a terminal."""
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+    return Console(markup=False, emoji=False, highlight=False, width=width)
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A function ``(done, total)`` that draws a bar on stderr; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def warn(sentences: Sequence[str]) -> None:
+    """Print warnings to stderr: the first ones, and how many more there are."""
+    for sentence in sentences[:MAX_WARNINGS]:
+        click.echo(f"warning: {printable(sentence)}", err=True)
+    if len(sentences) > MAX_WARNINGS:
+        click.echo(f"warning: … and {len(sentences) - MAX_WARNINGS} more", err=True)
+
+
+def printable(text: str) -> str:
+    """*text* without what a terminal would obey: control characters are shown, not sent."""
+    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+
+
+def _warnings(matrix: Matrix) -> list[str]:
+    tests = [*matrix.entries, *matrix.unfinished]
+    unfinished = [f"{entry.name}: not finished, there is no exit code" for entry in matrix.unfinished]
+    failed = [f"{e.name}: failed with exit code {e.exit_code}" for e in matrix.entries if e.failed]
+    problems = [f"{entry.name}: {problem}" for entry in tests for problem in entry.problems]
+    return [*matrix.notes, *unfinished, *failed, *problems]
+
+
+def _not_given(what: str, flag: str, key: str) -> str:
+    env = "MATBENCH_" + flag.split()[0].removeprefix("--").replace("-", "_").upper()
+    return f"no {what} given: use {flag}, {env} or matbench.{key} in config.yaml"

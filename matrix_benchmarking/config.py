@@ -1,0 +1,238 @@
+"""The ``matbench:`` block of config.yaml: every key, validated, with presets applied.
+
+:func:`load` gives a :class:`Config`. Options of commands that have no key of their own are in one
+section a command; the command line hands their names and types in, so they are listed only once.
+Precedence above the file (flag, environment) is the command line's part.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import pydantic
+from pydantic import Field
+
+from . import config_keys, yaml_file
+from .config_keys import BLOCK
+from .errors import ConfigError, did_you_mean
+from .validation import Kind, Mismatch, dotted, mismatches
+from .yaml_file import YamlFile
+
+DEFAULT_FILE = Path("config.yaml")
+
+PRICE_NAME = "^[^/]+/.+$"
+PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type"}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommandOptions:
+    """The options of the commands, as far as the file may hold them.
+
+    Attributes:
+        sections: for each command's section the options in it, and the types of their values.
+        keys: for each option that has a key of its own, that key (``results_dirname``: ``test_directory``).
+    """
+
+    sections: Mapping[str, Mapping[str, Any]] = dataclasses.field(default_factory=dict)
+    keys: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+class Section(pydantic.BaseModel):
+    """A part of the block. An unknown key is an error; null means the default."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _null_is_default(cls, content: Any) -> Any:
+        if not isinstance(content, dict):
+            return content
+        return {k: v for k, v in content.items() if v is not None or k not in cls.model_fields}
+
+
+class Download(Section):
+    """Where ``matbench download`` gets results from."""
+
+    mode: Literal["cache_only", "prefer_cache", "important", "all"] = "prefer_cache"
+    url: str | None = None
+    url_file: str | None = None
+    save_to_artifacts: bool = False
+
+
+class Horreum(Section):
+    """Upload to a Horreum server."""
+
+    test_name: str | None = None
+
+
+class Export(Section):
+    """Upload to OpenSearch, unattended."""
+
+    enabled: bool = False
+    enabled_on_replot: bool = False
+    fail_test_on_fail: bool = True
+
+
+class OpenSearch(Section):
+    """Indices of OpenSearch, and which server."""
+
+    export: Export = Export()
+    instance: str | None = None
+    index: str | None = None
+    index_prefix: str = ""
+    prom_index_suffix: str = "-prom"
+
+
+class RegressionAnalyses(Section):
+    """Regression analysis, unattended."""
+
+    enabled: bool = False
+    fail_test_on_regression: bool = False
+
+
+class LTS(Section):
+    """Long-term storage."""
+
+    generate: bool = True
+    horreum: Horreum = Horreum()
+    opensearch: OpenSearch = OpenSearch()
+    regression_analyses: RegressionAnalyses = RegressionAnalyses()
+
+
+class Config(Section):
+    """The whole ``matbench:`` block.
+
+    Attributes:
+        preset: the preset that is applied.
+        workload: name, module or file of the workload.
+        config_file: which reports are written, such as ``data/plots.yaml``.
+        test_directory: the results directory.
+        history: location of the history, such as ``sqlite:///matbench.db``.
+        presets: by name, values for dotted keys of this block.
+        minimum_effects: by KPI, the relative change below which nothing is reported (0.01 is 1 %).
+        prices: by ``vendor/hw_type``, USD per hour.
+        debug: show the stack trace of an error.
+    """
+
+    option_keys: ClassVar[Mapping[str, str]] = {}
+
+    preset: str | None = None
+    workload: str | None = None
+    config_file: str | None = None
+    download: Download = Download()
+    test_directory: str | None = None
+    lts: LTS = LTS()
+    history: str | None = None
+    presets: dict[str, dict[str, Any]] = {}
+    minimum_effects: dict[str, Annotated[float, Field(ge=0)]] = {}
+    prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = {}
+    debug: bool | None = None
+
+    def get(self, key: str) -> Any:
+        """The value of a dotted *key*, such as ``parse.pretty``."""
+        value: Any = self
+        for name in key.split("."):
+            value = getattr(value, name)
+        return value
+
+
+def load(
+    path: Path | None = None, *, preset: str | None = None, options: CommandOptions | None = None
+) -> Config:
+    """Read the block from *path*, apply the preset and validate.
+
+    Args:
+        path: the file; None takes ``config.yaml`` of the current directory if it is there.
+        preset: the preset to apply, instead of the one that the file names.
+        options: the options of the commands.
+
+    Raises:
+        ConfigError: the file can't be read or has no block, a key or a preset is not known, a value
+            has the wrong type. Everything that is wrong with the keys is named at once.
+    """
+    model = _model(options or CommandOptions())
+    file = _find(path)
+    block = file.content.get(BLOCK) if file else None
+    config = _validate(model, block if block is not None else {}, file)
+    with_presets = {
+        name: _validate(model, _with_preset(model, block, name, overrides, file), file, name)
+        for name, overrides in config.presets.items()
+    }
+    chosen = preset if preset is not None else config.preset
+    if chosen is None:
+        return config
+    if chosen not in with_presets:
+        where = f"{BLOCK}.presets of {file.path}" if file else "no configuration file was found, and so"
+        raise ConfigError(f"no preset '{chosen}': {did_you_mean(chosen, with_presets)} ({where})")
+    return with_presets[chosen]
+
+
+def _model(options: CommandOptions) -> type[Config]:
+    """:class:`Config` with one more section for each command."""
+    fields: dict[str, Any] = {}
+    for name, content in options.sections.items():
+        values: dict[str, Any] = {option: (kind | None, None) for option, kind in content.items()}
+        section = pydantic.create_model(f"Section_{name}", __base__=Section, **values)
+        fields[name] = (section, section())
+    model = pydantic.create_model("Config", __base__=Config, **fields)
+    model.option_keys = options.keys
+    return model
+
+
+def _find(path: Path | None) -> YamlFile | None:
+    """The file to use; one that is found by default and has no block is somebody else's."""
+    if path is None:
+        if not DEFAULT_FILE.is_file():
+            return None
+        file = yaml_file.read(DEFAULT_FILE)
+        return file if BLOCK in file.content else None
+    file = yaml_file.read(path)
+    if BLOCK not in file.content:
+        raise ConfigError(f"{path} has no '{BLOCK}:' block")
+    return file
+
+
+def _validate(model: type[Config], block: Any, file: YamlFile | None, preset: str | None = None) -> Config:
+    try:
+        return model.model_validate(block)
+    except pydantic.ValidationError as error:
+        problems = [_sentence(model, problem, file, preset) for problem in mismatches(error, block, PATTERNS)]
+        raise ConfigError("\n".join(problems)) from error
+
+
+def _sentence(model: type[Config], problem: Mismatch, file: YamlFile | None, preset: str | None) -> str:
+    where = _place(file, (BLOCK, *problem.path))
+    if preset is not None:
+        where = f"{_place(file, (BLOCK, 'presets', preset))}preset '{preset}': "
+    key = dotted((BLOCK, *problem.path))
+    if problem.kind is Kind.UNKNOWN:
+        return (
+            f"{where}{key} is not a known key: {config_keys.meant(model, problem.field, model.option_keys)}"
+        )
+    return f"{where}{key}: {problem.reason}"
+
+
+def _place(file: YamlFile | None, path: tuple[str | int, ...]) -> str:
+    return f"{file.path}:{file.line(path)}: " if file else ""
+
+
+def _with_preset(
+    model: type[Config], block: Any, preset: str, overrides: Mapping[str, Any], file: YamlFile | None
+) -> dict[str, Any]:
+    """*block* with the values of a preset."""
+    changed: dict[str, Any] = copy.deepcopy(block)
+    for written, value in overrides.items():
+        where = f"{_place(file, (BLOCK, 'presets', preset, written))}preset '{preset}': '{written}'"
+        key = written.removeprefix(f"{BLOCK}.")
+        path = config_keys.resolve(model, key)
+        if path is None:
+            meant = config_keys.meant(model, key, model.option_keys)
+            raise ConfigError(f"{where} is not a key that can be set: {meant}")
+        if path[0] in ("preset", "presets"):
+            raise ConfigError(f"{where} chooses a preset, which a preset can't")
+        config_keys.set_value(changed, path, value)
+    return changed

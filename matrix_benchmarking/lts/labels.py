@@ -1,0 +1,35 @@
+"""The labels of an entry's KPIs: what identifies a series besides the KPI's name."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import pydantic
+
+from ..jsonable import to_jsonable
+from ..matrix import Entry
+from ..workload import Workload
+
+
+def kpi_labels(workload: Workload, entry: Entry, lts: types.SimpleNamespace) -> dict[str, Any]:
+    """The labels as JSON values: what the workload's ``get_kpi_labels`` says, else all settings.
+
+    Args:
+        lts: the entry's LTS payload, which is loaded anew at each access of ``entry.lts``.
+
+    Raises:
+        TypeError: ``get_kpi_labels`` returned something that has no names.
+        Exception: whatever ``get_kpi_labels`` raises where the payload lacks a field.
+    """
+    if workload.store.get_kpi_labels is None:
+        return dict(to_jsonable(dict(entry.settings)))
+    labels = workload.store.get_kpi_labels(lts)
+    if isinstance(labels, pydantic.BaseModel):
+        return labels.model_dump(mode="json", by_alias=True)
+    if isinstance(labels, types.SimpleNamespace):
+        labels = vars(labels)
+    if not isinstance(labels, Mapping):
+        raise TypeError(f"get_kpi_labels returned a {type(labels).__name__}, not a mapping")
+    return dict(to_jsonable(dict(labels)))

@@ -1,0 +1,51 @@
+"""The table of all entries (settings, KPIs, location) as a Parquet or CSV file, for a notebook."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from .. import filters
+from ..errors import ConfigError
+from ..matrix import Matrix
+
+if TYPE_CHECKING:
+    import pandas
+
+STDOUT = Path("-")
+
+
+def check_table_file(path: Path) -> None:
+    """Raise ConfigError if the ending of *path* names no format."""
+    if path != STDOUT and path.suffix.lower() not in (".csv", ".parquet"):
+        raise ConfigError(f"a table is written as .parquet or .csv, and '{path.name}' ends in neither")
+
+
+def write_table(matrix: Matrix, stream: IO[bytes], path: Path) -> None:
+    """Write the table in the format that the ending of *path* names; CSV to standard output.
+
+    A Parquet column has one type: a setting whose values are of several types (``32`` and ``"auto"``)
+    becomes a column of text.
+    """
+    frame = matrix.to_dataframe()
+    if path.suffix.lower() == ".parquet":
+        _one_type_a_column(frame).to_parquet(stream, index=False)
+    else:
+        stream.write(frame.to_csv(index=False, lineterminator="\n").encode())
+
+
+def _one_type_a_column(frame: pandas.DataFrame) -> pandas.DataFrame:
+    import pyarrow
+
+    for name in frame.columns:
+        if frame[name].dtype != object:
+            continue
+        known = frame[name].dropna()
+        try:
+            one_type = len({type(value) for value in known}) <= 1
+            pyarrow.array(known, from_pandas=True)
+        except (pyarrow.ArrowException, OverflowError):
+            one_type = False
+        if not one_type:
+            frame[name] = frame[name].map(filters.show, na_action="ignore")
+    return frame

@@ -1,0 +1,9 @@
+"""Plots and reports of a matrix, and their static HTML pages.
+
+A workload's author needs :class:`Plot`, :class:`Report`, :func:`set_config` and what is in ``tables`` and
+``template``; a plot or a report is a class with a ``name`` and a ``do_plot``.
+"""
+
+from .base import Arguments, Plot, Report, set_config
+
+__all__ = ["Arguments", "Plot", "Report", "set_config"]

@@ -1,0 +1,95 @@
+"use strict";
+// Draws the page's figures in the colours of its style, and makes its tables sortable.
+(() => {
+  const figures = new Map();
+
+  function colours() {
+    const style = getComputedStyle(document.documentElement);
+    const of = (name) => style.getPropertyValue(name).trim();
+    return { text: of("--text"), muted: of("--muted"), line: of("--line"), page: of("--page") };
+  }
+
+  function themed(layout) {
+    const { text, muted, line, page } = colours();
+    const themedLayout = { ...layout, font: { ...layout.font, color: text } };
+    themedLayout.hoverlabel = { ...layout.hoverlabel, bgcolor: page, bordercolor: muted, font: { color: text } };
+    for (const name of Object.keys(layout)) {
+      if (/^[xy]axis\d*$/.test(name)) {
+        themedLayout[name] = { ...layout[name], gridcolor: line, linecolor: muted, tickcolor: muted };
+      }
+    }
+    return themedLayout;
+  }
+
+  function draw(element, figure) {
+    const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+    return Plotly.react(element, figure.data, themed(figure.layout), config);
+  }
+
+  function drawAll() {
+    for (const [element, figure] of figures) draw(element, figure);
+  }
+
+  function readFigures() {
+    for (const source of document.querySelectorAll("script[data-figure]")) {
+      const element = document.getElementById(source.dataset.figure);
+      if (typeof Plotly === "undefined") {
+        element.textContent = "This figure needs plotly.min.js, which lies beside this page where it was written.";
+        element.style.height = "auto";
+      } else {
+        figures.set(element, JSON.parse(source.textContent));
+      }
+    }
+  }
+
+  function cellValue(row, column) {
+    const cell = row.cells[column];
+    if (cell.dataset.sort !== undefined) return Number(cell.dataset.sort);
+    const text = cell.textContent.trim();
+    return text !== "" && !Number.isNaN(Number(text)) ? Number(text) : text;
+  }
+
+  function compare(first, second) {
+    if (typeof first === "number" && typeof second === "number") return first - second;
+    if (typeof first !== typeof second) return typeof first === "number" ? -1 : 1;
+    return first.localeCompare(second, undefined, { numeric: true });
+  }
+
+  function sort(table, header) {
+    const descending = header.getAttribute("aria-sort") === "ascending";
+    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+    header.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    const body = table.tBodies[0];
+    const rows = Array.from(body.rows);
+    rows.sort((a, b) => compare(cellValue(a, header.cellIndex), cellValue(b, header.cellIndex)) * (descending ? -1 : 1));
+    body.append(...rows);
+  }
+
+  function makeSortable(table) {
+    if (table.tBodies[0].rows.length < 2) return;
+    for (const header of table.tHead.rows[0].cells) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.append(...header.childNodes);
+      header.append(button);
+      button.addEventListener("click", () => sort(table, header));
+    }
+  }
+
+  function print(printing) {
+    document.documentElement.classList.toggle("printing", printing);
+    for (const details of document.querySelectorAll("details")) {
+      if (printing) details.dataset.wasOpen = details.open;
+      details.open = printing || details.dataset.wasOpen === "true";
+    }
+    drawAll();
+    for (const element of figures.keys()) Plotly.Plots.resize(element);
+  }
+
+  readFigures();
+  drawAll();
+  document.querySelectorAll("table.sortable").forEach(makeSortable);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  addEventListener("beforeprint", () => print(true));
+  addEventListener("afterprint", () => print(false));
+})();

@@ -1,0 +1,94 @@
+"""What a plot and a report are: a class with a name and a ``do_plot``, made for one matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..matrix import Entry, SettingLists, Variables
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
+
+Arguments = tuple[list[str], dict[str, Any], SettingLists, Variables, Mapping[str, Any]]
+"""``(ordered_vars, settings, setting_lists, variables, cfg)``, as each ``do_plot`` takes them."""
+
+
+def set_config(changes: Mapping[str, Any], args: Arguments) -> Arguments:
+    """*args* with *changes* made to their plot configuration."""
+    *selection, cfg = args
+    return (*selection, {**cfg, **changes})  # type: ignore[return-value]
+
+
+class _Named:
+    """Attributes:
+    name: under which people ask for it.
+    matrix, workload: what it shows.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self.catalogue = catalogue
+        self.matrix = catalogue.matrix
+        self.workload = catalogue.workload
+
+
+class Plot(_Named):
+    """One figure and what to conclude from it."""
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        """A plotly figure (None: there is nothing to draw), and text or Dash components about it."""
+        raise NotImplementedError
+
+
+class Report(_Named):
+    """A page: text, tables and plots.
+
+    Attributes:
+        description: one sentence on what the page shows, for its header and its card.
+    """
+
+    description: ClassVar[str] = ""
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        """The page's Dash components."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """One sentence made from the data, for the page's card on the index; empty for none."""
+        return ""
+
+    def Plot_and_Text(self, name: str, args: Arguments) -> list[Any]:
+        """The plot *name* under its heading, with its text."""
+        from dash import dcc, html
+
+        figure, text = self.catalogue.plot(name).do_plot(*args)
+        parts: list[Any] = [html.H3(name)]
+        if figure is not None:
+            parts.append(dcc.Graph(figure=figure))
+        if isinstance(text, (list, tuple)):
+            parts += [html.P(part) if isinstance(part, str) else part for part in text]
+        elif text:
+            parts.append(html.P(text) if isinstance(text, str) else text)
+        return [html.Section(parts, className="plot")]
+
+    def link(self, entry: Entry, text: str | None = None) -> Any:
+        """A link to the entry's test directory."""
+        from dash import html
+
+        return html.A(text or entry.name, href=self.catalogue.href(entry), title=str(entry.location))

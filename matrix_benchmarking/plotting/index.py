@@ -1,0 +1,58 @@
+"""The first page: what is best, can that be trusted, what failed; then the variants and the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..analyze.points import Cause
+from ..analyze.wording import plural
+from .catalogue import Catalogue
+from .page import Page
+from .report_best import variants_table, verdict_box
+from .report_errors import ErrorReport, overview
+from .static_html import StaticHTML
+
+INDEX_FILE = "index.html"
+
+
+def index_page(catalogue: Catalogue, reports: Sequence[Page]) -> Page:
+    """The index of the pages *reports*."""
+    from dash import html
+
+    best = catalogue.best
+    body: list[Any] = [verdict_box(catalogue, _state_of_tests(catalogue, reports))]
+    body += [variants_table(group, catalogue) for group in best.groups]
+    body.append(html.H2("Reports"))
+    body.append(html.Div([_card(page) for page in reports], className="cards"))
+    return Page(
+        file=INDEX_FILE,
+        title=f"{catalogue.workload.name}: best configuration",
+        description="",
+        body=StaticHTML().render(body),
+    )
+
+
+def _state_of_tests(catalogue: Catalogue, reports: Sequence[Page]) -> list[Any]:
+    """What failed, with a link to the page that says more if there is one."""
+    from dash import html
+
+    sentence: list[Any] = [overview(catalogue.matrix)]
+    title = ErrorReport.name.removeprefix("report:").strip()
+    sentence += [[" ", html.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
+    gated = [excluded for excluded in catalogue.best.excluded if excluded.cause is Cause.GATED]
+    lines = [html.P(sentence)]
+    if gated:
+        reason = gated[0].reason
+        count = f"{len(gated)} {plural(len(gated), 'run')}"
+        lines.append(html.P(f"{count} can't be the best: such as {gated[0].entry.name}, whose {reason}."))
+    return lines
+
+
+def _card(page: Page) -> Any:
+    from dash import html
+
+    parts: list[Any] = [html.H3(html.A(page.title, href=page.file)), html.P(page.description)]
+    if page.summary:
+        parts.append(html.P(page.summary, className="note"))
+    return html.Div(parts, className="card")

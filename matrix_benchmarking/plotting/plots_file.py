@@ -1,0 +1,56 @@
+"""Which reports to write: the ``visualize:`` list of ``data/plots.yaml``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pydantic
+
+from .. import yaml_file
+from ..errors import ConfigError, did_you_mean
+from ..validation import mismatches
+
+
+class _Selection(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    id: str
+    generate: list[str]
+
+
+class _PlotsFile(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+    visualize: list[_Selection]
+
+
+def read(path: Path, ids: Sequence[str] = ()) -> list[str]:
+    """The names to generate, each once, in order: of the selections *ids*, or of all.
+
+    Raises:
+        ConfigError: the file can't be read, isn't of this form, or lacks one of *ids*.
+    """
+    selections = _parse(path)
+    by_id: dict[str, _Selection] = {}
+    for selection in selections:
+        if selection.id in by_id:
+            raise ConfigError(f"{path}: the id '{selection.id}' is under visualize twice")
+        by_id[selection.id] = selection
+    for wanted in ids:
+        if wanted not in by_id:
+            raise ConfigError(f"{path} has no id '{wanted}' under visualize: {did_you_mean(wanted, by_id)}")
+    chosen = [by_id[wanted] for wanted in ids] or selections
+    return list(dict.fromkeys(name for selection in chosen for name in selection.generate))
+
+
+def _parse(path: Path) -> list[_Selection]:
+    file = yaml_file.read(path)
+    try:
+        return _PlotsFile.model_validate(file.content).visualize
+    except pydantic.ValidationError as error:
+        problems = [
+            f"{path}:{file.line(problem.path)}: {problem.field} {problem.reason}"
+            for problem in mismatches(error, file.content)
+        ]
+        raise ConfigError("\n".join(problems)) from error

@@ -1,0 +1,155 @@
+"""Report: everything that went wrong, each with the way to its test directory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..analyze.best import warnings_of
+from ..analyze.wording import plural
+from ..filters import show
+from ..matrix import Entry, Matrix, SettingLists, Variables
+from .base import Report
+from .tables import Cell, Column, Row, table
+
+_TESTS_LISTED = 100
+
+
+class ErrorReport(Report):
+    """Failed and unfinished tests, damaged and missing artifacts, warnings, KPIs without a value."""
+
+    name: ClassVar[str] = "report: Error report"
+    description: ClassVar[str] = (
+        "Failed and unfinished tests, damaged and missing artifacts, doubtful numbers, and KPIs that could "
+        "not be computed."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        from dash import html
+
+        matrix = self.matrix
+        everything = [*matrix.entries, *matrix.unfinished]
+        warned = [(entry, sentence) for entry in matrix for sentence in warnings_of(entry, self.workload)]
+        lines = [html.P(overview(matrix), className="lead")]
+        if self.workload.warnings is not None:
+            lines.append(html.P(_warned_sentence(warned)))
+        sections = [
+            self._tests(
+                "Failed tests", "Exit code", ((entry, show(entry.exit_code)) for entry in _failed(matrix))
+            ),
+            self._tests(
+                "Unfinished tests", "State", ((entry, "no exit code") for entry in matrix.unfinished)
+            ),
+            self._tests(
+                "Damaged artifacts",
+                "Problem",
+                ((e, str(problem)) for e in everything for problem in e.problems),
+            ),
+            self._grouped(
+                "Missing artifacts", "File", ((e, (file,)) for e in everything for file in e.missing_files)
+            ),
+            self._tests("Doubtful numbers", "Warning", warned),
+            self._grouped(
+                "KPIs without a value",
+                "KPI",
+                ((entry, item) for entry in matrix for item in entry.missing_kpis.items()),
+                "Reason",
+            ),
+            self._notes(),
+        ]
+        return [
+            html.Div(lines, className="verdict"),
+            *(section for section in sections if section is not None),
+        ]
+
+    def summary(self) -> str:
+        return overview(self.matrix)
+
+    def _tests(self, title: str, what: str, found: Iterable[tuple[Entry, str]]) -> Any:
+        """One row for each finding."""
+        from dash import html
+
+        rows: list[Row] = [
+            [Cell(self.link(entry)), text, Cell(html.Code(str(entry.location)))] for entry, text in found
+        ]
+        if not rows:
+            return None
+        columns = [Column("Test"), Column(what), Column("Directory")]
+        return html.Section([html.H2(title), table(columns, rows, caption=f"{title}: {len(rows)}")])
+
+    def _grouped(
+        self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str
+    ) -> Any:
+        """One row for each different finding, with the tests that have it."""
+        from dash import html
+
+        tests: dict[tuple[str, ...], list[Entry]] = {}
+        for entry, finding in found:
+            tests.setdefault(finding, []).append(entry)
+        if not tests:
+            return None
+        rows: list[Row] = [
+            [*finding, Cell(str(len(entries)), sort=len(entries)), Cell(self._list(entries))]
+            for finding, entries in tests.items()
+        ]
+        columns = [
+            Column(what),
+            *(Column(name) for name in more),
+            Column("Tests", numeric=True),
+            Column("Which"),
+        ]
+        return html.Section([html.H2(title), table(columns, rows, caption=title)])
+
+    def _list(self, entries: Sequence[Entry]) -> Any:
+        from dash import html
+
+        if len(entries) == 1:
+            return self.link(entries[0])
+        if len(entries) == len(self.matrix):
+            return "all tests"
+        items = [html.Li(self.link(entry)) for entry in entries[:_TESTS_LISTED]]
+        if len(entries) > _TESTS_LISTED:
+            items.append(html.Li(f"and {len(entries) - _TESTS_LISTED} more"))
+        return html.Details([html.Summary(f"{len(entries)} tests"), html.Ul(items)])
+
+    def _notes(self) -> Any:
+        from dash import html
+
+        if not self.matrix.notes:
+            return None
+        notes = [html.Li(note) for note in self.matrix.notes]
+        return html.Section([html.H2("Left out while reading the tree"), html.Ul(notes)])
+
+
+def overview(matrix: Matrix) -> str:
+    """One sentence on how many tests failed, did not finish or have damaged or missing artifacts."""
+    everything = [*matrix.entries, *matrix.unfinished]
+    counts = {
+        "failed": len(_failed(matrix)),
+        "did not finish": len(matrix.unfinished),
+        "with damaged artifacts": sum(1 for entry in everything if entry.problems),
+        "with missing artifacts": sum(1 for entry in everything if entry.missing_files),
+    }
+    found = [f"{count} {what}" for what, count in counts.items() if count]
+    total = f"{len(everything)} {plural(len(everything), 'test')}"
+    if not found:
+        return f"None of {total} failed, all finished, no artifact is damaged or missing."
+    return f"Of {total}: {', '.join(found)}."
+
+
+def _failed(matrix: Matrix) -> list[Entry]:
+    return [entry for entry in matrix if entry.failed]
+
+
+def _warned_sentence(warned: Sequence[tuple[Entry, str]]) -> str:
+    if not warned:
+        return "No test's numbers are doubtful by the workload's own checks."
+    tests = len({id(entry) for entry, _ in warned})
+    return f"The numbers of {tests} {plural(tests, 'test')} are doubtful by the workload's own checks."

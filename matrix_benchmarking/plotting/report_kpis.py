@@ -1,0 +1,166 @@
+"""Report: every KPI over all points, with its range and the point where it is best."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..analyze import intervals
+from ..analyze.points import Key, by_point, key, part, varying
+from ..analyze.wording import plural, tuning_label
+from ..filters import show
+from ..kpi import KPIDefinition
+from ..matrix import Entry, SettingLists, Variables
+from .base import Report
+from .report_best import setting_cell
+from .tables import Cell, Column, Row, table
+
+Points = Sequence[Sequence[Entry]]
+
+
+class KPIReport(Report):
+    """What each KPI means, its range over the points, and its value at each point."""
+
+    name: ClassVar[str] = "report: KPI overview"
+    description: ClassVar[str] = (
+        "Every KPI: what it means, its range, where it is best, and its value at each point."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        from dash import html
+
+        if not self.workload.kpis:
+            return [html.P("This workload defines no KPI.")]
+        if not len(self.matrix):
+            return [html.P("There is no finished test.")]
+        parts: list[Any] = []
+        for common, points in self._groups():
+            scope = f": {tuning_label(common, common)}" if common else ""
+            parts += [html.H2(f"KPIs{scope}"), self._kpis(points)]
+            parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
+        parts.append(
+            html.P(
+                "A value is the mean of the successful runs at one setting; ± is half the width of its 95 % "
+                "interval over repeats, missing where there is one run. Failed tests take no part.",
+                className="note",
+            )
+        )
+        return parts
+
+    def summary(self) -> str:
+        count = len(self.workload.kpis)
+        known = {name for entry in self.matrix for name in entry.kpis}
+        return f"{count} {plural(count, 'KPI')}, {len(known)} of them with values."
+
+    def _groups(self) -> list[tuple[dict[str, object], Points]]:
+        """The points that can be compared with each other, with what they have in common."""
+        names = self.workload.group_keys
+        groups: dict[Key, list[list[Entry]]] = {}
+        for runs in by_point(entry for entry in self.matrix if not entry.failed):
+            groups.setdefault(key(runs[0].settings, names), []).append(runs)
+        return [(part(points[0][0].settings, names), points) for points in groups.values()]
+
+    def _kpis(self, points: Points) -> Any:
+        columns = [
+            Column("KPI"),
+            Column("Meaning"),
+            Column("Unit"),
+            Column("Direction"),
+            Column("Best", numeric=True),
+            Column("Median", numeric=True),
+            Column("Worst", numeric=True),
+            Column("Best at"),
+            Column("Known for", help="tests that have this KPI, of those that did not fail"),
+        ]
+        rows = [self._kpi_row(kpi, points) for kpi in self.workload.kpis.values()]
+        return table(columns, rows, caption="KPIs, their range over the points and where they are best")
+
+    def _kpi_row(self, kpi: KPIDefinition, points: Points) -> Row:
+        tests = sum(len(runs) for runs in points)
+        known = sum(1 for runs in points for entry in runs if kpi.name in entry.kpis)
+        start: list[Cell | str] = [
+            kpi.name,
+            kpi.help,
+            kpi.display_unit,
+            kpi.direction.removesuffix(" is better"),
+        ]
+        valued = [(sample.mean, runs) for runs in points if (sample := _sample(runs, kpi)) is not None]
+        if not valued:
+            return [*start, "unknown", "unknown", "unknown", "", f"0 of {tests}"]
+        valued.sort(key=lambda pair: pair[0], reverse=not kpi.lower_better)
+        best, runs = valued[0]
+        ties = sum(1 for value, _ in valued if value == best)
+        where = (
+            "all points"
+            if ties == len(valued)
+            else f"{ties} points"
+            if ties > 1
+            else self.link(runs[0], self._at(runs))
+        )
+        middle = statistics.median(value for value, _ in valued)
+        cells = [Cell(kpi.show(value, unit=False), sort=value) for value in (best, middle, valued[-1][0])]
+        return [*start, *cells, Cell(where), f"{known} of {tests}"]
+
+    def _at(self, runs: Sequence[Entry]) -> str:
+        names = [
+            name
+            for name in varying(entry.settings for entry in self.matrix)
+            if name not in self.workload.group_keys
+        ]
+        return tuning_label(runs[0].settings, names) or runs[0].name
+
+    def _values(self, points: Points) -> Any:
+        names = [
+            name
+            for name in varying(runs[0].settings for runs in points)
+            if name not in self.workload.group_keys
+        ]
+        kpis = [
+            kpi
+            for kpi in self.workload.kpis.values()
+            if any(kpi.name in e.kpis for runs in points for e in runs)
+        ]
+        numeric = [
+            all(isinstance(runs[0].settings.get(name), (int, float)) for runs in points) for name in names
+        ]
+        columns = [
+            *(Column(name, numeric=is_numeric) for name, is_numeric in zip(names, numeric, strict=True)),
+            *(Column(kpi.name, unit=kpi.display_unit, numeric=True, help=kpi.help) for kpi in kpis),
+            Column("Runs"),
+        ]
+        rows = [
+            [
+                *(setting_cell(runs[0].settings.get(name, "")) for name in names),
+                *(_value_cell(runs, kpi) for kpi in kpis),
+                Cell(
+                    [[self.link(entry, show(number)), " "] for number, entry in enumerate(runs, 1)],
+                    sort=len(runs),
+                ),
+            ]
+            for runs in points
+        ]
+        return table(columns, rows, caption="Mean over the runs at each point")
+
+
+def _sample(runs: Sequence[Entry], kpi: KPIDefinition) -> intervals.Sample | None:
+    values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
+    return intervals.summarise(values) if values else None
+
+
+def _value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
+    sample = _sample(runs, kpi)
+    if sample is None:
+        return "unknown"
+    value = kpi.show(sample.mean, unit=False)
+    interval = intervals.interval(sample, intervals.Scale.DIFFERENCE)
+    if interval is not None:
+        value += f" ± {kpi.show((interval.high - interval.low) / 2, unit=False)}"
+    return Cell(value, sort=sample.mean)

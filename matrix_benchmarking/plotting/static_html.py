@@ -1,0 +1,171 @@
+"""Dash components as static HTML: the same view that an application would show, without a server.
+
+All text and all attribute values are escaped; only known tags and attributes pass; an address must be
+relative, a fragment, ``file:`` or ``http(s):``.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import WorkloadError
+
+_TAGS = {
+    *("a", "abbr", "b", "bdi", "br", "cite", "code", "del", "em", "i", "img", "ins", "kbd", "mark", "q", "s"),
+    *("samp", "small", "span", "strong", "sub", "sup", "time", "u", "var", "wbr"),
+    *("address", "article", "aside", "blockquote", "details", "div", "figcaption", "figure", "footer"),
+    *("header", "hr", "main", "nav", "p", "pre", "section", "summary"),
+    *("h1", "h2", "h3", "h4", "h5", "h6", "dd", "dl", "dt", "li", "ol", "ul"),
+    *("caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"),
+}
+_VOID = {"br", "col", "hr", "img", "wbr"}
+_ATTRIBUTES = {
+    "className": "class",
+    "id": "id",
+    "title": "title",
+    "role": "role",
+    "tabIndex": "tabindex",
+    "colSpan": "colspan",
+    "rowSpan": "rowspan",
+    "scope": "scope",
+    "dateTime": "datetime",
+    "lang": "lang",
+    "dir": "dir",
+    "alt": "alt",
+    "open": "open",
+    "hidden": "hidden",
+    "start": "start",
+}
+_ADDRESSES = ("href", "src")
+_SAFE_SCHEMES = {"http", "https", "file"}
+_UNITLESS = {"opacity", "fontweight", "lineheight", "zindex", "flex", "flexgrow", "order"}
+_SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):")
+_STYLE_VALUE = re.compile(r"[-#%.,() \w]*")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+class StaticHTML:
+    """Renders components one after the other and numbers their figures.
+
+    Attributes:
+        figures: how many figures were rendered so far.
+    """
+
+    def __init__(self) -> None:
+        self.figures = 0
+
+    def render(self, node: Any) -> str:
+        """*node* (a Dash component, text, a number, None, or a list of these) as HTML.
+
+        Raises:
+            WorkloadError: a component that has no static form.
+        """
+        if node is None or isinstance(node, bool):
+            return ""
+        if isinstance(node, (str, int, float)):
+            return escape(str(node))
+        if isinstance(node, (list, tuple)):
+            return "".join(self.render(item) for item in node)
+        if not hasattr(node, "to_plotly_json"):
+            raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
+        description = node.to_plotly_json()
+        return self._component(description["namespace"], description["type"], description["props"])
+
+    def _component(self, namespace: str, kind: str, properties: Mapping[str, Any]) -> str:
+        if namespace == "dash_core_components" and kind == "Graph":
+            return self._graph(properties)
+        if namespace == "dash_core_components" and kind == "Link":
+            kind = "a"
+        tag = kind.lower()
+        if tag not in _TAGS or namespace not in ("dash_html_components", "dash_core_components"):
+            raise WorkloadError(f"a {namespace}.{kind} has no static form; use the elements of dash.html")
+        opening = f"<{tag}{attributes(properties)}>"
+        if tag in _VOID:
+            return opening
+        return f"{opening}{self.render(properties.get('children'))}</{tag}>"
+
+    def _graph(self, properties: Mapping[str, Any]) -> str:
+        import plotly.io
+
+        figure = properties.get("figure") or {"data": [], "layout": {}}
+        self.figures += 1
+        identity = f"figure-{self.figures}"
+        text = plotly.io.to_json(figure, validate=False)
+        layout = json.loads(text).get("layout", {})
+        height = layout.get("height") or 440
+        label = (layout.get("title") or {}).get("text") or properties.get("id") or f"Figure {self.figures}"
+        return (
+            '<div class="figure-scroll" tabindex="0" role="region"'
+            f' aria-label="{escape(str(label))}">'
+            f'<div class="figure" id="{identity}" style="height:{float(height):g}px"></div></div>'
+            f'<script type="application/json" data-figure="{identity}">{script_json(text)}</script>'
+        )
+
+
+def escape(text: str) -> str:
+    """*text* for an element or a quoted attribute; control characters become U+FFFD."""
+    return html.escape(_CONTROL.sub("�", text), quote=True)
+
+
+def script_json(text: str) -> str:
+    """JSON that can stand inside a ``<script>``: nothing in it can end the element."""
+    text = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return text.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def safe_address(address: str) -> str | None:
+    """*address* if it is relative, a fragment, or of a scheme that runs nothing; else None."""
+    # Browsers drop white space and control characters from a scheme, so java\nscript: is one.
+    bare = re.sub(r"[\x00-\x20\x7f-\xa0\u2028\u2029\ufeff]", "", address)
+    scheme = _SCHEME.match(bare)
+    if scheme is not None and scheme.group(1).lower() not in _SAFE_SCHEMES:
+        return None
+    if ":" in re.split(r"[/?#]", bare, maxsplit=1)[0] and scheme is None:
+        return None
+    return address
+
+
+def attributes(properties: Mapping[str, Any]) -> str:
+    """The HTML attributes of a component's properties; those without a static meaning are dropped."""
+    parts = []
+    for name, value in properties.items():
+        rendered = _attribute(name, value)
+        if rendered is not None:
+            attribute, text = rendered
+            parts.append(f' {attribute}="{escape(text)}"' if text is not None else f" {attribute}")
+    return "".join(parts)
+
+
+def _attribute(name: str, value: Any) -> tuple[str, str | None] | None:
+    if value is None or value is False:
+        return None
+    if name in _ADDRESSES:
+        address = safe_address(str(value))
+        return None if address is None else (name, address)
+    if name == "style" and isinstance(value, Mapping):
+        return "style", _style(value)
+    attribute = _ATTRIBUTES.get(name)
+    if attribute is None and re.fullmatch(r"(?:data|aria)-[a-z0-9-]+", name):
+        attribute = name
+    if attribute is None:
+        return None
+    if attribute == "id" and not isinstance(value, str):
+        return None  # a pattern-matching id of an application
+    return attribute, None if value is True else str(value)
+
+
+def _style(style: Mapping[str, Any]) -> str:
+    """CSS of a Dash ``style``; values that could hold more than one plain value are dropped."""
+    parts = []
+    for name, value in style.items():
+        text = (
+            f"{value}px" if isinstance(value, (int, float)) and name.lower() not in _UNITLESS else str(value)
+        )
+        if re.fullmatch(r"[a-zA-Z]+", name) and _STYLE_VALUE.fullmatch(text) and "url" not in text.lower():
+            css_name = re.sub(r"[A-Z]", lambda match: "-" + match.group().lower(), name)
+            parts.append(f"{css_name}:{text}")
+    return ";".join(parts)

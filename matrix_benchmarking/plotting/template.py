@@ -1,0 +1,100 @@
+"""How every figure looks: one plotly template for light and dark, and colours that stay with a category.
+
+The template leaves background and text colours to the page, which sets them from its own style.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..filters import show
+from ..matrix import Matrix
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+COLOURS = (
+    "#0072b2",  # blue
+    "#d55e00",  # vermillion
+    "#009e73",  # green
+    "#c2649a",  # pink
+    "#9a7d0a",  # ochre
+    "#7a5fd0",  # violet
+    "#7f7f7f",  # grey
+    "#b0413e",  # brick
+)
+"""After Okabe and Ito (2008), with the pale ones darkened: contrast ≥ 3 on white and on the dark page."""
+
+SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+def colour_map(matrix: Matrix, setting: str) -> dict[str, str]:
+    """For each value of *setting* in the whole matrix, as :func:`text` writes it, its colour."""
+    return colours_of([text(value) for value in matrix.settings.get(setting, [])])
+
+
+def colours_of(categories: Sequence[str]) -> dict[str, str]:
+    """A colour for each category, in their order; they repeat after the last."""
+    return {category: COLOURS[index % len(COLOURS)] for index, category in enumerate(categories)}
+
+
+def symbols_of(categories: Sequence[str]) -> dict[str, str]:
+    """A marker for each category, a second sign beside the colour."""
+    return {category: SYMBOLS[index % len(SYMBOLS)] for index, category in enumerate(categories)}
+
+
+def text(value: object) -> str:
+    """A setting as plotly shall write it: plotly reads ``<`` and ``&`` as markup, which data never is."""
+    shown = show(value)  # type: ignore[arg-type]
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def log_ticks(values: Sequence[float]) -> list[float]:
+    """Where to put the ticks of a logarithmic axis: the values themselves if they are few."""
+    present = sorted({value for value in values if value > 0})
+    if len(present) <= 10:
+        spaced: list[float] = []
+        for value in present:
+            if not spaced or value / spaced[-1] >= 1.35:
+                spaced.append(value)
+        return spaced
+    ticks = [1.0]
+    while ticks[-1] > present[0]:
+        ticks.insert(0, ticks[0] / 2)
+    while ticks[-1] < present[-1]:
+        ticks.append(ticks[-1] * 2)
+    return [tick for tick in ticks if present[0] / 1.5 <= tick <= present[-1] * 1.5]
+
+
+def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
+    """Give *figure* the common look."""
+    figure.update_layout(template=template(), height=height)
+    return figure
+
+
+def template() -> Any:
+    """The plotly template."""
+    import plotly.graph_objects as go
+
+    axis = {
+        "automargin": True,
+        "zeroline": False,
+        "showline": True,
+        "ticks": "outside",
+        "title": {"standoff": 10},
+    }
+    return go.layout.Template(
+        layout=go.Layout(
+            colorway=list(COLOURS),
+            paper_bgcolor="rgba(0,0,0,0)",
+            plot_bgcolor="rgba(0,0,0,0)",
+            font={"family": "system-ui, sans-serif", "size": 13},
+            margin={"l": 10, "r": 15, "t": 35, "b": 10},
+            hoverlabel={"align": "left", "font": {"size": 12}},
+            legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.1, "yanchor": "bottom"},
+            xaxis=axis,
+            yaxis=axis,
+        )
+    )

@@ -1,0 +1,85 @@
+"""Latency against throughput: what does more throughput cost in waiting?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, template
+
+from .points import VARIANT, points_frame, variant_names, variants
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+
+class LatencyAgainstThroughput(Plot):
+    """One mark a point; colour and shape by variant."""
+
+    name: ClassVar[str] = "Latency against throughput"
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        latency = self.workload.kpis[cfg.get("latency", "p95_latency")]
+        throughput = self.workload.kpis["throughput"]
+        names = variant_names(self.matrix, self.workload)
+        entries = self.matrix.all_records(settings, setting_lists)
+        frame = points_frame(entries, [throughput, latency], names)
+        frame = frame.dropna(subset=[throughput.name, latency.name])
+        if frame.empty:
+            return None, "No successful run has both throughput and latency."
+        figure = latency_against_throughput(frame, latency, throughput, variants(self.matrix, names))
+        return figure, conclusion(frame, latency, throughput)
+
+
+def latency_against_throughput(
+    frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition, all_variants: list[str]
+) -> go.Figure:
+    """Throughput to the right, latency (logarithmic) upwards: the best points are at the lower right."""
+    import plotly.express as px
+
+    figure = px.scatter(
+        frame,
+        x=throughput.name,
+        y=latency.name,
+        color=VARIANT,
+        symbol=VARIANT,
+        hover_name="hover",
+        log_y=bool((frame[latency.name] > 0).all()),
+        labels={kpi.name: f"{kpi.name} ({kpi.unit})" for kpi in (latency, throughput)},
+        category_orders={VARIANT: all_variants},
+        color_discrete_map=template.colours_of(all_variants),
+        symbol_map=template.symbols_of(all_variants),
+    )
+    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=9, marker_opacity=0.85)
+    figure.update_xaxes(rangemode="tozero")
+    ticks = template.log_ticks(list(frame[latency.name]))
+    figure.update_yaxes(tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks])
+    return template.apply(figure)
+
+
+def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition) -> str:
+    """The latency at the highest throughput, and the throughput that half of that latency leaves."""
+    peak = frame.loc[frame[throughput.name].idxmax()]
+    sentence = (
+        f"At the highest throughput ({throughput.show(peak[throughput.name])}) {latency.name} is "
+        f"{latency.show(peak[latency.name])}"
+    )
+    quick = frame[frame[latency.name] <= peak[latency.name] / 2]
+    if quick.empty:
+        return f"{sentence}; no point has half of that latency."
+    other = quick.loc[quick[throughput.name].idxmax()]
+    share = other[throughput.name] / peak[throughput.name]
+    return (
+        f"{sentence}; {share:.0%} of that throughput is there at {latency.show(other[latency.name])} or less "
+        "than half the waiting."
+    )

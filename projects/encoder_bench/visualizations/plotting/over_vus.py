@@ -1,0 +1,123 @@
+"""Cost and throughput over the number of virtual users: did the load reach the peak, and where is it?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, template
+
+from .points import BATCH_SIZE, VARIANT, VUS, batch_sizes, points_frame, variant_names
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+HEIGHT_OF_A_ROW = 300
+COLUMNS = 2
+
+
+class _OverVUs(Plot):
+    kpi_name: ClassVar[str]
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        kpi = self.workload.kpis[self.kpi_name]
+        names = variant_names(self.matrix, self.workload)
+        frame = points_frame(self.matrix.all_records(settings, setting_lists), [kpi], names)
+        frame = frame.dropna(subset=[kpi.name])
+        if frame.empty:
+            return None, f"{kpi.name} is not known for any successful run with a number of virtual users."
+        return lines_over_vus(frame, kpi), conclusion(frame, kpi)
+
+
+class CostOverVUs(_OverVUs):
+    """The cost of 10⁹ inputs over the number of virtual users."""
+
+    name: ClassVar[str] = "Cost over virtual users"
+    kpi_name: ClassVar[str] = "1B_cost"
+
+
+class ThroughputOverVUs(_OverVUs):
+    """Answered inputs per second over the number of virtual users."""
+
+    name: ClassVar[str] = "Throughput over virtual users"
+    kpi_name: ClassVar[str] = "throughput"
+
+
+def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
+    """A facet for each variant and a line for each batch size, with bars from least to largest repeat."""
+    import plotly.express as px
+
+    sizes, facets = batch_sizes(frame), sorted(set(frame[VARIANT]))
+    columns = min(COLUMNS, len(facets))
+    rows = -(-len(facets) // columns)
+    title = f"{kpi.name} ({kpi.unit})" if kpi.unit else kpi.name
+    figure = px.line(
+        frame,
+        x=VUS,
+        y=kpi.name,
+        color=BATCH_SIZE,
+        symbol=BATCH_SIZE,
+        facet_col=VARIANT,
+        facet_col_wrap=columns,
+        facet_row_spacing=min(0.12, 0.4 / rows),
+        facet_col_spacing=0.04,
+        error_y=f"{kpi.name} above",
+        error_y_minus=f"{kpi.name} below",
+        hover_name="hover",
+        markers=True,
+        log_x=True,
+        labels={kpi.name: title},
+        category_orders={BATCH_SIZE: sizes, VARIANT: facets},
+        color_discrete_map=template.colours_of(sizes),
+        symbol_map=template.symbols_of(sizes),
+    )
+    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=7, line_width=1.8)
+    figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{VARIANT}=")))
+    ticks = template.log_ticks(list(frame[VUS]))
+    figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_yaxes(rangemode="tozero")
+    return template.apply(figure, height=HEIGHT_OF_A_ROW * rows + 140)
+
+
+def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:
+    """Where each variant is best, and in how many lines the best point is the last that was tried."""
+    best_row = frame.groupby(VARIANT)[kpi.name].agg("idxmin" if kpi.lower_better else "idxmax")
+    best = [
+        f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
+        for _, row in frame.loc[best_row].iterrows()
+    ]
+    listed = "; ".join(best[:6]) + (f"; and {len(best) - 6} more" if len(best) > 6 else "")
+    rising, lines = unfinished_lines(frame, kpi)
+    tried = f"{rising} of {lines} lines" if lines > 1 else "the line"
+    more = (
+        f" The best point of {tried} is at the most users that were tried, so more users may do better."
+        if rising
+        else " All lines passed their best point, so enough users were tried."
+    )
+    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}: {_plain(listed)}.{more}"
+
+
+def unfinished_lines(frame: pandas.DataFrame, kpi: KPIDefinition) -> tuple[int, int]:
+    """How many lines have their best point at the most users, of how many with at least two points."""
+    rising = lines = 0
+    for _, line in frame.groupby([VARIANT, BATCH_SIZE]):
+        if len(line) > 1:
+            lines += 1
+            best = line[kpi.name].idxmin() if kpi.lower_better else line[kpi.name].idxmax()
+            rising += bool(line.loc[best, VUS] == line[VUS].max())
+    return rising, lines
+
+
+def _plain(shown: str) -> str:
+    """Text for a page again, which does its own escaping."""
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -1,0 +1,94 @@
+"""The points of a matrix as a table that plotly express can draw."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from matrix_benchmarking.analyze.points import by_point, varying
+from matrix_benchmarking.analyze.wording import variant_label
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.template import text
+from matrix_benchmarking.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas
+
+VARIANT, BATCH_SIZE, VUS = "variant", "batch size", "virtual users"
+
+
+def points_frame(
+    entries: Iterable[Entry], kpis: Sequence[KPIDefinition], variant_names: Sequence[str]
+) -> pandas.DataFrame:
+    """One row a point, without failed runs and without points at an unknown number of users.
+
+    Columns: ``variant``, ``batch size`` (text), ``virtual users``, ``runs``, ``hover``, and for each
+    KPI its mean under the KPI's name, with ``… above`` and ``… below``: the distance from there to the
+    largest and to the smallest of the repeats. NaN where the KPI is unknown; distances are NaN for one run.
+    """
+    import pandas
+
+    columns = [VARIANT, BATCH_SIZE, VUS, "runs", "hover"]
+    columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
+    rows = [
+        _row(runs, kpis, variant_names)
+        for runs in by_point(entry for entry in entries if not entry.failed)
+        if _is_number(runs[0].settings.get("vus"))
+    ]
+    frame = pandas.DataFrame(rows, columns=columns)
+    return frame.sort_values([VARIANT, VUS], kind="stable", ignore_index=True)
+
+
+def variant_names(matrix: Matrix, workload: Workload) -> list[str]:
+    """The settings by which a plot has to tell variants apart: those that vary in the whole matrix."""
+    differing = varying(entry.settings for entry in matrix)
+    names = [name for name in (*workload.group_keys, *workload.variant_keys) if name in differing]
+    return names or ["hw_type"]
+
+
+def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:
+    """The labels of all variants, in a fixed order, so that their colours are the same on all pages."""
+    return sorted({_label(entry, names) for entry in matrix})
+
+
+def batch_sizes(frame: pandas.DataFrame) -> list[str]:
+    """The batch sizes in the table, small ones first."""
+
+    def size(label: str) -> tuple[float, str]:
+        return (float(label), "") if label.replace(".", "", 1).isdigit() else (math.inf, label)
+
+    return sorted(set(frame[BATCH_SIZE]), key=size)
+
+
+def _label(entry: Entry, names: Sequence[str]) -> str:
+    return text(variant_label(entry.settings, names))
+
+
+def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[str]) -> dict[str, Any]:
+    settings = runs[0].settings
+    row: dict[str, Any] = {
+        VARIANT: _label(runs[0], names),
+        BATCH_SIZE: text(settings.get("batch_size")),
+        VUS: settings["vus"],
+        "runs": len(runs),
+    }
+    lines = [row[VARIANT], f"batch size {row[BATCH_SIZE]}, {row[VUS]} virtual users"]
+    for kpi in kpis:
+        values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
+        mean = sum(values) / len(values) if values else math.nan
+        repeated = len(values) > 1
+        row[kpi.name] = mean
+        row[f"{kpi.name} above"] = max(values) - mean if repeated else math.nan
+        row[f"{kpi.name} below"] = mean - min(values) if repeated else math.nan
+        lines.append(f"{kpi.name} {kpi.show(mean) if values else 'unknown'}")
+    tests = [text(entry.name) for entry in runs[:5]]
+    row["hover"] = "<br>".join(
+        [*lines, f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}: {', '.join(tests)}"]
+    )
+    return row
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0

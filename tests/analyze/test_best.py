@@ -1,0 +1,126 @@
+"""Which configuration is called the best, what can't be told apart from it, and what is left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Callable
+
+import pytest
+
+from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.points import Cause
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.workload import Workload
+
+MakeEntries = Callable[..., list[Entry]]
+
+
+def test_the_lowest_mean_wins_where_lower_is_better(workload: Workload, entries: MakeEntries) -> None:
+    matrix = Matrix(
+        [*entries({"hw_type": "a", "vus": 1}, 3.0, 5.0), *entries({"hw_type": "b", "vus": 2}, 4.5)]
+    )
+    (group,) = rank(matrix, workload).groups
+    assert group.best.settings == {"hw_type": "a", "vus": 1}
+    assert (group.best.value, group.best.sample.runs) == (4.0, 2)
+
+
+def test_the_highest_mean_wins_where_higher_is_better(workload: Workload, entries: MakeEntries) -> None:
+    matrix = Matrix([*entries({"hw_type": "a"}, 3.0), *entries({"hw_type": "b"}, 4.5)])
+    (group,) = rank(matrix, dataclasses.replace(workload, headline_kpi="speed")).groups
+    assert group.best.settings["hw_type"] == "a"
+    assert [one.variant["hw_type"] for one in group.variants] == ["a", "b"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ties_are_decided_by_the_settings_whatever_the_order_of_the_entries(
+    workload: Workload, entries: MakeEntries, seed: int
+) -> None:
+    runs = [entry for vus in (8, 2, "2", True, 16) for entry in entries({"hw_type": "a", "vus": vus}, 4.0)]
+    random.Random(seed).shuffle(runs)
+    (group,) = rank(Matrix(runs), workload).groups
+    assert [one.point.settings["vus"] for one in group.standings] == [2, 8, 16, "2", True]
+
+
+def test_each_variant_has_its_best_point_and_the_number_of_its_points(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    points = [("a", 1, 9.0), ("a", 2, 7.0), ("b", 1, 8.0)]
+    matrix = Matrix(
+        [entry for hw, vus, cost in points for entry in entries({"hw_type": hw, "vus": vus}, cost)]
+    )
+    (group,) = rank(matrix, workload).groups
+    assert [(one.variant["hw_type"], one.standing.point.value, one.points) for one in group.variants] == [
+        ("a", 7.0, 2),
+        ("b", 8.0, 1),
+    ]
+
+
+def test_different_tasks_are_never_compared_with_each_other(workload: Workload, entries: MakeEntries) -> None:
+    cheap, dear = {"task": "small", "hw_type": "a"}, {"task": "large", "hw_type": "a"}
+    best = rank(Matrix([*entries(cheap, 1.0), *entries(dear, 100.0)]), workload)
+    assert [(group.settings, group.best.value) for group in best.groups] == [
+        ({"task": "large"}, 100.0),
+        ({"task": "small"}, 1.0),
+    ]
+    assert [verdict.lead[:10] for verdict in wording.verdict(best)] == ["For task l", "For task s"]
+
+
+def test_without_variant_keys_there_is_one_line_a_point(workload: Workload, entries: MakeEntries) -> None:
+    plain = dataclasses.replace(workload, variant_keys=())
+    matrix = Matrix([entry for vus in (1, 2, 3) for entry in entries({"vus": vus}, 10.0 / vus)])
+    (group,) = rank(matrix, plain).groups
+    assert [one.variant for one in group.variants] == [{"vus": 3}, {"vus": 2}, {"vus": 1}]
+
+
+def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    failed = entries({"vus": 1}, 0.1, exit_code=3)
+    unknown = entries({"vus": 2}, None)
+    unfinished = entries({"vus": 3}, 0.2, finished=False, exit_code=None)
+    best = rank(Matrix([*failed, *unknown, *entries({"vus": 4}, 5.0)], unfinished=unfinished), workload)
+    assert best.groups[0].best.value == 5.0
+    assert {excluded.cause: excluded.reason for excluded in best.excluded} == {
+        Cause.FAILED: "failed with exit code 3",
+        Cause.UNKNOWN: "cost is unknown: no price is known",
+        Cause.UNFINISHED: "did not finish",
+    }
+
+
+def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    wrong = [*entries({"vus": 1}, 1.0, quality=0.5), *entries({"vus": 1}, 1.0)]
+    best = rank(Matrix([*wrong, *entries({"vus": 2}, 5.0, quality=0.95)]), workload)
+    assert best.groups[0].best.value == 5.0
+    assert [excluded.reason for excluded in best.excluded] == [
+        "quality is 0.5, asked for is at least 0.9"
+    ] * 2
+
+
+def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    matrix = Matrix(
+        [
+            *entries({"hw_type": "a", "vus": 1}, 100.0, 104.0, 96.0),
+            *entries({"hw_type": "a", "vus": 2}, 103.0, 99.0, 107.0),
+            *entries({"hw_type": "b", "vus": 1}, 300.0, 301.0, 299.0),
+        ]
+    )
+    (group,) = rank(matrix, workload).groups
+    assert [one.point.settings["vus"] for one in group.undecided] == [2]
+    assert group.standings[-1].against_best.apart is True
+
+
+def test_the_warnings_of_the_best_point_are_carried_along(workload: Workload, entries: MakeEntries) -> None:
+    matrix = Matrix(entries({"vus": 1}, 1.0, 1.1, warnings=("12 requests failed",)))
+    assert rank(matrix, workload).groups[0].warnings == ("12 requests failed",)
+
+
+def test_an_empty_matrix_and_a_workload_without_kpis_have_no_best(workload: Workload) -> None:
+    assert rank(Matrix([]), workload).groups == ()
+    bare = dataclasses.replace(workload, store=dataclasses.replace(workload.store, models_kpis={}), gates=())
+    assert rank(Matrix([]), bare).kpi is None

@@ -1,0 +1,69 @@
+"""Command lines as they are written in the documentation, run on real artifacts."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+REPOSITORY = Path(__file__).resolve().parents[2]
+LINES = re.findall(r"^    (matbench .*)$", (REPOSITORY / "docs" / "cli.md").read_text(encoding="utf-8"), re.M)
+WORKLOAD = "--workload=projects.encoder_bench.visualizations"
+
+
+@pytest.fixture
+def checkout(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that looks like the checkout, in which files may be written."""
+    shutil.copytree(REPOSITORY / "data", directory / "data")
+    shutil.copytree(REPOSITORY / "projects", directory / "projects")
+    return directory
+
+
+@pytest.fixture
+def study(directory: Path, foreign_samples: Path) -> list[str]:
+    """The options that select the encoder-analysis study, of 80 runs."""
+    shutil.copytree(foreign_samples / "encoder_analysis", directory / "encoder_analysis")
+    shutil.copytree(REPOSITORY / "projects", directory / "projects")
+    return ["--results-dirname=encoder_analysis", WORKLOAD]
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_a_documented_line_runs(line: str, checkout: Path) -> None:
+    assert main(shlex.split(line)[1:]) == 0
+
+
+def test_the_cheapest_configuration_of_the_study_is_found(study: list[str], capsys: Capture) -> None:
+    assert main(["parse", *study]) == 0
+    said = capsys.readouterr().out
+    assert all(part in said for part in ("nvidia-l4", "batch_size 32", "vus 256", "409.44"))
+
+
+def test_the_study_gives_strict_payloads_that_its_schema_accepts(study: list[str]) -> None:
+    assert main(["parse", "--output-lts=lts.json", "--pretty=True", *study]) == 0
+    assert main(["generate_lts_schema", "--file=schema.json", WORKLOAD]) == 0
+    payloads = json.loads(Path("lts.json").read_text(encoding="utf-8"))
+    assert len(payloads) == 80
+    validator = jsonschema.Draft202012Validator(json.loads(Path("schema.json").read_text(encoding="utf-8")))
+    for document in (payloads, *payloads):
+        validator.validate(document)
+
+
+def test_the_study_gives_openmetrics_text(study: list[str], capsys: Capture) -> None:
+    assert main(["parse", "--output-openmetrics=-", *study]) == 0
+    families = {family.name: family for family in text_string_to_metric_families(capsys.readouterr().out)}
+    assert round(min(sample.value for sample in families["_1B_cost"].samples), 2) == 409.44
+    assert all(len(family.samples) in (0, 80) for family in families.values())
+
+
+def test_a_price_option_changes_the_cost(study: list[str], capsys: Capture) -> None:
+    assert main(["parse", *study, "--price=aws/nvidia-l4=1.6"]) == 0
+    assert "818.87" in capsys.readouterr().out

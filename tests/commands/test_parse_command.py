@@ -1,0 +1,192 @@
+"""``matbench parse`` on a small tree: what it writes, and where."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import jsonschema
+import pandas
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
+from matrix_benchmarking.cli import main
+
+Parse = Callable[..., int]
+Capture = pytest.CaptureFixture[str]
+
+
+def test_without_outputs_it_prints_the_best_configuration(parse: Parse, capsys: Capture) -> None:
+    assert parse() == 0
+    out = capsys.readouterr().out
+    assert "batch_size" in out
+    assert "\x1b" not in out
+
+
+def test_it_writes_all_outputs_of_one_parse(parse: Parse, directory: Path, capsys: Capture) -> None:
+    outputs = ["--output-matrix=m.json", "--output-lts=new/lts.json", "--output-openmetrics=k.txt"]
+    assert parse(*outputs, "--output-table=t.parquet") == 0
+    assert len(json.loads(Path("m.json").read_text())) == 3
+    assert [p["results"]["rate"] for p in json.loads(Path("new/lts.json").read_text())] == [1.5, 3.0, 4.5]
+    assert len(pandas.read_parquet("t.parquet")) == 3
+    (family,) = text_string_to_metric_families(Path("k.txt").read_text())
+    assert {sample.value for sample in family.samples} == {1.5, 3.0, 4.5}
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("pretty", ["--pretty", "--pretty=True", "--pretty=1", "--pretty=yes"])
+def test_pretty_can_be_said_in_several_ways(parse: Parse, pretty: str) -> None:
+    assert parse("--output-lts=lts.json", pretty) == 0
+    assert '\n  "metadata": {\n' in Path("lts.json").read_text()
+
+
+@pytest.mark.parametrize("pretty", ["--pretty=False", "--pretty=no"])
+def test_pretty_can_be_denied(parse: Parse, pretty: str) -> None:
+    assert parse("--output-lts=lts.json", pretty) == 0
+    assert '\n  "metadata"' not in Path("lts.json").read_text()
+
+
+@pytest.mark.parametrize("option", ["--output-matrix", "--output_lts"])
+def test_a_dash_is_standard_output_and_then_nothing_else_is_there(
+    parse: Parse, option: str, capsys: Capture
+) -> None:
+    assert parse(option, "-") == 0
+    assert len(json.loads(capsys.readouterr().out)) == 3
+
+
+def test_two_outputs_to_one_place_are_refused(parse: Parse, capsys: Capture) -> None:
+    assert parse("--output-lts=-", "--output-matrix=-") == 2
+    assert parse("--output-lts=x", "--output-matrix=x") == 2
+    assert "two outputs are to be written to standard output (-)" in capsys.readouterr().err
+
+
+def test_strict_problems_are_all_named_and_nothing_is_written(
+    parse: Parse, directory: Path, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    new_test(directory / "results/bad", batch_size=4, rate=1.0, exit_code="3")
+    new_test(directory / "results/unfinished", batch_size=5, rate=1.0, exit_code=None)
+    (new_test(directory / "results/broken", batch_size=6, rate=1.0) / "rate.json").write_text('{"rate": ')
+    Path("lts.json").write_text("old")
+    assert parse("--output-lts=lts.json", "--output-matrix=m.json") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    said = captured.err
+    assert "matbench: no LTS payloads were written: " in said
+    assert "  bad: the test failed with exit code 3\n" in said
+    assert "  unfinished: the test did not finish: there is no exit code\n" in said
+    assert "  broken: rate.json: " in said
+    assert Path("lts.json").read_text() == "old"
+    assert not Path("m.json").exists()
+    assert sorted(path.name for path in directory.iterdir()) == ["lts.json", "results", "tiny.py"]
+
+
+def test_filters_leave_failed_tests_out_of_a_strict_parse(
+    parse: Parse, directory: Path, new_test: Callable[..., Path]
+) -> None:
+    new_test(directory / "results/bad", batch_size=4, rate=1.0, exit_code="3")
+    assert parse("--output-lts=lts.json", "--filters=batch_size=1:3") == 0
+    assert len(json.loads(Path("lts.json").read_text())) == 2
+
+
+def test_failed_tests_are_warnings_of_a_lenient_parse(
+    parse: Parse, directory: Path, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    for number in range(20):
+        new_test(directory / f"results/bad_{number:02}", batch_size=4, rate=1.0, exit_code="3")
+    assert parse("--output-matrix=m.json") == 0
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 11
+    assert said[-1] == "warning: … and 10 more"
+
+
+def test_control_characters_of_a_strange_tree_do_not_reach_the_terminal(
+    parse: Parse, directory: Path, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    new_test(directory / "results/\x1b[31m[bold]x", batch_size="[red]\x1b[2J", rate=9.0, exit_code="1")
+    assert parse() == 0
+    captured = capsys.readouterr()
+    assert "\x1b" not in captured.out + captured.err
+    assert "\\x1b[31m[bold]x: failed with exit code 1" in captured.err
+
+
+def test_clean_removes_the_caches_and_stops(parse: Parse, directory: Path, capsys: Capture) -> None:
+    before = sorted(directory.rglob("*"))
+    assert parse("--output-matrix=-") == 0
+    assert sorted(directory.rglob("*")) != before
+    capsys.readouterr()
+    assert parse("--clean") == 0
+    assert sorted(directory.rglob("*")) == before
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "removed 3 cache files of results\n")
+
+
+def test_a_table_of_an_unknown_kind_is_refused_before_parsing(
+    parse: Parse, directory: Path, capsys: Capture
+) -> None:
+    assert parse("--output-table=t.xlsx") == 2
+    assert "'t.xlsx' ends in neither" in capsys.readouterr().err
+    assert not list(directory.rglob(".matbench*"))
+
+
+@pytest.mark.parametrize("option", ["--output-matrix", "--output-lts", "--output-table"])
+def test_an_output_that_cannot_be_written_is_one_sentence(parse: Parse, option: str, capsys: Capture) -> None:
+    Path("file").write_text("x")
+    assert parse(option, "file/out.csv") == 2
+    said = capsys.readouterr().err
+    assert said.startswith("matbench: cannot write ")
+    assert said.endswith("file/out.csv: {} is not a directory\n".format(Path("file").resolve()))
+
+
+def test_a_link_stays_a_link_and_a_device_a_device(parse: Parse, directory: Path) -> None:
+    Path("link.json").symlink_to("real.json")
+    os.mkfifo("pipe")
+    reader = subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE)
+    assert parse("--output-lts=link.json", "--output-matrix=pipe") == 0
+    assert Path("link.json").is_symlink()
+    assert len(json.loads(Path("real.json").read_text())) == 3
+    assert len(json.loads(reader.communicate()[0])) == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_one_sentence(parse: Parse, capsys: Capture) -> None:
+    assert parse("--output-lts=/dev/full") == 2
+    assert capsys.readouterr().err == "matbench: cannot write to /dev/full: No space left on device\n"
+
+
+def test_prices_of_options_win_over_those_of_the_file_name_by_name(parse: Parse) -> None:
+    Path("config.yaml").write_text("matbench: {prices: {aws/a: 1.0, aws/b: 2.0}}")
+    assert parse("--output-matrix=m.json", "--price=aws/b=3", "--price", "gcp/c=4.5") == 0
+    for entry in json.loads(Path("m.json").read_text()):
+        assert entry["results"]["prices"] == {"aws/a": 1.0, "aws/b": 3.0, "gcp/c": 4.5}
+
+
+def test_prices_of_the_environment_are_separated_by_commas(
+    parse: Parse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MATBENCH_PRICE", "aws/a=1,gcp/b=2.5")
+    assert parse("--output-matrix=m.json") == 0
+    assert json.loads(Path("m.json").read_text())[0]["results"]["prices"] == {"aws/a": 1.0, "gcp/b": 2.5}
+
+
+@pytest.mark.parametrize("price", ["aws/a", "a=1", "aws/a=-1", "aws/a=nan", "aws/a=", "/a=1", "aws/a=inf"])
+def test_a_price_of_another_form_is_refused(parse: Parse, price: str, capsys: Capture) -> None:
+    assert parse(f"--price={price}") == 2
+    assert f"'{price}' is not VENDOR/HW_TYPE=USD_PER_HOUR" in capsys.readouterr().err
+
+
+def test_the_schema_accepts_the_file_that_parse_writes(parse: Parse) -> None:
+    assert main(["generate-lts-schema", "--workload=tiny.py", "--file=schema.json"]) == 0
+    assert parse("--output-lts=lts.json") == 0
+    schema = json.loads(Path("schema.json").read_text())
+    payloads = json.loads(Path("lts.json").read_text())
+    validator = jsonschema.Draft202012Validator(schema)
+    for document in (payloads, *payloads):
+        validator.validate(document)
+
+
+def test_the_schema_goes_to_standard_output_unless_a_file_is_named(capsys: Capture) -> None:
+    assert main(["generate_lts_schema", "--workload=tiny.py"]) == 0
+    assert json.loads(capsys.readouterr().out)["title"].startswith("LTS payload of tiny")

@@ -1,0 +1,120 @@
+"""The data behind the plots of encoder_bench, and their figures."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.workload import Workload, load
+
+
+@pytest.fixture
+def encoder_bench(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Workload:
+    monkeypatch.chdir(repository)
+    return load("projects.encoder_bench.visualizations")
+
+
+def entry(batch_size: int, vus: int, throughput: float, repeat: int = 0, **others: Any) -> Entry:
+    settings = {
+        "hw_type": others.pop("hw_type", "cpu-1"),
+        "image": "fp32",
+        "batch_size": batch_size,
+        "vus": vus,
+    }
+    return Entry(
+        settings=settings,
+        repeat=repeat,
+        location=Path("/results"),
+        name=f"{batch_size}-{vus}-{repeat}",
+        exit_code=others.pop("exit_code", 0),
+        kpis={"throughput": throughput, "1B_cost": 1e7 / throughput, "p95_latency": 1000 * vus / throughput},
+    )
+
+
+def catalogue(workload: Workload, *entries: Entry) -> Catalogue:
+    return Catalogue(Matrix(entries), workload)
+
+
+def test_a_point_is_the_mean_of_its_repeats_with_the_way_to_the_largest_and_the_smallest(
+    encoder_bench: Workload,
+) -> None:
+    from projects.encoder_bench.visualizations.plotting.points import points_frame
+
+    entries = [
+        entry(8, 2, 90.0),
+        entry(8, 2, 120.0, repeat=1),
+        entry(8, 4, 150.0),
+        entry(8, 8, 1.0, exit_code=1),
+    ]
+    frame = points_frame(entries, [encoder_bench.kpis["throughput"]], ["hw_type"])
+    assert list(frame["virtual users"]) == [2, 4]
+    assert list(frame["runs"]) == [2, 1]
+    assert list(frame["throughput"]) == [105.0, 150.0]
+    assert (frame["throughput above"][0], frame["throughput below"][0]) == (15.0, 15.0)
+    assert math.isnan(frame["throughput above"][1])
+
+
+def test_there_is_a_line_for_each_variant_and_batch_size(encoder_bench: Workload) -> None:
+    entries = [
+        entry(batch_size, vus, 10.0 * vus, hw_type=hw_type)
+        for hw_type in ("cpu-1", "cpu-2")
+        for batch_size in (1, 16)
+        for vus in (1, 2, 4)
+    ]
+    plots = catalogue(encoder_bench, *entries)
+    figure, text = plots.plot("Cost over virtual users").do_plot(*plots.arguments())
+    assert len(figure.data) == 4
+    assert {annotation.text for annotation in figure.layout.annotations} == {"cpu-1", "cpu-2"}
+    assert figure.layout.yaxis.title.text == "1B_cost (USD)"
+    assert "The best point of 4 of 4 lines is at the most users" in text
+
+
+def test_a_curve_that_passed_its_peak_is_not_flagged(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, entry(8, 1, 50.0), entry(8, 2, 90.0), entry(8, 4, 80.0))
+    _, text = plots.plot("Throughput over virtual users").do_plot(*plots.arguments())
+    assert text == (
+        "Highest throughput: cpu-1 90.0 inputs/s at batch size 8, 2 virtual users. "
+        "All lines passed their best point, so enough users were tried."
+    )
+
+
+def test_without_a_value_there_is_a_sentence_instead_of_a_figure(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, entry(8, 1, 50.0, exit_code=1))
+    for name in plots.plots:
+        figure, text = plots.plot(name).do_plot(*plots.arguments())
+        assert figure is None
+        assert text
+
+
+def test_sixty_variants_are_drawn(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, *(entry(8, 2, 50.0 + n, hw_type=f"cpu-{n}" * 20) for n in range(60)))
+    for name in plots.plots:
+        figure, _ = plots.plot(name).do_plot(*plots.arguments())
+        assert figure.to_json()
+
+
+def test_a_variant_has_the_same_colour_whatever_is_selected(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, *(entry(8, 2, 50.0, hw_type=hw_type) for hw_type in ("a", "b", "c")))
+    plot = plots.plot("Latency against throughput")
+    names, _, lists, variables, cfg = plots.arguments()
+    everything, _ = plot.do_plot(names, {}, lists, variables, cfg)
+    only_b, _ = plot.do_plot(names, {"hw_type": "b"}, [], variables, cfg)
+    colour = {trace.name: trace.marker.color for trace in everything.data}
+    assert [(trace.name, trace.marker.color) for trace in only_b.data] == [("b", colour["b"])]
+
+
+def test_the_cheapest_of_the_study_is_found(encoder_bench: Workload, foreign_samples: Path) -> None:
+    from matrix_benchmarking import store
+    from matrix_benchmarking.analyze import wording
+
+    matrix = store.parse_tree(encoder_bench, foreign_samples / "encoder_analysis")
+    (verdict,) = wording.verdict(Catalogue(matrix, encoder_bench).best)
+    assert verdict.lead.startswith(
+        "Cheapest: aws · nvidia-l4 · default · torch at batch_size 32, vus 256: 409.44 USD"
+    )
+    assert verdict.rest.startswith("Next: vus 512 (412.70 USD, +0.8 %); vus 384 (416.31 USD, +1.7 %);")

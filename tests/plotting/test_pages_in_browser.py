@@ -1,0 +1,104 @@
+"""The pages in a real browser, from file://: figures are drawn, nothing is loaded, nothing hostile runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting import site
+from matrix_benchmarking.workload import Workload
+
+PAGES = ("index.html", "best-configuration.html", "kpi-overview.html", "error-report.html", "costs.html")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-background-networking"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def pages(matrix: Matrix, workload: Workload, tmp_path: Path) -> Path:
+    """The folder with all pages of the hostile matrix."""
+    site.write_site(matrix, workload, tmp_path / "report", [], Path("results"))
+    return tmp_path / "report"
+
+
+class _Visit:
+    """A page with what happened while it was open."""
+
+    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
+        self.context = browser.new_context(**options)
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", self._on_dialog)
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_load_state("load")
+
+    def _on_dialog(self, dialog: Any) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def __enter__(self) -> _Visit:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_pages_draw_their_figures_load_nothing_and_run_nothing_hostile(
+    browser: Any, pages: Path, colour_scheme: str
+) -> None:
+    for name in PAGES:
+        with _Visit(browser, pages / name, color_scheme=colour_scheme) as visit:
+            figures = visit.page.locator(".figure")
+            drawn = visit.page.locator(".figure svg.main-svg .trace")
+            assert (drawn.count() > 0) == (figures.count() > 0) == (name == "costs.html")
+            assert visit.complaints == []
+            assert all(url.startswith((pages.as_uri(), "data:")) for url in visit.requests)
+            assert "alert(1)" in visit.page.inner_text("body")
+            assert visit.page.locator("img, main script:not([type='application/json'])").count() == 0
+
+
+def test_a_script_that_found_its_way_into_a_page_would_be_refused(browser: Any, pages: Path) -> None:
+    page = pages / "index.html"
+    text = page.read_text(encoding="utf-8").replace("<main", "<script>document.title = 'run'</script><main")
+    page.write_text(text, encoding="utf-8")
+    with _Visit(browser, page) as visit:
+        assert visit.page.title() != "run"
+        assert any("Content Security Policy" in complaint for complaint in visit.complaints)
+
+
+def test_a_click_on_a_header_sorts_by_value_and_again_the_other_way(browser: Any, pages: Path) -> None:
+    with _Visit(browser, pages / "kpi-overview.html") as visit:
+        table = visit.page.locator("table").nth(1)
+        header = table.locator("th", has_text="speed")
+        for direction in ("ascending", "descending"):
+            header.locator("button").press("Enter")
+            assert header.get_attribute("aria-sort") == direction
+            shown = [text.split(" ")[0] for text in table.locator("tbody td:nth-child(4)").all_inner_texts()]
+            assert len(shown) == 3
+            assert shown == sorted(shown, key=float, reverse=direction == "descending")
+
+
+def test_a_narrow_window_scrolls_its_tables_and_not_the_page(browser: Any, pages: Path) -> None:
+    for name in PAGES:
+        with _Visit(browser, pages / name, viewport={"width": 400, "height": 800}) as visit:
+            width = visit.page.evaluate("document.documentElement.scrollWidth")
+            assert width <= 400, name

@@ -1,0 +1,70 @@
+"""The list of reports to write, and what is said where it can't be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.plotting import plots_file
+
+GOOD = """
+visualize:
+- id: all
+  generate: ["report: A", "report: B"]
+- id: few
+  generate: ["report: B", "report: C"]
+"""
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "plots.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_without_ids_all_are_listed_each_once(tmp_path: Path) -> None:
+    assert plots_file.read(write(tmp_path, GOOD)) == ["report: A", "report: B", "report: C"]
+
+
+def test_ids_choose(tmp_path: Path) -> None:
+    assert plots_file.read(write(tmp_path, GOOD), ["few"]) == ["report: B", "report: C"]
+
+
+def test_the_committed_file_lists_the_built_in_reports(repository: Path) -> None:
+    assert plots_file.read(repository / "data" / "plots.yaml") == [
+        "report: Best configuration",
+        "report: KPI overview",
+        "report: Error report",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("visualize: [{id: a, generate: [1]}]", "visualize[0].generate[0] expected text, not the number 1"),
+        ("visualise: []", "visualise is not a known field"),
+        (
+            "visualize:\n- {id: a, generate: []}\n- {id: a, generate: []}",
+            "the id 'a' is under visualize twice",
+        ),
+        ("visualize: [", "broken YAML"),
+        ("- a", "expected a mapping"),
+        ("", "visualize is missing"),
+    ],
+)
+def test_a_file_of_another_form_is_explained(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=r"plots\.yaml") as caught:
+        plots_file.read(write(tmp_path, text))
+    assert said in str(caught.value)
+
+
+def test_an_unknown_id_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="did you mean 'all'"):
+        plots_file.read(write(tmp_path, GOOD), ["alll"])
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file"):
+        plots_file.read(tmp_path / "plots.yaml")

@@ -1,0 +1,34 @@
+"""Colours can be told from the page, and are the same on all pages."""
+
+from __future__ import annotations
+
+import pytest
+
+from matrix_benchmarking.plotting import template
+
+WHITE, DARK = "#ffffff", "#15181d"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    channels = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("page", [WHITE, DARK])
+@pytest.mark.parametrize("colour", template.COLOURS)
+def test_each_colour_stands_out_from_a_light_and_a_dark_page(colour: str, page: str) -> None:
+    high, low = sorted((luminance(colour), luminance(page)), reverse=True)
+    assert (high + 0.05) / (low + 0.05) >= 3
+
+
+def test_a_setting_is_written_so_that_plotly_reads_no_markup() -> None:
+    assert template.text("<b>&") == "&lt;b&gt;&amp;"
+    assert template.text(True) == "true"
+
+
+def test_ticks_of_a_logarithmic_axis_are_the_values_if_they_are_few() -> None:
+    assert template.log_ticks([4, 1, 2, 16]) == [1, 2, 4, 16]
+    assert template.log_ticks(range(1, 1025)) == [2.0**power for power in range(11)]
+    assert template.log_ticks([0.1 * n for n in range(1, 30)])[0] >= 0.06

@@ -1,0 +1,205 @@
+"""Artifact globs, important files, and parsers that go on where an artifact is missing or damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import types
+
+import pytest
+from builders import speed_files, speed_workload, write_test
+
+from matrix_benchmarking import store
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.store import (
+    TestDirectory,
+    config_get,
+    ignore_file_not_found,
+    parse_test_config,
+    parse_test_start_end,
+    parse_test_uuid,
+    read_json,
+    read_tail,
+    read_text,
+    register_important_file,
+)
+
+
+@pytest.fixture
+def test_dir(tmp_path):
+    write_test(tmp_path, {}, files=speed_files(1.0))
+    return TestDirectory(tmp_path, speed_workload().store)
+
+
+def test_a_glob_resolves_to_the_directory_of_this_test(test_dir):
+    assert str(test_dir.artifact_paths.RUN_DIR) == "000__run"
+    assert read_json(test_dir.artifact_paths.RUN_DIR / "result.json") == {"speed": 1.0}
+
+
+def test_a_glob_without_a_match_is_none(tmp_path):
+    write_test(tmp_path, {})
+    assert TestDirectory(tmp_path, speed_workload().store).artifact_paths.RUN_DIR is None
+
+
+def test_of_several_matches_the_last_in_numbered_order_is_taken_and_that_is_said(tmp_path):
+    for number in (9, 10, 2):
+        (tmp_path / f"{number}__run").mkdir()
+    test_dir = TestDirectory(tmp_path, speed_workload().store)
+    assert str(test_dir.artifact_paths.RUN_DIR) == "10__run"
+    assert test_dir.artifact_paths.RUN_DIR is not None
+    assert [str(problem) for problem in test_dir.recorder.problems] == [
+        "10__run: 3 directories match '*__run'; the last one is read"
+    ]
+
+
+def test_an_unknown_artifact_directory_is_an_attribute_error(test_dir):
+    with pytest.raises(AttributeError, match="no artifact directory OTHER_DIR"):
+        _ = test_dir.artifact_paths.OTHER_DIR
+
+
+def test_two_tests_resolve_their_own_directories(tmp_path):
+    (tmp_path / "a" / "1__run").mkdir(parents=True)
+    (tmp_path / "b" / "2__run").mkdir(parents=True)
+    first, second = (TestDirectory(tmp_path / name, speed_workload().store) for name in "ab")
+    assert (str(first.artifact_paths.RUN_DIR), str(second.artifact_paths.RUN_DIR)) == ("1__run", "2__run")
+
+
+def test_everything_opened_or_looked_for_is_recorded(test_dir):
+    with open(test_dir.artifact_paths.RUN_DIR / "result.json") as stream:
+        json.load(stream)
+    os.path.exists(test_dir / "missing")
+    register_important_file(test_dir, "also-missing").exists()
+    seen = test_dir.recorder.sightings
+    assert {name: sighting.exists for name, sighting in seen.items()} == {
+        "000__run/result.json": True,
+        "missing": False,
+        "also-missing": False,
+    }
+
+
+def test_a_file_that_is_not_declared_important_is_noted(tmp_path):
+    write_test(tmp_path / "a", {}, files=speed_files(1.0) | {"extra.txt": "x"})
+
+    def parse_once(results, test_dir):
+        results.text = read_text(test_dir / "extra.txt")
+
+    matrix = store.parse_tree(speed_workload(parse_once=parse_once), tmp_path)
+    assert any("'extra.txt', which is not one of the workload's important files" in note for note in matrix.notes)
+
+
+def test_missing_important_files_are_listed(tmp_path):
+    write_test(tmp_path / "a", {})
+    entry = store.parse_tree(speed_workload(), tmp_path).entries[0]
+    assert entry.missing_files == ("*__run/result.json", ".uuid")
+    assert entry.missing_kpis == {"speed": "not known for this test"}
+
+
+def test_a_missing_artifact_gives_none():
+    @ignore_file_not_found
+    def parser():
+        raise FileNotFoundError
+
+    assert parser() is None
+
+
+def test_other_errors_of_a_parser_are_not_swallowed():
+    @ignore_file_not_found
+    def parser():
+        return 1 + "a"
+
+    with pytest.raises(TypeError):
+        parser()
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "is empty"),
+        (b'{"speed": 1', "is not valid JSON: Input data was truncated"),
+        (b"\xff\xfe", "is not valid JSON"),
+        (b'{"speed": NaN}', "is not valid JSON"),
+        (b"[" * 100_000, "is n"),
+    ],
+    ids=["empty", "truncated", "binary", "NaN", "deep"],
+)
+def test_a_damaged_json_file_is_a_problem_and_the_rest_is_parsed(tmp_path, content, reason):
+    write_test(tmp_path / "a", {"vus": 1}, files=speed_files(1.0))
+    write_test(tmp_path / "b", {"vus": 2}, files=speed_files(2.0))
+    (tmp_path / "a" / "000__run" / "result.json").write_bytes(content)
+    matrix = store.parse_tree(speed_workload(), tmp_path)
+    damaged, whole = matrix.entries
+    assert str(damaged.problems[0]).startswith(f"000__run/result.json: {reason}")
+    assert damaged.results.speed is None
+    assert whole.kpis == {"speed": 2.0}
+
+
+def test_a_parser_that_stops_is_the_problem_of_that_test_alone(tmp_path):
+    for vus in (1, 2):
+        write_test(tmp_path / str(vus), {"vus": vus}, files=speed_files(vus))
+
+    def parse_once(results, test_dir):
+        results.before = 1
+        if test_dir.path.name == "1":
+            raise KeyError("metrics")
+
+    matrix = store.parse_tree(speed_workload(parse_once=parse_once), tmp_path)
+    assert "parse_once stopped: KeyError: 'metrics' (test_artifacts.py, line" in str(matrix.entries[0].problems[0])
+    assert [entry.results.before for entry in matrix] == [1, 1]
+
+
+def test_a_pipe_is_refused_and_does_not_block(test_dir):
+    os.mkfifo(test_dir.path / "pipe")
+    with pytest.raises(ArtifactError, match="pipe: is not a regular file"):
+        read_text(test_dir / "pipe")
+
+
+def test_the_tail_of_a_huge_log_is_read_quickly_whatever_its_encoding(test_dir):
+    path = test_dir.path / "huge.log"
+    with open(path, "wb") as stream:
+        stream.truncate(200 << 20)
+        stream.seek(0, os.SEEK_END)
+        stream.write(b"\xff last line\n")
+    assert read_tail(test_dir / "huge.log", 100).endswith("� last line\n")
+
+
+def test_text_that_is_not_utf8_is_refused_with_its_place(test_dir):
+    (test_dir.path / "x.txt").write_bytes(b"abc\xff")
+    with pytest.raises(ArtifactError, match="x.txt: is not UTF-8 text: invalid start byte at byte 3"):
+        read_text(test_dir / "x.txt")
+
+
+def test_the_test_config_is_parsed_and_searched(test_dir):
+    (test_dir.path / "config.yaml").write_text("tests:\n  load: {vus: 8}\n")
+    config = parse_test_config(test_dir)
+    assert config_get(config, "tests.load.vus") == 8
+    assert config_get(config, "tests.load.rate", None) is None
+    with pytest.raises(KeyError, match="'tests.other' is not in the test's config.yaml"):
+        config_get(config, "tests.other")
+    assert parse_test_config(test_dir / "000__run") is None
+
+
+def test_the_uuid_is_parsed_and_anything_else_is_a_problem(test_dir):
+    assert parse_test_uuid(test_dir) is None
+    (test_dir.path / "x").mkdir()
+    (test_dir.path / "x" / ".uuid").write_text("not one")
+    assert parse_test_uuid(test_dir / "x") is None
+    assert "holds 'not one', not a UUID" in str(test_dir.recorder.problems[0])
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"start": "2026-01-01T10:00:00Z", "end": "2026-01-01T11:00:00+01:00"}', None),
+        ('{"start": "2026-01-01T10:00:00Z"}', "'end' is not an ISO 8601 time: None"),
+        ('{"start": "2026-01-01T10:00:00", "end": "x"}', "'start' has no time zone"),
+        ("[1]", "is not of the form"),
+    ],
+)
+def test_start_and_end_need_a_time_zone(test_dir, text, problem):
+    (test_dir.path / "test_start_end.json").write_text(text)
+    times = parse_test_start_end(test_dir)
+    if problem is None:
+        assert isinstance(times, types.SimpleNamespace)
+        assert times.start == times.end
+    else:
+        assert problem in str(test_dir.recorder.problems[0])

@@ -1,0 +1,288 @@
+"""The cache knows when it is stale, and a broken one is a note and a re-parse."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from pathlib import Path
+
+import platformdirs
+import pytest
+from builders import RESULT_FILE, speed_files, speed_workload, write_test
+
+from matrix_benchmarking import store
+from matrix_benchmarking.store import cache
+from matrix_benchmarking.workload import load
+
+CACHE = ".matbench_cache"
+
+
+@pytest.fixture(autouse=True)
+def user_cache(tmp_path_factory, monkeypatch) -> Path:
+    directory = tmp_path_factory.mktemp("user-cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(directory))
+    return Path(platformdirs.user_cache_dir("matbench"))
+
+
+@pytest.fixture
+def calls() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def tree(tmp_path) -> Path:
+    write_test(tmp_path / "tree" / "a", {"vus": 1}, files=speed_files(2.0) | {"notes.txt": "x"})
+    return tmp_path / "tree"
+
+
+def parse(tree: Path, calls: list[str], **changes):
+    return store.parse_tree(speed_workload(calls, **changes), tree)
+
+
+def artifact(tree: Path) -> Path:
+    return tree / "a" / "000__run" / RESULT_FILE
+
+
+def test_a_second_parse_does_not_call_parse_once(tree, calls):
+    first, second = parse(tree, calls), parse(tree, calls)
+    assert calls == ["a"]
+    assert (tree / "a" / CACHE).is_file()
+    assert first.entries[0].kpis == second.entries[0].kpis == {"speed": 2.0}
+    assert first.entries[0].test_uuid == second.entries[0].test_uuid
+    assert second.entries[0].results.speed == 2.0
+
+
+def test_parse_always_runs_each_time_and_is_not_cached(tree, calls):
+    def parse_always(results, test_dir, import_settings):
+        assert not hasattr(results, "extra")
+        results.extra = (import_settings["vus"], test_dir.name)
+
+    for _ in range(2):
+        matrix = parse(tree, calls, parse_always=parse_always)
+        assert matrix.entries[0].results.extra[0] == 1
+    assert calls == ["a"]
+
+
+def test_editing_an_artifact_makes_the_cache_stale(tree, calls):
+    parse(tree, calls)
+    artifact(tree).write_text('{"speed": 3.0}')
+    assert parse(tree, calls).entries[0].kpis == {"speed": 3.0}
+    assert calls == ["a", "a"]
+
+
+def test_an_edit_that_keeps_size_and_time_apart_is_found_by_content(tree, calls):
+    parse(tree, calls)
+    artifact(tree).write_text('{"speed": 7.0}')  # the same size
+    assert parse(tree, calls).entries[0].kpis == {"speed": 7.0}
+
+
+def test_touching_an_artifact_does_not_make_the_cache_stale(tree, calls):
+    parse(tree, calls)
+    os.utime(artifact(tree), (1, 1))
+    parse(tree, calls)
+    assert calls == ["a"]
+
+
+def test_touching_an_unrelated_file_does_not_make_the_cache_stale(tree, calls):
+    parse(tree, calls)
+    (tree / "a" / "notes.txt").write_text("changed")
+    (tree / "a" / "new.txt").write_text("new")
+    parse(tree, calls)
+    assert calls == ["a"]
+
+
+def test_adding_a_file_that_was_looked_for_makes_the_cache_stale(tree, calls):
+    parse(tree, calls)
+    (tree / "a" / ".uuid").write_text("5d9dbd0f-5a63-4b7b-9b0b-0b2f0c7f6b52\n")
+    assert parse(tree, calls).entries[0].test_uuid == "5d9dbd0f-5a63-4b7b-9b0b-0b2f0c7f6b52"
+    assert calls == ["a", "a"]
+
+
+def test_a_new_directory_that_a_glob_matches_makes_the_cache_stale(tree, calls):
+    parse(tree, calls)
+    (tree / "a" / "001__run").mkdir()
+    (tree / "a" / "001__run" / RESULT_FILE).write_text('{"speed": 5.0}')
+    assert parse(tree, calls).entries[0].kpis == {"speed": 5.0}
+
+
+def test_removing_one_artifact_of_two_makes_the_cache_stale(tree, calls):
+    (tree / "a" / ".uuid").write_text("5d9dbd0f-5a63-4b7b-9b0b-0b2f0c7f6b52\n")
+    (tree / "a" / "other").write_text("x")
+
+    def parse_once(results, test_dir):
+        calls.append("x")
+        results.texts = [(test_dir / name).exists() for name in ("other", f"000__run/{RESULT_FILE}")]
+
+    parse(tree, calls, parse_once=parse_once)
+    (tree / "a" / "other").unlink()
+    assert parse(tree, calls, parse_once=parse_once).entries[0].results.texts == [False, True]
+
+
+def test_a_changed_setting_is_seen_without_parsing_again(tree, calls):
+    parse(tree, calls)
+    write_test(tree / "a", {"vus": 99})
+    assert parse(tree, calls).entries[0].settings == {"vus": 99}
+    (tree / "settings.yaml").write_text("model: m\n")
+    assert parse(tree, calls).entries[0].settings == {"vus": 99, "model": "m"}
+    assert calls == ["a"]
+
+
+def test_the_exit_code_is_never_taken_from_the_cache_of_a_whole_directory(tree, calls):
+    parse(tree, calls)
+    (tree / "a" / "exit_code").write_text("3")
+    assert parse(tree, calls).entries[0].exit_code == 3
+
+
+def test_a_narrower_results_directory_inherits_fewer_settings(tree, calls):
+    (tree / "settings.yaml").write_text("model: m\n")
+    assert parse(tree, calls).entries[0].settings == {"vus": 1, "model": "m"}
+    assert parse(tree / "a", calls).entries[0].settings == {"vus": 1}
+
+
+def test_editing_the_workload_makes_the_cache_stale(tmp_path, tree):
+    source = tmp_path / "my_workload.py"
+    text = (
+        "from matrix_benchmarking import kpi\n"
+        "from matrix_benchmarking.store import BaseStore\n"
+        "from matrix_benchmarking.workload import Workload\n"
+        "def parse_once(results, test_dir):\n"
+        "    results.value = 1\n"
+        "@kpi.HigherBetter\n"
+        "@kpi.KPIMetadata(help='value', unit='')\n"
+        "def value(lts_payload):\n"
+        "    return lts_payload.results.value\n"
+        "workload = Workload(name='mine', store=BaseStore(parse_once=parse_once,"
+        " models_kpis=kpi.collect([value])))\n"
+    )
+    source.write_text(text)
+    assert store.parse_tree(load(str(source)), tree).entries[0].kpis == {"value": 1}
+    source.write_text(text.replace("results.value = 1", "results.value = 2"))
+    assert store.parse_tree(load(str(source)), tree).entries[0].kpis == {"value": 2}
+
+
+@pytest.mark.parametrize("value", ["true", "1", "y", "yes", "True"])
+def test_the_variable_makes_the_cache_ignored(tree, calls, monkeypatch, value):
+    parse(tree, calls)
+    monkeypatch.setenv("MATBENCH_STORE_IGNORE_CACHE", value)
+    parse(tree, calls)
+    assert calls == ["a", "a"]
+
+
+@pytest.mark.parametrize("value", ["", "0", "no", "false"])
+def test_other_values_of_the_variable_do_not(tree, calls, monkeypatch, value):
+    monkeypatch.setenv("MATBENCH_STORE_IGNORE_CACHE", value)
+    parse(tree, calls)
+    parse(tree, calls)
+    assert calls == ["a"]
+
+
+def test_the_cache_of_another_workload_is_not_taken(tree, calls):
+    parse(tree, calls)
+    other = dataclasses.replace(speed_workload(calls), name="other")
+    store.parse_tree(other, tree)
+    assert calls == ["a", "a"]
+
+
+def damage_checksum(content: bytes) -> bytes:
+    return content[:-1] + bytes([content[-1] ^ 1])
+
+
+def newer_format(content: bytes) -> bytes:
+    return b"matbench" + (99).to_bytes(2, "big") + content[10:]
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (damage_checksum, "checksum is wrong"),
+        (lambda content: content[: len(content) // 2], "checksum is wrong"),
+        (lambda content: b"", "not a matbench cache"),
+        (lambda content: b"\x80\x04\x95 a pickle", "not a matbench cache"),
+        (newer_format, "format 99 is newer"),
+    ],
+    ids=["one bit", "truncated", "empty", "pickle", "newer"],
+)
+def test_a_broken_cache_is_a_note_and_a_new_parse(tree, calls, damage, sentence):
+    parse(tree, calls)
+    path = tree / "a" / CACHE
+    path.write_bytes(damage(path.read_bytes()))
+    matrix = parse(tree, calls)
+    assert calls == ["a", "a"]
+    assert matrix.entries[0].kpis == {"speed": 2.0}
+    assert any("the cache is ignored" in note and sentence in note for note in matrix.notes)
+
+
+def alone(tree: Path, destination: Path, *, settings: bool) -> Path:
+    """The tree as a download of the caches leaves it."""
+    (destination / "a").mkdir(parents=True)
+    names = [CACHE, *(["settings.yaml", "exit_code"] if settings else [])]
+    for name in names:
+        shutil.copyfile(tree / "a" / name, destination / "a" / name)
+    return destination
+
+
+@pytest.mark.parametrize("settings", [True, False], ids=["with settings", "cache only"])
+def test_a_cache_that_came_alone_is_loaded(tree, calls, tmp_path, settings):
+    original = parse(tree, calls).entries[0]
+    matrix = parse(alone(tree, tmp_path / "downloaded", settings=settings), calls)
+    entry = matrix.entries[0]
+    assert calls == ["a"]
+    assert (entry.settings, entry.kpis, entry.exit_code) == ({"vus": 1}, {"speed": 2.0}, 0)
+    assert entry.test_uuid == original.test_uuid
+    assert entry.results.speed == 2.0
+
+
+def test_a_broken_cache_that_came_alone_is_a_problem_that_is_named(tree, calls, tmp_path):
+    parse(tree, calls)
+    downloaded = alone(tree, tmp_path / "downloaded", settings=False)
+    path = downloaded / "a" / CACHE
+    path.write_bytes(damage_checksum(path.read_bytes()))
+    matrix = parse(downloaded, calls)
+    assert len(matrix) == 0
+    assert "no artifacts beside it" in str(matrix.unfinished[0].problems[0])
+
+
+def test_where_the_tree_cannot_be_written_caches_go_to_the_users_directory(tree, calls, user_cache):
+    (tree / "a" / CACHE).mkdir()  # in the way of a file, for root too
+    parse(tree, calls)
+    parse(tree, calls)
+    assert calls == ["a"]
+    assert len(list(user_cache.rglob("*.cache"))) == 1
+
+
+def test_clean_removes_the_caches_wherever_they_are(tree, calls, user_cache):
+    parse(tree, calls)
+    assert store.clean(speed_workload(), tree) == 1
+    assert not (tree / "a" / CACHE).exists()
+    parse(tree, calls)
+    assert calls == ["a", "a"]
+
+
+def test_results_that_cannot_be_cached_are_parsed_and_named(tree):
+    def parse_once(results, test_dir):
+        results.value = object()
+
+    matrix = store.parse_tree(speed_workload(parse_once=parse_once), tree)
+    assert len(matrix) == 1
+    assert any("no cache is kept: the results hold a builtins.object" in note for note in matrix.notes)
+    assert not (tree / "a" / CACHE).exists()
+
+
+def test_a_file_that_grows_while_it_is_parsed_is_not_cached(tree, calls):
+    def parse_once(results, test_dir):
+        calls.append("x")
+        results.text = (test_dir / "notes.txt").read_text()
+        with open(test_dir.path / "notes.txt", "a") as stream:
+            stream.write("more")
+
+    for _ in range(2):
+        parse(tree, calls, parse_once=parse_once)
+    assert calls == ["x", "x"]
+
+
+def test_a_cache_holds_nothing_that_can_be_executed(tree, calls):
+    parse(tree, calls)
+    content = (tree / "a" / CACHE).read_bytes()
+    assert content.startswith(cache.MAGIC)
+    assert b"\x80\x04\x95" not in content  # the start of a pickle

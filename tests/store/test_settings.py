@@ -1,0 +1,71 @@
+"""Settings files: cases in settings_cases.yaml, and properties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix_benchmarking.errors import SettingsError
+from matrix_benchmarking.matrix import typed
+from matrix_benchmarking.store.layouts import NativeLayout
+from matrix_benchmarking.store.settings import check_settings, load_yaml, read_key_values
+
+CASES = yaml.safe_load(Path(__file__).with_name("settings_cases.yaml").read_text())
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_settings_case(case, tmp_path):
+    (tmp_path / "settings.yaml").write_text(case["text"])
+    if "error" in case:
+        with pytest.raises(SettingsError, match=case["error"]):
+            check_settings(NativeLayout().read_settings(tmp_path, tmp_path))
+        return
+    settings, repeat = check_settings(NativeLayout().read_settings(tmp_path, tmp_path))
+    assert {name: typed(value) for name, value in settings.items()} == {
+        name: typed(value) for name, value in case["settings"].items()
+    }
+    assert repeat == case.get("repeat", 0)
+
+
+@given(st.dictionaries(st.text(min_size=1).filter(lambda name: name != "repeat"), SCALARS))
+def test_what_yaml_dumps_comes_back_with_its_types(settings):
+    loaded, _ = check_settings(load_yaml(yaml.safe_dump(settings)) or {})
+    assert {name: typed(value) for name, value in loaded.items()} == {
+        name: typed(value) for name, value in settings.items()
+    }
+
+
+@given(st.text())
+def test_any_text_is_either_read_or_refused_with_a_sentence(text):
+    try:
+        loaded = load_yaml(text)
+    except ValueError as error:
+        assert str(error).startswith("not valid YAML")
+    else:
+        if isinstance(loaded, dict):
+            try:
+                check_settings(loaded)
+            except SettingsError as error:
+                assert str(error).startswith("settings: ")
+
+
+def test_key_value_lines_have_the_types_that_yaml_gives():
+    text = "# comment\nvus=8\nrate = 1.5\nname=a b: c\nempty=\nurl=http://x/?a=b\nflag=true\n"
+    assert read_key_values(text) == {
+        "vus": 8,
+        "rate": 1.5,
+        "name": "a b: c",
+        "empty": None,
+        "url": "http://x/?a=b",
+        "flag": True,
+    }
+
+
+def test_a_line_without_an_equals_sign_is_refused_by_number():
+    with pytest.raises(SettingsError, match="line 2 is not of the form key=value: 'oops'"):
+        read_key_values("a=1\noops\n")

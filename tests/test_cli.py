@@ -1,0 +1,204 @@
+"""The command line as a person meets it: help, spelling, errors, exit statuses, speed, documentation."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import click
+import pytest
+
+from matrix_benchmarking import __version__, cli
+from matrix_benchmarking.commands import COMMANDS, load_command, parse
+
+Capture = pytest.CaptureFixture[str]
+HEAVY = ["pydantic", "yaml", "pandas", "numpy", "plotly", "dash", "rich", "msgspec", "pyarrow", "jsonschema"]
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in [name for name in os.environ if name.startswith("MATBENCH_")]:
+        if not name.startswith("MATBENCH_TEST_"):
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def cli_tables(repository: Path) -> types.ModuleType:
+    """docs/cli_tables.py."""
+    spec = importlib.util.spec_from_file_location("cli_tables", repository / "docs" / "cli_tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def matbench(repository: Path, *arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
+    """A process of its own, so that what it imports and how it ends can be seen."""
+    program = code or "import sys; from matrix_benchmarking.cli import main; sys.exit(main())"
+    return subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(repository)},
+    )
+
+
+def test_help_lists_every_command_with_its_line(capsys: Capture) -> None:
+    assert cli.main(["--help"]) == 0
+    words = capsys.readouterr().out.split()
+    for name, help in COMMANDS.items():
+        assert name in words
+        assert set(help.split()) <= set(words)
+
+
+def test_without_a_command_the_help_is_shown_and_the_status_is_2(capsys: Capture) -> None:
+    assert cli.main([]) == 2
+    assert "Commands:" in capsys.readouterr().err
+
+
+def test_version(capsys: Capture) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"matbench, version {__version__}\n"
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "generate-lts-schema"])
+def test_each_command_has_help_even_with_a_broken_configuration(name: str, capsys: Capture) -> None:
+    Path("config.yaml").write_text("matbench: [")
+    assert cli.main([name, "--help"]) == 0
+    assert "--config FILE" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_module_holds_the_command_of_its_name(name: str) -> None:
+    assert load_command(name).name == name
+
+
+def test_an_unknown_command_names_the_nearest(capsys: Capture) -> None:
+    assert cli.main(["prase"]) == 2
+    assert capsys.readouterr().err == (
+        "matbench: no command 'prase': did you mean 'parse'? (see 'matbench --help')\n"
+    )
+
+
+def test_an_unknown_option_names_the_nearest(capsys: Capture) -> None:
+    assert cli.main(["parse", "--output-matirx=x"]) == 2
+    said = capsys.readouterr().err
+    assert "'--output-matirx'" in said
+    assert "'--output-matrix'" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["parse"], "no workload given: use --workload NAME, MATBENCH_WORKLOAD or matbench.workload"),
+        (["parse", "--jobs=0"], "invalid value for '--jobs': 0 is not in the range x>=1"),
+        (["parse", "--pretty=perhaps"], "invalid value for '--pretty'"),
+        (["parse", "--config=nowhere.yaml"], "cannot read nowhere.yaml: No such file or directory"),
+        (["parse", "--preset=ci"], "no preset 'ci'"),
+        (["generate_lts_schema", "--workload=nowhere.py"], "workload file 'nowhere.py' not found"),
+        (["parse", "surplus"], "got unexpected extra argument (surplus)"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(arguments: list[str], sentence: str, capsys: Capture) -> None:
+    assert cli.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("matbench: ")
+    assert sentence in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_an_unknown_workload_names_the_nearest(
+    repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(repository)
+    assert cli.main(["parse", "--results-dirname=x", "--workload=projects.encoder_bnch.visualizations"]) == 2
+    assert "did you mean 'projects.encoder_bench.visualizations'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--debug", "parse"], ["parse", "--debug"]])
+def test_debug_shows_the_stack_trace_wherever_it_stands(arguments: list[str], capsys: Capture) -> None:
+    Path("config.yaml").write_text("matbench: [")
+    assert cli.main(arguments) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_the_environment_shows_the_stack_trace_too(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setenv("MATBENCH_DEBUG", "true")
+    assert cli.main(["parse"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (
+            RuntimeError("boom"),
+            2,
+            "internal error: RuntimeError: boom (run with --debug for the stack trace)",
+        ),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (PermissionError(13, "Permission denied", "/x"), 2, "/x: Permission denied"),
+        (OSError(28, "No space left on device"), 2, "input or output failed: No space left on device"),
+        (click.Abort(), 130, "interrupted"),
+    ],
+)
+def test_whatever_a_command_raises_becomes_a_sentence(
+    error: BaseException, status: int, sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def raising(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr(parse.command, "callback", raising)
+    monkeypatch.setattr(cli, "silence_stdout", lambda: None)
+    assert cli.main(["parse"]) == status
+    assert capsys.readouterr().err.strip() == f"matbench: {sentence}"
+
+
+def test_a_reader_that_stops_reading_ends_it_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    def raising(*arguments: object, **options: object) -> None:
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(parse.command, "callback", raising)
+    monkeypatch.setattr(cli, "silence_stdout", lambda: None)
+    assert cli.main(["parse"]) == 141
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)])
+def test_help_imports_nothing_heavy(arguments: list[str], repository: Path) -> None:
+    code = (
+        "import sys; from matrix_benchmarking.cli import main; main(sys.argv[1:]); "
+        f"print('HEAVY', [name for name in {HEAVY} if name in sys.modules])"
+    )
+    assert matbench(repository, *arguments, code=code).stdout.endswith("HEAVY []\n")
+
+
+def test_the_module_runs_as_a_program(repository: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "matrix_benchmarking", "prase"],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(repository)},
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("matbench: no command 'prase'")
+
+
+def test_the_option_tables_of_the_documentation_are_those_of_the_commands(
+    repository: Path, cli_tables: types.ModuleType
+) -> None:
+    page = (repository / "docs" / "cli.md").read_text(encoding="utf-8")
+    assert cli_tables.documented(page) == {"matbench", *COMMANDS}
+    assert cli_tables.rendered(page) == page, "run: python docs/cli_tables.py"

@@ -1,0 +1,137 @@
+"""KPI decorators describe in any order, and one KPI that can't be computed stops no other."""
+
+from __future__ import annotations
+
+import math
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix_benchmarking import kpi
+from matrix_benchmarking.errors import WorkloadError
+
+DECORATORS: list[Callable[[Any], Any]] = [
+    kpi.KPIMetadata(help="How fast", unit="B/s", name="1B_speed"),
+    kpi.HigherBetter,
+    kpi.IgnoredForRegression,
+    kpi.FormatDivisor(1024, unit="KiB/s", format="{:.1f}"),
+]
+
+
+def defined(*decorators: Callable[[Any], Any], function: Any = None) -> kpi.KPIDefinition:
+    def speed(lts_payload: Any) -> Any:
+        return lts_payload.results.speed
+
+    decorated = function or speed
+    for decorator in decorators:
+        decorated = decorator(decorated)
+    (definition,) = kpi.collect([decorated]).values()
+    return definition
+
+
+def computed(*functions: Callable[[Any], Any], **results: Any) -> kpi.KPIValues:
+    described = [kpi.HigherBetter(kpi.KPIMetadata(help="h", unit="u")(function)) for function in functions]
+    return kpi.compute(
+        kpi.collect(described), types.SimpleNamespace(results=types.SimpleNamespace(**results))
+    )
+
+
+@given(st.permutations(DECORATORS))
+def test_decorators_in_any_order_give_the_same_definition(order: list[Callable[[Any], Any]]) -> None:
+    definition = defined(*order)
+    assert (definition.name, definition.help, definition.unit) == ("1B_speed", "How fast", "B/s")
+    assert (definition.lower_better, definition.ignored_for_regression) == (False, True)
+    assert definition.show(2048) == "2.0 KiB/s"
+
+
+def test_a_decorated_function_is_still_the_function() -> None:
+    def one(lts_payload: Any) -> int:
+        return 1
+
+    assert kpi.LowerBetter(kpi.KPIMetadata(help="h", unit="u")(one)) is one
+
+
+def test_the_name_is_the_functions_own_unless_given() -> None:
+    assert defined(kpi.KPIMetadata(help="h", unit="u"), kpi.LowerBetter).name == "speed"
+
+
+def test_an_unknown_value_is_shown_as_unknown() -> None:
+    assert defined(*DECORATORS).show(None) == "unknown"
+    assert defined(*DECORATORS).show(1024, unit=False) == "1.0"
+
+
+@pytest.mark.parametrize(
+    ("decorators", "sentence"),
+    [
+        ([kpi.KPIMetadata(help="h", unit="u")], "needs a direction"),
+        ([kpi.HigherBetter], "needs @KPIMetadata"),
+        ([*DECORATORS, kpi.Format("{:q}")], "has the format"),
+        ([*DECORATORS, kpi.FormatDivisor(0, unit="x")], "has a divisor of 0"),
+    ],
+)
+def test_an_incomplete_kpi_is_found_when_it_is_collected(
+    decorators: list[Callable[[Any], Any]], sentence: str
+) -> None:
+    with pytest.raises(WorkloadError, match=sentence):
+        defined(*decorators)
+
+
+def test_two_kpis_of_one_name_are_an_error() -> None:
+    def one(lts_payload: Any) -> int:
+        return 1
+
+    described = kpi.LowerBetter(kpi.KPIMetadata(help="h", unit="u")(one))
+    with pytest.raises(WorkloadError, match="KPI 'one' is defined twice"):
+        kpi.collect([described, described])
+
+
+def test_a_module_gives_its_own_kpis_in_order_and_not_imported_ones() -> None:
+    module = types.ModuleType("mine")
+    for name, home in (("second", "mine"), ("first", "mine"), ("foreign", "elsewhere")):
+        function = types.FunctionType((lambda lts: 1).__code__, {}, name)
+        function.__module__ = home
+        setattr(module, name, kpi.LowerBetter(kpi.KPIMetadata(help="h", unit="u")(function)))
+    assert list(kpi.collect(module)) == ["second", "first"]
+
+
+def test_a_kpi_that_cannot_be_computed_has_a_reason_and_stops_no_other() -> None:
+    def absent(lts: Any) -> Any:
+        return lts.results.nothing
+
+    def divided(lts: Any) -> Any:
+        return 1 / lts.results.zero
+
+    def unknown(lts: Any) -> Any:
+        raise kpi.UnknownKPI("there is no price for aws/x")
+
+    def good(lts: Any) -> Any:
+        return numpy.float32(0.5)
+
+    found = computed(absent, divided, unknown, good, zero=0)
+    assert found.values == {"good": 0.5}
+    assert type(found.values["good"]) is float
+    assert found.missing["divided"] == "division by zero"
+    assert found.missing["unknown"] == "there is no price for aws/x"
+    assert found.missing["absent"].startswith("not in this test's results (AttributeError")
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, True, "1", [1], numpy.float64("nan")])
+def test_what_is_no_finite_number_is_missing(value: Any) -> None:
+    found = computed(lambda lts: lts.results.value, value=value)
+    assert found.values == {}
+    assert len(found.missing) == 1
+
+
+@given(st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+def test_any_finite_number_is_kept_with_its_type(value: float) -> None:
+    (found,) = computed(lambda lts: lts.results.value, value=value).values.values()
+    assert typed_equal(found, value)
+
+
+def typed_equal(one: object, other: object) -> bool:
+    return type(one) is type(other) and one == other
