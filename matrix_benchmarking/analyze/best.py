@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 
-from ..errors import MatbenchError
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -106,18 +105,6 @@ def rank(matrix: Matrix, workload: Workload) -> Best:
     )
 
 
-def warnings_of(entry: Entry, workload: Workload) -> tuple[str, ...]:
-    """What the workload finds doubtful in one test. Reads the test's results."""
-    if workload.warnings is None or not entry.finished:
-        return ()
-    try:
-        return tuple(workload.warnings(entry.lts))
-    except MatbenchError as error:
-        return (f"its results can't be checked: {error}",)
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
-        return (f"its results can't be checked ({type(error).__name__}: {error})",)
-
-
 def _group(
     points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition, workload: Workload, scope: Sequence[str]
 ) -> Group:
@@ -138,7 +125,7 @@ def _group(
         variant_names=variant_names,
         tuning_names=tuple(tuning) if keys else (),
         standings=tuple(standings),
-        variants=tuple(_variants(standings, variant_names, workload)),
+        variants=tuple(_variants(standings, variant_names)),
         spread=spread,
     )
 
@@ -157,7 +144,7 @@ def _points(
     return points, scale, spread
 
 
-def _variants(standings: Sequence[Standing], names: Sequence[str], workload: Workload) -> list[VariantBest]:
+def _variants(standings: Sequence[Standing], names: Sequence[str]) -> list[VariantBest]:
     members: dict[Key, list[Standing]] = {}
     for standing in standings:
         members.setdefault(key(standing.point.settings, names), []).append(standing)
@@ -166,12 +153,12 @@ def _variants(standings: Sequence[Standing], names: Sequence[str], workload: Wor
             variant=part(group[0].point.settings, names),
             standing=group[0],
             points=len(group),
-            warnings=_warnings(group[0].point, workload),
+            warnings=_warnings(group[0].point),
         )
         for group in members.values()
     ]
 
 
-def _warnings(point: Point, workload: Workload) -> tuple[str, ...]:
-    found = (warning for entry in point.runs for warning in warnings_of(entry, workload))
+def _warnings(point: Point) -> tuple[str, ...]:
+    found = (warning for entry in point.runs for warning in entry.warnings)
     return tuple(dict.fromkeys(found))

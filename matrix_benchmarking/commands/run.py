@@ -118,10 +118,9 @@ def printable(text: str) -> str:
 
 def _warnings(matrix: Matrix) -> list[str]:
     tests = [*matrix.entries, *matrix.unfinished]
-    unfinished = [f"{entry.name}: not finished, there is no exit code" for entry in matrix.unfinished]
     failed = [f"{e.name}: failed with exit code {e.exit_code}" for e in matrix.entries if e.failed]
     problems = [f"{entry.name}: {problem}" for entry in tests for problem in entry.problems]
-    return [*matrix.notes, *unfinished, *failed, *problems]
+    return [*matrix.notes, *failed, *problems]
 
 
 def _not_given(what: str, flag: str, key: str) -> str:

@@ -18,7 +18,7 @@ DEFAULT_PLOTS_FILE = Path("data/plots.yaml")
 EVERYTHING = ""
 
 
-class ReportName(click.ParamType):
+class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
     """The name of a report; several in an environment variable are separated by commas."""
 
     name = "report"

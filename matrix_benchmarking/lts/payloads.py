@@ -105,8 +105,9 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
     """
     model = payload_model(workload)
     problems = [
-        PayloadProblem(entry.name, None, "the test did not finish: there is no exit code")
+        PayloadProblem(entry.name, problem.file, problem.reason)
         for entry in matrix.unfinished
+        for problem in entry.problems
     ]
     separator = b"[\n"
     for payload in _payloads(model, workload, matrix, problems):

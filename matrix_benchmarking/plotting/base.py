@@ -16,8 +16,8 @@ Arguments = tuple[list[str], dict[str, Any], SettingLists, Variables, Mapping[st
 
 def set_config(changes: Mapping[str, Any], args: Arguments) -> Arguments:
     """*args* with *changes* made to their plot configuration."""
-    *selection, cfg = args
-    return (*selection, {**cfg, **changes})  # type: ignore[return-value]
+    ordered_vars, settings, setting_lists, variables, cfg = args
+    return ordered_vars, settings, setting_lists, variables, {**cfg, **changes}
 
 
 class _Named:

@@ -85,11 +85,10 @@ def _by_name(classes: Any, kind: type[Any]) -> dict[str, Any]:
     """Raises WorkloadError for what isn't a class of this *kind*, and for a name used twice."""
     found: dict[str, Any] = {}
     for item in classes:
-        if not (
-            isinstance(item, type) and issubclass(item, kind) and isinstance(getattr(item, "name", None), str)
-        ):
+        name = getattr(item, "name", None)
+        if not (isinstance(item, type) and issubclass(item, kind) and isinstance(name, str)):
             raise WorkloadError(f"{item!r} is not a {kind.__name__} class with a name")
-        if item.name in found:
-            raise WorkloadError(f"two {kind.__name__} classes are called '{item.name}'")
-        found[item.name] = item
+        if name in found:
+            raise WorkloadError(f"two {kind.__name__} classes are called '{name}'")
+        found[name] = item
     return found

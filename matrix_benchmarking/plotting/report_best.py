@@ -158,15 +158,12 @@ def runs_cell(point: Point, catalogue: Catalogue) -> Cell:
     """The number of runs, and a link to the test directory of each."""
     from dash import html
 
-    links = [
-        html.A(f"{index}", href=catalogue.href(entry), title=entry.name)
-        for index, entry in enumerate(point.runs, 1)
-    ]
-    if len(links) == 1:
-        links[0].children = "1 run"
-    else:
-        links.insert(0, html.Span(f"{len(point.runs)} runs: "))
-    return Cell(html.Span(links, className="runs"), sort=len(point.runs))
+    count = len(point.runs)
+    links: list[Any] = [] if count == 1 else [f"{count} runs: "]
+    for number, entry in enumerate(point.runs, 1):
+        label = "1 run" if count == 1 else str(number)
+        links += [html.A(label, href=catalogue.href(entry), title=entry.name), " "]
+    return Cell(links, sort=count)
 
 
 def how_to_read(catalogue: Catalogue) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze.best import warnings_of
 from ..analyze.wording import plural
 from ..filters import show
 from ..matrix import Entry, Matrix, SettingLists, Variables
@@ -36,7 +35,7 @@ class ErrorReport(Report):
 
         matrix = self.matrix
         everything = [*matrix.entries, *matrix.unfinished]
-        warned = [(entry, sentence) for entry in matrix for sentence in warnings_of(entry, self.workload)]
+        warned = [(entry, sentence) for entry in matrix for sentence in entry.warnings]
         lines = [html.P(overview(matrix), className="lead")]
         if self.workload.warnings is not None:
             lines.append(html.P(_warned_sentence(warned)))
@@ -45,12 +44,14 @@ class ErrorReport(Report):
                 "Failed tests", "Exit code", ((entry, show(entry.exit_code)) for entry in _failed(matrix))
             ),
             self._tests(
-                "Unfinished tests", "State", ((entry, "no exit code") for entry in matrix.unfinished)
+                "Tests without results",
+                "Reason",
+                ((entry, str(problem)) for entry in matrix.unfinished for problem in entry.problems),
             ),
             self._tests(
                 "Damaged artifacts",
                 "Problem",
-                ((e, str(problem)) for e in everything for problem in e.problems),
+                ((e, str(problem)) for e in matrix for problem in e.problems),
             ),
             self._grouped(
                 "Missing artifacts", "File", ((e, (file,)) for e in everything for file in e.missing_files)
@@ -133,8 +134,8 @@ def overview(matrix: Matrix) -> str:
     everything = [*matrix.entries, *matrix.unfinished]
     counts = {
         "failed": len(_failed(matrix)),
-        "did not finish": len(matrix.unfinished),
-        "with damaged artifacts": sum(1 for entry in everything if entry.problems),
+        "without results": len(matrix.unfinished),
+        "with damaged artifacts": sum(1 for entry in matrix if entry.problems),
         "with missing artifacts": sum(1 for entry in everything if entry.missing_files),
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]

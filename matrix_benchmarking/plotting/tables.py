@@ -39,6 +39,7 @@ def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit
     shown = everything[:limit]
     if len(everything) > limit:
         caption = f"{caption} (the first {limit} of {len(everything)} rows)"
+    label: dict[str, Any] = {"aria-label": caption}
     body = [
         html.Tr([_cell(cell, column) for cell, column in zip(row, columns, strict=True)]) for row in shown
     ]
@@ -54,14 +55,14 @@ def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit
         className="table-scroll",
         tabIndex="0",
         role="region",
-        **{"aria-label": caption},
+        **label,
     )
 
 
 def _header(column: Column) -> Any:
     from dash import html
 
-    unit = [" ", html.Span(column.unit, className="unit")] if column.unit else []
+    unit: list[Any] = [" ", html.Span(column.unit, className="unit")] if column.unit else []
     return html.Th(
         [html.Span(column.title), *unit],
         scope="col",
@@ -76,5 +77,5 @@ def _cell(cell: Cell | str, column: Column) -> Any:
     if isinstance(cell, str):
         cell = Cell(cell)
     classes = [name for name, wanted in (("number", column.numeric), ("mark", cell.mark)) if wanted]
-    data = {} if cell.sort is None else {"data-sort": repr(float(cell.sort))}
+    data: dict[str, Any] = {} if cell.sort is None else {"data-sort": repr(float(cell.sort))}
     return html.Td(cell.content, className=" ".join(classes) or None, **data)

@@ -5,6 +5,7 @@ The template leaves background and text colours to the page, which sets them fro
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,8 @@ COLOURS = (
 """After Okabe and Ito (2008), with the pale ones darkened: contrast ≥ 3 on white and on the dark page."""
 
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+TICKS = 10
+"""How many ticks an axis has at most, about."""
 
 
 def colour_map(matrix: Matrix, setting: str) -> dict[str, str]:
@@ -53,18 +55,18 @@ def text(value: object) -> str:
 
 def log_ticks(values: Sequence[float]) -> list[float]:
     """Where to put the ticks of a logarithmic axis: the values themselves if they are few."""
-    present = sorted({value for value in values if value > 0})
-    if len(present) <= 10:
+    present = sorted({value for value in values if 0 < value < math.inf})
+    if not present:
+        return []
+    if len(present) <= TICKS:
         spaced: list[float] = []
         for value in present:
             if not spaced or value / spaced[-1] >= 1.35:
                 spaced.append(value)
         return spaced
-    ticks = [1.0]
-    while ticks[-1] > present[0]:
-        ticks.insert(0, ticks[0] / 2)
-    while ticks[-1] < present[-1]:
-        ticks.append(ticks[-1] * 2)
+    first, last = math.floor(math.log2(present[0])), math.ceil(math.log2(present[-1]))
+    step = -(-(last - first) // TICKS) or 1
+    ticks = [2.0**power for power in range(first, last + 1, step)]
     return [tick for tick in ticks if present[0] / 1.5 <= tick <= present[-1] * 1.5]
 
 

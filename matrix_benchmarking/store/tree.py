@@ -199,7 +199,7 @@ def _unfinished(context: Context, candidate: Candidate) -> Entry:
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
     except SettingsError as error:
         return _without_results(context, candidate, {}, 0, Problem(str(error)))
-    return _without_results(context, candidate, settings, repeat, Problem("has no exit code: unfinished"))
+    return _without_results(context, candidate, settings, repeat, Problem("did not finish: there is no exit code"))
 
 
 def _without_results(

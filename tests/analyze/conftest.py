@@ -34,11 +34,6 @@ def speed(lts: Any) -> Any:
 def quality(lts: Any) -> Any:
     return lts.results.quality
 
-
-def _warnings(lts: Any) -> Sequence[str]:
-    return lts.results.warnings
-
-
 @pytest.fixture
 def workload() -> Workload:
     return Workload(
@@ -49,7 +44,6 @@ def workload() -> Workload:
         group_keys=("task",),
         variant_keys=("hw_type",),
         gates=(Gate(kpi="quality", minimum=0.9),),
-        warnings=_warnings,
     )
 
 
@@ -60,8 +54,6 @@ def entries() -> MakeEntries:
     def make(settings: dict[str, Any], *costs: float | None, **others: Any) -> list[Entry]:
         name = "_".join(str(value) for value in settings.values())
         quality = others.pop("quality", None)
-        warnings = others.pop("warnings", ())
-        lts = types.SimpleNamespace(results=types.SimpleNamespace(warnings=warnings))
         made = []
         for repeat, value in enumerate(costs):
             kpis = {} if value is None else {"cost": value, "speed": 1000 / value}
@@ -75,8 +67,7 @@ def entries() -> MakeEntries:
                     name=f"{name}_{repeat}",
                     kpis=kpis,
                     missing_kpis={} if value is not None else {"cost": "no price is known"},
-                    load_lts=lambda: lts,
-                    **{"exit_code": 0, **others},
+                                **{"exit_code": 0, **others},
                 )
             )
         return made

@@ -76,7 +76,7 @@ def test_strict_problems_are_all_named_and_nothing_is_written(
     said = captured.err
     assert "matbench: no LTS payloads were written: " in said
     assert "  bad: the test failed with exit code 3\n" in said
-    assert "  unfinished: the test did not finish: there is no exit code\n" in said
+    assert "  unfinished: did not finish: there is no exit code\n" in said
     assert "  broken: rate.json: " in said
     assert Path("lts.json").read_text() == "old"
     assert not Path("m.json").exists()

@@ -115,10 +115,10 @@ def test_every_problem_of_every_test_is_named(strict: Workload, make_entry: Make
         make_entry("wrong", results={"rate": "fast", "latencies": [1.0, None], "note": 3}, kpis={}),
         make_entry("failed", exit_code=3),
         make_entry("damaged", problems=(Problem("is empty", "000__k6__run/summary.json"),)),
-        unfinished=(make_entry("unfinished", exit_code=None, finished=False),),
+        unfinished=(make_entry("unfinished", exit_code=None, finished=False, problems=(Problem("did not finish: there is no exit code"),)),),
     )
     assert found == [
-        "unfinished: the test did not finish: there is no exit code",
+        "unfinished: did not finish: there is no exit code",
         "missing: results.rate: is missing",
         "extra: results.ratio: is not a known field",
         "wrong: results.rate: expected a number, not the text 'fast'",

@@ -69,18 +69,12 @@ class CostReport(Report):
     ) -> list[Any]:
         return self.Plot_and_Text(CostByImage.name, (ordered_vars, settings, setting_lists, variables, cfg))
 
-
-def _warnings(lts: Any) -> Sequence[str]:
-    return lts.results.warnings
-
-
 @pytest.fixture
 def workload() -> Workload:
     return Workload(
         name="toy",
         store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, speed])),
         variant_keys=("image",),
-        warnings=_warnings,
         plots=lambda: [CostByImage],
         reports=lambda: [CostReport],
     )
@@ -99,7 +93,7 @@ def matrix(tmp_path: Path) -> Matrix:
         _entry(results, HOSTILE, 4, 0, 40.0, warnings=(f"3 requests failed {HOSTILE}",)),
         _entry(results, "bad", 1, 0, None, exit_code=7, problems=(Problem(f"cut off {HOSTILE}", "log.txt"),)),
     ]
-    unfinished = [_entry(results, "late", 1, 0, None, exit_code=None, finished=False)]
+    unfinished = [_entry(results, "late", 1, 0, None, exit_code=None, finished=False, problems=(Problem("did not finish: there is no exit code"),))]
     return Matrix(entries, unfinished=unfinished, notes=[f"skipped {HOSTILE}"])
 
 
@@ -107,8 +101,6 @@ def _entry(results: Path, image: str, vus: int, repeat: int, value: float | None
     name = f"{image.replace('/', '_')}-{vus}-{repeat}"
     location = results / name
     location.mkdir(parents=True)
-    warnings = others.pop("warnings", ())
-    lts = types.SimpleNamespace(results=types.SimpleNamespace(warnings=warnings))
     kpis = {} if value is None else {"cost": value, "speed": 1000 / value}
     return Entry(
         settings={"image": image, "vus": vus},
@@ -118,6 +110,5 @@ def _entry(results: Path, image: str, vus: int, repeat: int, value: float | None
         kpis=kpis,
         missing_kpis={} if kpis else {"cost": f"no log {HOSTILE}", "speed": "no log"},
         missing_files=() if kpis else (f"log {HOSTILE}.txt",),
-        load_lts=lambda: lts,
         **{"exit_code": 0, **others},
     )

@@ -69,7 +69,7 @@ def latency_against_throughput(
 
 def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition) -> str:
     """The latency at the highest throughput, and the throughput that half of that latency leaves."""
-    peak = frame.loc[frame[throughput.name].idxmax()]
+    peak = frame.iloc[int(frame[throughput.name].argmax())]
     sentence = (
         f"At the highest throughput ({throughput.show(peak[throughput.name])}) {latency.name} is "
         f"{latency.show(peak[latency.name])}"
@@ -77,7 +77,7 @@ def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPID
     quick = frame[frame[latency.name] <= peak[latency.name] / 2]
     if quick.empty:
         return f"{sentence}; no point has half of that latency."
-    other = quick.loc[quick[throughput.name].idxmax()]
+    other = quick.iloc[int(quick[throughput.name].argmax())]
     share = other[throughput.name] / peak[throughput.name]
     return (
         f"{sentence}; {share:.0%} of that throughput is there at {latency.show(other[latency.name])} or less "

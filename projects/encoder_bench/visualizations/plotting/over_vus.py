@@ -113,8 +113,8 @@ def unfinished_lines(frame: pandas.DataFrame, kpi: KPIDefinition) -> tuple[int, 
     for _, line in frame.groupby([VARIANT, BATCH_SIZE]):
         if len(line) > 1:
             lines += 1
-            best = line[kpi.name].idxmin() if kpi.lower_better else line[kpi.name].idxmax()
-            rising += bool(line.loc[best, VUS] == line[VUS].max())
+            values = list(line.sort_values(VUS)[kpi.name])
+            rising += values[-1] == (min if kpi.lower_better else max)(values)
     return rising, lines
 
 
