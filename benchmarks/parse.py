@@ -65,9 +65,7 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measure(
-    workload: Workload, tree: Path, paths: list[Path], rounds: int, jobs: int
-) -> tuple[float, float, float]:
+def measure(workload: Workload, tree: Path, paths: list[Path], rounds: int, jobs: int) -> tuple[float, float, float]:
     """Medians of floor, cold and warm parse in seconds, measured in turn."""
     times: dict[str, list[float]] = {"floor": [], "cold": [], "warm": []}
     for _ in range(rounds):
@@ -164,7 +162,11 @@ def _summary(rng: random.Random) -> dict[str, object]:
     metrics["http_req_duration{expected_response:true}"] = {"type": "trend", "values": trend}
     metrics["http_reqs"] = {"type": "counter", "values": {"count": 6000 + rng.randint(0, 99), "rate": 100.5}}
     metrics["http_req_failed"] = {"type": "rate", "values": {"rate": 0, "passes": 0, "fails": 6000}}
-    return {"root_group": {"name": "", "groups": []}, "state": {"testRunDurationMs": 60_000.5}, "metrics": metrics}
+    return {
+        "root_group": {"name": "", "groups": []},
+        "state": {"testRunDurationMs": 60_000.5},
+        "metrics": metrics,
+    }
 
 
 def time_help() -> tuple[float, float]:

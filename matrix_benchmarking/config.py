@@ -140,9 +140,7 @@ class Config(Section):
         return value
 
 
-def load(
-    path: Path | None = None, *, preset: str | None = None, options: CommandOptions | None = None
-) -> Config:
+def load(path: Path | None = None, *, preset: str | None = None, options: CommandOptions | None = None) -> Config:
     """Read the block from *path*, apply the preset and validate.
 
     Args:
@@ -210,9 +208,7 @@ def _sentence(model: type[Config], problem: Mismatch, file: YamlFile | None, pre
         where = f"{_place(file, (BLOCK, 'presets', preset))}preset '{preset}': "
     key = dotted((BLOCK, *problem.path))
     if problem.kind is Kind.UNKNOWN:
-        return (
-            f"{where}{key} is not a known key: {config_keys.meant(model, problem.field, model.option_keys)}"
-        )
+        return f"{where}{key} is not a known key: {config_keys.meant(model, problem.field, model.option_keys)}"
     return f"{where}{key}: {problem.reason}"
 
 

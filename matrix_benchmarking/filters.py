@@ -60,9 +60,7 @@ def parse(text: str) -> dict[str, tuple[Value, ...]]:
     for part in _split(text, ","):
         name, *values = _split(part, "=")
         if len(values) != 1 or not name.strip():
-            raise ConfigError(
-                f"filter '{part}' is not of the form name=value[:value…], as in batch_size=1:32"
-            )
+            raise ConfigError(f"filter '{part}' is not of the form name=value[:value…], as in batch_size=1:32")
         key = _unescape(name.strip())
         filters[key] = filters.get(key, ()) + tuple(_value(value) for value in _split(values[0], ":"))
     return filters

@@ -111,9 +111,7 @@ class Entry:
 
     def get_name(self, variables: Iterable[str]) -> str:
         """The entry's name by the settings that vary, as ``batch_size=32, vus=16``."""
-        parts = [
-            f"{name}={_filters.show(self.settings[name])}" for name in variables if name in self.settings
-        ]
+        parts = [f"{name}={_filters.show(self.settings[name])}" for name in variables if name in self.settings]
         return ", ".join(parts) or self.name
 
 
@@ -170,9 +168,7 @@ class Matrix:
                 ordered.append((place, entry.repeat, entry))
         yield from (entry for _, _, entry in sorted(ordered, key=lambda item: item[:2]))
 
-    def count_records(
-        self, settings: Mapping[str, Scalar] | None = None, setting_lists: SettingLists = ()
-    ) -> int:
+    def count_records(self, settings: Mapping[str, Scalar] | None = None, setting_lists: SettingLists = ()) -> int:
         """How many entries :meth:`all_records` gives."""
         return sum(1 for _ in self.all_records(settings, setting_lists))
 
@@ -241,7 +237,5 @@ def _describe(filters: Filters, entries: Sequence[Entry]) -> str:
     for name, values in filters.items():
         wanted = ":".join(value.text for value in values)
         there = _values_by_name(entries).get(name, [])[:10]
-        parts.append(
-            f"{name}={wanted} (there: {', '.join(map(str, there))})" if there else f"{name}={wanted}"
-        )
+        parts.append(f"{name}={wanted} (there: {', '.join(map(str, there))})" if there else f"{name}={wanted}")
     return ", ".join(parts)

@@ -174,9 +174,7 @@ class Workload:
         named = [self.headline_kpi, *(gate.kpi for gate in self.gates)]
         for name in named:
             if name is not None and name not in self.kpis:
-                raise WorkloadError(
-                    f"workload '{self.name}' refers to a KPI '{name}': {did_you_mean(name, self.kpis)}"
-                )
+                raise WorkloadError(f"workload '{self.name}' refers to a KPI '{name}': {did_you_mean(name, self.kpis)}")
 
 
 def load(name: str) -> Workload:
@@ -219,15 +217,11 @@ def _import_module(name: str) -> types.ModuleType:
             return importlib.import_module(candidate)
         except ModuleNotFoundError as error:
             if error.name is None or not (candidate == error.name or candidate.startswith(f"{error.name}.")):
-                raise WorkloadError(
-                    f"workload '{name}' needs {error.name}, which is not installed"
-                ) from error
+                raise WorkloadError(f"workload '{name}' needs {error.name}, which is not installed") from error
         except MatbenchError:
             raise
         except (ImportError, SyntaxError, TypeError, ValueError, AttributeError, NameError) as error:
-            raise WorkloadError(
-                f"workload '{name}' can't be imported: {type(error).__name__}: {error}"
-            ) from error
+            raise WorkloadError(f"workload '{name}' can't be imported: {type(error).__name__}: {error}") from error
     raise WorkloadError(f"workload '{name}' not found: {did_you_mean(name, known_names())}")
 
 

@@ -82,9 +82,7 @@ def test_a_command_module_holds_the_command_of_its_name(name: str) -> None:
 
 def test_an_unknown_command_names_the_nearest(capsys: Capture) -> None:
     assert cli.main(["prase"]) == 2
-    assert capsys.readouterr().err == (
-        "matbench: no command 'prase': did you mean 'parse'? (see 'matbench --help')\n"
-    )
+    assert capsys.readouterr().err == ("matbench: no command 'prase': did you mean 'parse'? (see 'matbench --help')\n")
 
 
 def test_an_unknown_option_names_the_nearest(capsys: Capture) -> None:
@@ -163,9 +161,7 @@ def test_whatever_a_command_raises_becomes_a_sentence(
     assert capsys.readouterr().err.strip() == f"matbench: {sentence}"
 
 
-def test_a_reader_that_stops_reading_ends_it_quietly(
-    monkeypatch: pytest.MonkeyPatch, capsys: Capture
-) -> None:
+def test_a_reader_that_stops_reading_ends_it_quietly(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
     def raising(*arguments: object, **options: object) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 

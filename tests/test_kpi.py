@@ -36,9 +36,7 @@ def defined(*decorators: Callable[[Any], Any], function: Any = None) -> kpi.KPID
 
 def computed(*functions: Callable[[Any], Any], **results: Any) -> kpi.KPIValues:
     described = [kpi.HigherBetter(kpi.KPIMetadata(help="h", unit="u")(function)) for function in functions]
-    return kpi.compute(
-        kpi.collect(described), types.SimpleNamespace(results=types.SimpleNamespace(**results))
-    )
+    return kpi.compute(kpi.collect(described), types.SimpleNamespace(results=types.SimpleNamespace(**results)))
 
 
 @given(st.permutations(DECORATORS))
@@ -74,9 +72,7 @@ def test_an_unknown_value_is_shown_as_unknown() -> None:
         ([*DECORATORS, kpi.FormatDivisor(0, unit="x")], "has a divisor of 0"),
     ],
 )
-def test_an_incomplete_kpi_is_found_when_it_is_collected(
-    decorators: list[Callable[[Any], Any]], sentence: str
-) -> None:
+def test_an_incomplete_kpi_is_found_when_it_is_collected(decorators: list[Callable[[Any], Any]], sentence: str) -> None:
     with pytest.raises(WorkloadError, match=sentence):
         defined(*decorators)
 

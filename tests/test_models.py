@@ -12,9 +12,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi, models
 
-SCALARS = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-)
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 
 
 class Labels(models.ExclusiveModel):

@@ -105,7 +105,14 @@ def run_point(point: Point, plan: Plan) -> int:
 
 def _measure(point: Point, plan: Plan, directory: Path) -> int:
     hardware = HARDWARE[point.hw_type]
-    arguments = ["--image", point.image, "--max-batch-size", str(point.batch_size), "--threads", str(hardware.threads)]
+    arguments = [
+        "--image",
+        point.image,
+        "--max-batch-size",
+        str(point.batch_size),
+        "--threads",
+        str(hardware.threads),
+    ]
     cache = ["--cache-dir", str(plan.cache)]
     with ServerProcess([*arguments, *cache], hardware.server_cpus, directory / "000__server" / "server.log") as server:
         _write_server(directory, hardware, [word for word in server.command if word not in cache])

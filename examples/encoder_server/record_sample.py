@@ -48,7 +48,8 @@ def main() -> int:
         exit_code = run_point(point, plan)
         failed += exit_code != 0
         print(
-            f"{time.strftime('%H:%M:%S')} {point.directory(Path())}: {outcome(point, plan.root, exit_code)}", flush=True
+            f"{time.strftime('%H:%M:%S')} {point.directory(Path())}: {outcome(point, plan.root, exit_code)}",
+            flush=True,
         )
     return 1 if failed else 0
 

@@ -41,7 +41,13 @@ def main() -> None:
         f"batches of at most {options.max_batch_size}.",
         flush=True,
     )
-    server.run(host="127.0.0.1", port=options.port, num_api_servers=1, log_level="warning", generate_client_file=False)
+    server.run(
+        host="127.0.0.1",
+        port=options.port,
+        num_api_servers=1,
+        log_level="warning",
+        generate_client_file=False,
+    )
 
 
 if __name__ == "__main__":

@@ -96,13 +96,9 @@ def rank(matrix: Matrix, workload: Workload) -> Best:
     for runs in ranked:
         groups.setdefault(key(runs[0].settings, workload.group_keys), []).append(runs)
     scope = [
-        name
-        for name in varying(points[0][0].settings for points in groups.values())
-        if name in workload.group_keys
+        name for name in varying(points[0][0].settings for points in groups.values()) if name in workload.group_keys
     ]
-    return Best(
-        kpi, tuple(_group(points, kpi, workload, scope) for points in groups.values()), tuple(excluded)
-    )
+    return Best(kpi, tuple(_group(points, kpi, workload, scope) for points in groups.values()), tuple(excluded))
 
 
 def _group(
@@ -117,9 +113,7 @@ def _group(
     names = [*variant_names, *tuning]
     direction = 1 if kpi.lower_better else -1
     points.sort(key=lambda point: (direction * point.value, sorting_key(point.settings, names)))
-    standings = [
-        Standing(point, intervals.compare(point.sample, points[0].sample, scale, spread)) for point in points
-    ]
+    standings = [Standing(point, intervals.compare(point.sample, points[0].sample, scale, spread)) for point in points]
     return Group(
         settings=part(points[0].settings, scope),
         variant_names=variant_names,
@@ -130,9 +124,7 @@ def _group(
     )
 
 
-def _points(
-    points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition
-) -> tuple[list[Point], Scale, Spread | None]:
+def _points(points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition) -> tuple[list[Point], Scale, Spread | None]:
     values = [[entry.kpis[kpi.name] for entry in runs] for runs in points_runs]
     scale = intervals.scale_of(value for run_values in values for value in run_values)
     samples = [intervals.summarise(run_values) for run_values in values]

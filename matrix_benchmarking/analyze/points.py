@@ -88,9 +88,7 @@ def by_point(entries: Iterable[Entry]) -> list[list[Entry]]:
     return [sorted(point, key=lambda entry: (entry.repeat, entry.name)) for point in runs]
 
 
-def select(
-    matrix: Matrix, workload: Workload, kpi: KPIDefinition
-) -> tuple[list[list[Entry]], list[Excluded]]:
+def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list[list[Entry]], list[Excluded]]:
     """The runs that can be ranked by *kpi*, point by point, and those that can't.
 
     A failed run or one without the value is left out by itself; a run beyond a gate takes its point

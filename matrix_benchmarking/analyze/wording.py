@@ -142,9 +142,7 @@ def _rivals(group: Group, kpi: KPIDefinition) -> str:
     undecided = group.undecided
     if undecided:
         return f"Can't be told apart from it: {_named(undecided, group, kpi)}."
-    return (
-        f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."
-    )
+    return f"It differs from every other point by more than chance explains; next: {_named(others, group, kpi)}."
 
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:

@@ -24,9 +24,7 @@ def print_best(run: Run) -> None:
     best = rank(run.matrix, run.workload)
     if best.kpi is not None:
         others = [
-            kpi
-            for kpi in run.workload.kpis.values()
-            if kpi.name != best.kpi.name and not kpi.ignored_for_regression
+            kpi for kpi in run.workload.kpis.values() if kpi.name != best.kpi.name and not kpi.ignored_for_regression
         ]
         for group in best.groups:
             run.console.print(_table(group, best.kpi, others, run.console.width))
@@ -56,9 +54,7 @@ def _table(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition], wi
     table = Table(title=Text(printable(wording.scope(group))) if group.settings else None)
     texts = len(group.variant_names) + bool(group.tuning_names)
     for index, header in enumerate(headers):
-        table.add_column(
-            Text(printable(header)), overflow="fold", justify="left" if index < texts else "right"
-        )
+        table.add_column(Text(printable(header)), overflow="fold", justify="left" if index < texts else "right")
     for row in rows:
         table.add_row(*(Text(printable(cell)) for cell in row))
     return table
@@ -67,17 +63,13 @@ def _table(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition], wi
 def _cells(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition]) -> tuple[Line, list[Line]]:
     at = ["at"] if group.tuning_names else []
     headers = [*group.variant_names, *at, _title(kpi), "95 % interval", "difference", "runs"]
-    rows = [
-        _row(variant, group, kpi) + [_mean(variant, other) for other in others] for variant in group.variants
-    ]
+    rows = [_row(variant, group, kpi) + [_mean(variant, other) for other in others] for variant in group.variants]
     return [*headers, *(_title(other) for other in others)], rows
 
 
 def _row(variant: VariantBest, group: Group, kpi: KPIDefinition) -> Line:
     point = variant.standing.point
-    interval = (
-        "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
-    )
+    interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
     if point.interval is not None and point.interval.pooled:
         interval += " (pooled)"
     is_best = point is group.best

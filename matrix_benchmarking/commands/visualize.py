@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from . import run
-from .best_table import print_verdict
 from .options import Command, Invocation, Selection, common, option, selection
 
 if TYPE_CHECKING:
@@ -78,6 +77,7 @@ def command(
     """
     from ..analyze.best import rank
     from ..plotting.site import write_site
+    from .best_table import print_verdict
 
     assert invocation.config is not None
     names = names_to_generate(generate, generate_id, plots_file)

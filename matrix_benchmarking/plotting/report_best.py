@@ -49,9 +49,7 @@ class BestReport(Report):
         groups = self.catalogue.best.groups
         points = sum(len(group.standings) for group in groups)
         variants = sum(len(group.variants) for group in groups)
-        return (
-            f"{points} {wording.plural(points, 'point')} of {variants} {wording.plural(variants, 'variant')}."
-        )
+        return f"{points} {wording.plural(points, 'point')} of {variants} {wording.plural(variants, 'variant')}."
 
     def _ranking(self, group: Group) -> Any:
         kpi = self.catalogue.best.kpi
@@ -66,9 +64,7 @@ class BestReport(Report):
 
     def _excluded(self, excluded: Sequence[Excluded]) -> Any:
         rows: list[Row] = [[Cell(self.link(one.entry)), one.cause.value, one.reason] for one in excluded]
-        return table(
-            [Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking"
-        )
+        return table([Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking")
 
 
 def verdict_box(catalogue: Catalogue, more: Sequence[Any] = ()) -> Any:
@@ -125,16 +121,12 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
         Column(kpi.name, unit=kpi.display_unit, numeric=True, help=f"{kpi.help}; {kpi.direction}"),
         Column("95 % interval", unit=kpi.display_unit, numeric=True, help="of the mean, over the repeats"),
         Column("Difference", numeric=True, help="from the best point of all"),
-        Column(
-            "More than chance", help="whether the difference from the best can be told from chance, at 95 %"
-        ),
+        Column("More than chance", help="whether the difference from the best can be told from chance, at 95 %"),
         Column("Runs", help="the runs behind the value, each a link to its test directory"),
     ]
 
 
-def value_cells(
-    standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Catalogue
-) -> list[Cell | str]:
+def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Catalogue) -> list[Cell | str]:
     point = standing.point
     is_best = point is group.best
     difference = wording.difference_label(standing.against_best, kpi)

@@ -40,9 +40,7 @@ class ErrorReport(Report):
         if self.workload.warnings is not None:
             lines.append(html.P(_warned_sentence(warned)))
         sections = [
-            self._tests(
-                "Failed tests", "Exit code", ((entry, show(entry.exit_code)) for entry in _failed(matrix))
-            ),
+            self._tests("Failed tests", "Exit code", ((entry, show(entry.exit_code)) for entry in _failed(matrix))),
             self._tests(
                 "Tests without results",
                 "Reason",
@@ -53,9 +51,7 @@ class ErrorReport(Report):
                 "Problem",
                 ((e, str(problem)) for e in matrix for problem in e.problems),
             ),
-            self._grouped(
-                "Missing artifacts", "File", ((e, (file,)) for e in everything for file in e.missing_files)
-            ),
+            self._grouped("Missing artifacts", "File", ((e, (file,)) for e in everything for file in e.missing_files)),
             self._tests("Doubtful numbers", "Warning", warned),
             self._grouped(
                 "KPIs without a value",
@@ -85,9 +81,7 @@ class ErrorReport(Report):
         columns = [Column("Test"), Column(what), Column("Directory")]
         return html.Section([html.H2(title), table(columns, rows, caption=f"{title}: {len(rows)}")])
 
-    def _grouped(
-        self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str
-    ) -> Any:
+    def _grouped(self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str) -> Any:
         """One row for each different finding, with the tests that have it."""
         from dash import html
 

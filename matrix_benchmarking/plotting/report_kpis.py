@@ -23,9 +23,7 @@ class KPIReport(Report):
     """What each KPI means, its range over the points, and its value at each point."""
 
     name: ClassVar[str] = "report: KPI overview"
-    description: ClassVar[str] = (
-        "Every KPI: what it means, its range, where it is best, and its value at each point."
-    )
+    description: ClassVar[str] = "Every KPI: what it means, its range, where it is best, and its value at each point."
 
     def do_plot(
         self,
@@ -111,26 +109,14 @@ class KPIReport(Report):
 
     def _at(self, runs: Sequence[Entry]) -> str:
         names = [
-            name
-            for name in varying(entry.settings for entry in self.matrix)
-            if name not in self.workload.group_keys
+            name for name in varying(entry.settings for entry in self.matrix) if name not in self.workload.group_keys
         ]
         return tuning_label(runs[0].settings, names) or runs[0].name
 
     def _values(self, points: Points) -> Any:
-        names = [
-            name
-            for name in varying(runs[0].settings for runs in points)
-            if name not in self.workload.group_keys
-        ]
-        kpis = [
-            kpi
-            for kpi in self.workload.kpis.values()
-            if any(kpi.name in e.kpis for runs in points for e in runs)
-        ]
-        numeric = [
-            all(isinstance(runs[0].settings.get(name), (int, float)) for runs in points) for name in names
-        ]
+        names = [name for name in varying(runs[0].settings for runs in points) if name not in self.workload.group_keys]
+        kpis = [kpi for kpi in self.workload.kpis.values() if any(kpi.name in e.kpis for runs in points for e in runs)]
+        numeric = [all(isinstance(runs[0].settings.get(name), (int, float)) for runs in points) for name in names]
         columns = [
             *(Column(name, numeric=is_numeric) for name, is_numeric in zip(names, numeric, strict=True)),
             *(Column(kpi.name, unit=kpi.display_unit, numeric=True, help=kpi.help) for kpi in kpis),

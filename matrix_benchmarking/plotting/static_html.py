@@ -132,8 +132,8 @@ def safe_address(address: str) -> str | None:
 def attributes(properties: Mapping[str, Any]) -> str:
     """The HTML attributes of a component's properties; those without a static meaning are dropped."""
     parts = []
-    for name, value in properties.items():
-        rendered = _attribute(name, value)
+    for name in sorted(properties):  # Dash gives wildcard properties in an order that changes by run
+        rendered = _attribute(name, properties[name])
         if rendered is not None:
             attribute, text = rendered
             parts.append(f' {attribute}="{escape(text)}"' if text is not None else f" {attribute}")
@@ -162,9 +162,7 @@ def _style(style: Mapping[str, Any]) -> str:
     """CSS of a Dash ``style``; values that could hold more than one plain value are dropped."""
     parts = []
     for name, value in style.items():
-        text = (
-            f"{value}px" if isinstance(value, (int, float)) and name.lower() not in _UNITLESS else str(value)
-        )
+        text = f"{value}px" if isinstance(value, (int, float)) and name.lower() not in _UNITLESS else str(value)
         if re.fullmatch(r"[a-zA-Z]+", name) and _STYLE_VALUE.fullmatch(text) and "url" not in text.lower():
             css_name = re.sub(r"[A-Z]", lambda match: "-" + match.group().lower(), name)
             parts.append(f"{css_name}:{text}")

@@ -40,9 +40,7 @@ def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit
     if len(everything) > limit:
         caption = f"{caption} (the first {limit} of {len(everything)} rows)"
     label: dict[str, Any] = {"aria-label": caption}
-    body = [
-        html.Tr([_cell(cell, column) for cell, column in zip(row, columns, strict=True)]) for row in shown
-    ]
+    body = [html.Tr([_cell(cell, column) for cell, column in zip(row, columns, strict=True)]) for row in shown]
     return html.Div(
         html.Table(
             [

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 COLOURS = (
     "#0072b2",  # blue
-    "#d55e00",  # vermillion
+    "#d55e00",  # vermilion
     "#009e73",  # green
     "#c2649a",  # pink
     "#9a7d0a",  # ochre

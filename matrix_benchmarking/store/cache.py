@@ -86,18 +86,12 @@ class CachedTest:
         """
         states = [(source, compare(str(root), source)) for source in self.sources]
         artifacts = [
-            state
-            for source, state in states
-            if source.size is not None and source.path not in COMES_WITH_A_CACHE
+            state for source, state in states if source.size is not None and source.path not in COMES_WITH_A_CACHE
         ]
         came_alone = bool(artifacts) and all(state is State.ABSENT for state in artifacts)
         if came_alone:
             return all(state is not State.CHANGED for _, state in states)
-        return (
-            self.code == code
-            and all(state is State.SAME for _, state in states)
-            and unchanged(root, self.globs)
-        )
+        return self.code == code and all(state is State.SAME for _, state in states) and unchanged(root, self.globs)
 
 
 def locate(test: Path, workload: Workload) -> Path:

@@ -118,9 +118,7 @@ def read_bytes(path: ArtifactPath) -> bytes:
     try:
         size = os.stat(path).st_size
         if size > MAX_DOCUMENT_BYTES:
-            raise ArtifactError(
-                path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB"
-            )
+            raise ArtifactError(path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB")
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise

@@ -44,18 +44,14 @@ class Recorder:
         if sighting is None:
             sighting = self.sightings[relative] = Sighting.of(os.path.join(self.root, relative))
             if not sighting.is_directory and not self._is_important(relative):
-                self.notes.append(
-                    f"the parsers read '{relative}', which is not one of the workload's important files"
-                )
+                self.notes.append(f"the parsers read '{relative}', which is not one of the workload's important files")
         return sighting
 
     def glob(self, pattern: str) -> list[str]:
         """Paths that match *pattern*, relative to the test directory, in numbered order."""
         known = self.globs.get(pattern)
         if known is None:
-            known = self.globs[pattern] = Glob(
-                pattern, tuple(sorted(matching(self.root, pattern), key=natural))
-            )
+            known = self.globs[pattern] = Glob(pattern, tuple(sorted(matching(self.root, pattern), key=natural)))
         return list(known.matches)
 
     def _is_important(self, relative: str) -> bool:
@@ -152,9 +148,7 @@ class ArtifactPaths:
             raise AttributeError(f"the workload has no artifact directory {name}") from None
         matches = self._recorder.glob(pattern)
         if len(matches) > 1:
-            problem = Problem(
-                f"{len(matches)} directories match '{pattern}'; the last one is read", matches[-1]
-            )
+            problem = Problem(f"{len(matches)} directories match '{pattern}'; the last one is read", matches[-1])
             if problem not in self._recorder.problems:
                 self._recorder.problems.append(problem)
         return ArtifactPath(self._recorder, matches[-1]) if matches else None

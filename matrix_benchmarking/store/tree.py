@@ -95,9 +95,7 @@ def clean(workload: Workload, root: Path) -> int:
         MatbenchError: *root* is no readable directory, or there is no test in it.
     """
     _, found = _find(workload, root)
-    return sum(
-        cache.remove(candidate.path, workload) for candidate in found.tests if candidate.layout is not None
-    )
+    return sum(cache.remove(candidate.path, workload) for candidate in found.tests if candidate.layout is not None)
 
 
 def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
@@ -107,9 +105,7 @@ def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
     if not found.tests and not found.unfinished:
         raise MatbenchError(
             f"no test found in '{root}': workload '{workload.name}' looks for "
-            + " or ".join(
-                getattr(layout, "looks_for", "settings.yaml beside exit_code") for layout in layouts
-            )
+            + " or ".join(getattr(layout, "looks_for", "settings.yaml beside exit_code") for layout in layouts)
             + ("".join(f"\n  {note}" for note in found.notes[:5]))
         )
     return resolved, found
@@ -231,9 +227,7 @@ def _make_ids_unique(entries: Sequence[Entry]) -> list[Note]:
                 entry.test_uuid = str(uuid.uuid5(uuid.UUID(test_uuid), entry.name))
         own = [entry.name for entry in same if entry.has_own_uuid]
         if len(own) > 1:
-            notes.append(
-                (own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them")
-            )
+            notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
     return notes
 
 

@@ -25,10 +25,7 @@ class Price:
 def table() -> Mapping[tuple[str, str], Price]:
     """The price table by vendor and hw_type."""
     rows = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
-    return {
-        (row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"])
-        for row in rows
-    }
+    return {(row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"]) for row in rows}
 
 
 def look_up(vendor: object, hw_type: object, given: Mapping[str, float] | None = None) -> Price | None:

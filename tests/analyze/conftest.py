@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +33,12 @@ def speed(lts: Any) -> Any:
 def quality(lts: Any) -> Any:
     return lts.results.quality
 
+
 @pytest.fixture
 def workload() -> Workload:
     return Workload(
         name="toy",
-        store=BaseStore(
-            parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, speed, quality])
-        ),
+        store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, speed, quality])),
         group_keys=("task",),
         variant_keys=("hw_type",),
         gates=(Gate(kpi="quality", minimum=0.9),),
@@ -67,7 +65,7 @@ def entries() -> MakeEntries:
                     name=f"{name}_{repeat}",
                     kpis=kpis,
                     missing_kpis={} if value is not None else {"cost": "no price is known"},
-                                **{"exit_code": 0, **others},
+                    **{"exit_code": 0, **others},
                 )
             )
         return made

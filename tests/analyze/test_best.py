@@ -18,9 +18,7 @@ MakeEntries = Callable[..., list[Entry]]
 
 
 def test_the_lowest_mean_wins_where_lower_is_better(workload: Workload, entries: MakeEntries) -> None:
-    matrix = Matrix(
-        [*entries({"hw_type": "a", "vus": 1}, 3.0, 5.0), *entries({"hw_type": "b", "vus": 2}, 4.5)]
-    )
+    matrix = Matrix([*entries({"hw_type": "a", "vus": 1}, 3.0, 5.0), *entries({"hw_type": "b", "vus": 2}, 4.5)])
     (group,) = rank(matrix, workload).groups
     assert group.best.settings == {"hw_type": "a", "vus": 1}
     assert (group.best.value, group.best.sample.runs) == (4.0, 2)
@@ -43,13 +41,9 @@ def test_ties_are_decided_by_the_settings_whatever_the_order_of_the_entries(
     assert [one.point.settings["vus"] for one in group.standings] == [2, 8, 16, "2", True]
 
 
-def test_each_variant_has_its_best_point_and_the_number_of_its_points(
-    workload: Workload, entries: MakeEntries
-) -> None:
+def test_each_variant_has_its_best_point_and_the_number_of_its_points(workload: Workload, entries: MakeEntries) -> None:
     points = [("a", 1, 9.0), ("a", 2, 7.0), ("b", 1, 8.0)]
-    matrix = Matrix(
-        [entry for hw, vus, cost in points for entry in entries({"hw_type": hw, "vus": vus}, cost)]
-    )
+    matrix = Matrix([entry for hw, vus, cost in points for entry in entries({"hw_type": hw, "vus": vus}, cost)])
     (group,) = rank(matrix, workload).groups
     assert [(one.variant["hw_type"], one.standing.point.value, one.points) for one in group.variants] == [
         ("a", 7.0, 2),
@@ -89,15 +83,11 @@ def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
     }
 
 
-def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(
-    workload: Workload, entries: MakeEntries
-) -> None:
+def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(workload: Workload, entries: MakeEntries) -> None:
     wrong = [*entries({"vus": 1}, 1.0, quality=0.5), *entries({"vus": 1}, 1.0)]
     best = rank(Matrix([*wrong, *entries({"vus": 2}, 5.0, quality=0.95)]), workload)
     assert best.groups[0].best.value == 5.0
-    assert [excluded.reason for excluded in best.excluded] == [
-        "quality is 0.5, asked for is at least 0.9"
-    ] * 2
+    assert [excluded.reason for excluded in best.excluded] == ["quality is 0.5, asked for is at least 0.9"] * 2
 
 
 def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(

@@ -42,9 +42,7 @@ def test_an_interval_of_positive_values_is_positive_and_holds_the_mean_in_its_mi
 
 
 @given(samples, st.floats(1e-3, 1e3))
-def test_the_unit_does_not_change_whether_two_samples_can_be_told_apart(
-    values: list[float], factor: float
-) -> None:
+def test_the_unit_does_not_change_whether_two_samples_can_be_told_apart(values: list[float], factor: float) -> None:
     others = [value * 1.1 for value in values[:-1]] + [values[-1]]
     here = intervals.compare(intervals.summarise(values), intervals.summarise(others), Scale.RATIO)
     there = intervals.compare(

@@ -12,9 +12,7 @@ from matrix_benchmarking.workload import Workload
 MakeEntries = Callable[..., list[Entry]]
 
 
-def test_single_runs_are_ranked_but_no_difference_is_claimed(
-    workload: Workload, entries: MakeEntries
-) -> None:
+def test_single_runs_are_ranked_but_no_difference_is_claimed(workload: Workload, entries: MakeEntries) -> None:
     points = [(256, 409.44), (512, 412.70), (384, 416.31)]
     matrix = Matrix([entry for vus, cost in points for entry in entries({"hw_type": "l4", "vus": vus}, cost)])
     (verdict,) = wording.verdict(rank(matrix, workload))
@@ -25,9 +23,7 @@ def test_single_runs_are_ranked_but_no_difference_is_claimed(
     )
 
 
-def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(
-    workload: Workload, entries: MakeEntries
-) -> None:
+def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix(
         [
             *entries({"hw_type": "a", "vus": 1}, 100.0, 104.0, 96.0),
@@ -47,9 +43,7 @@ def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: Make
     )
 
 
-def test_where_nothing_can_be_ranked_the_reasons_are_counted(
-    workload: Workload, entries: MakeEntries
-) -> None:
+def test_where_nothing_can_be_ranked_the_reasons_are_counted(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix([*entries({"vus": 1}, None, None), *entries({"vus": 2}, 1.0, exit_code=1)])
     (verdict,) = wording.verdict(rank(matrix, workload))
     assert str(verdict) == (

@@ -50,9 +50,7 @@ def test_pretty_can_be_denied(parse: Parse, pretty: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--output-matrix", "--output_lts"])
-def test_a_dash_is_standard_output_and_then_nothing_else_is_there(
-    parse: Parse, option: str, capsys: Capture
-) -> None:
+def test_a_dash_is_standard_output_and_then_nothing_else_is_there(parse: Parse, option: str, capsys: Capture) -> None:
     assert parse(option, "-") == 0
     assert len(json.loads(capsys.readouterr().out)) == 3
 
@@ -123,9 +121,7 @@ def test_clean_removes_the_caches_and_stops(parse: Parse, directory: Path, capsy
     assert (captured.out, captured.err) == ("", "removed 3 cache files of results\n")
 
 
-def test_a_table_of_an_unknown_kind_is_refused_before_parsing(
-    parse: Parse, directory: Path, capsys: Capture
-) -> None:
+def test_a_table_of_an_unknown_kind_is_refused_before_parsing(parse: Parse, directory: Path, capsys: Capture) -> None:
     assert parse("--output-table=t.xlsx") == 2
     assert "'t.xlsx' ends in neither" in capsys.readouterr().err
     assert not list(directory.rglob(".matbench*"))
@@ -163,9 +159,7 @@ def test_prices_of_options_win_over_those_of_the_file_name_by_name(parse: Parse)
         assert entry["results"]["prices"] == {"aws/a": 1.0, "aws/b": 3.0, "gcp/c": 4.5}
 
 
-def test_prices_of_the_environment_are_separated_by_commas(
-    parse: Parse, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prices_of_the_environment_are_separated_by_commas(parse: Parse, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MATBENCH_PRICE", "aws/a=1,gcp/b=2.5")
     assert parse("--output-matrix=m.json") == 0
     assert json.loads(Path("m.json").read_text())[0]["results"]["prices"] == {"aws/a": 1.0, "gcp/b": 2.5}

@@ -53,17 +53,13 @@ def test_the_environment_names_a_preset_and_a_file(
     assert selected() == 2
 
 
-def test_the_environment_wins_over_a_preset(
-    selected: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_environment_wins_over_a_preset(selected: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("config.yaml").write_text(FILE)
     monkeypatch.setenv("MATBENCH_FILTERS", "batch_size=3")
     assert selected("--preset=two") == 3
 
 
-def test_a_flag_wins_over_the_environment(
-    selected: Callable[..., int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_flag_wins_over_the_environment(selected: Callable[..., int], monkeypatch: pytest.MonkeyPatch) -> None:
     Path("config.yaml").write_text(FILE)
     monkeypatch.setenv("MATBENCH_FILTERS", "batch_size=3")
     assert selected("--preset=two", "--filters=batch_size=1") == 1
@@ -88,9 +84,9 @@ def test_every_option_has_its_environment_variable_and_its_key(name: str) -> Non
 
 
 def test_a_misspelt_option_of_any_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("config.yaml").write_text("matbench:\n  generate_lts_schema:\n    fiel: x\n")
+    Path("config.yaml").write_text("matbench:\n  generate_lts_schema:\n    filex: x\n")
     assert main(["parse"]) == 2
     assert capsys.readouterr().err == (
-        "matbench: config.yaml:3: matbench.generate_lts_schema.fiel is not a known key: "
+        "matbench: config.yaml:3: matbench.generate_lts_schema.filex is not a known key: "
         "did you mean 'matbench.generate_lts_schema.file'?\n"
     )

@@ -77,9 +77,7 @@ def strict() -> Workload:
 @pytest.fixture
 def lenient() -> Workload:
     """A workload that leaves all models out."""
-    return Workload(
-        name="lenient", store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=KPIS)
-    )
+    return Workload(name="lenient", store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=KPIS))
 
 
 @pytest.fixture

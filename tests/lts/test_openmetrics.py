@@ -60,9 +60,7 @@ def test_an_unknown_time_gives_no_timestamp(strict: Workload, make_entry: MakeEn
     assert sample.timestamp is None
 
 
-def test_an_unknown_label_is_omitted_and_a_truth_value_is_lower_case(
-    lenient: Workload, make_entry: MakeEntry
-) -> None:
+def test_an_unknown_label_is_omitted_and_a_truth_value_is_lower_case(lenient: Workload, make_entry: MakeEntry) -> None:
     entry = make_entry(settings={"a": None, "b": True, "c": 1.5, "d": "x"})
     (sample,) = families_of(lenient, entry)["throughput"].samples
     assert sample.labels == {"b": "true", "c": "1.5", "d": "x", "test_uuid": entry.test_uuid}

@@ -37,9 +37,7 @@ def problems(workload: Workload, *entries: Entry, unfinished: tuple[Entry, ...] 
     return [line.strip() for line in str(raised.value).splitlines()[1:]]
 
 
-def test_a_payload_holds_metadata_results_and_each_kpi_with_its_labels(
-    strict: Workload, make_entry: MakeEntry
-) -> None:
+def test_a_payload_holds_metadata_results_and_each_kpi_with_its_labels(strict: Workload, make_entry: MakeEntry) -> None:
     entry = make_entry()
     (payload,) = written(strict, entry)
     assert payload["metadata"]["settings"] == {"batch_size": 32, "hw_type": "cpu-1"}
@@ -90,9 +88,7 @@ def test_labels_may_be_a_mapping_a_namespace_or_a_model(lenient: Workload, make_
         assert payload["kpis"]["throughput"]["labels"] == content
 
 
-def test_an_unknown_time_is_null_and_the_start_stands_in_for_the_end(
-    strict: Workload, make_entry: MakeEntry
-) -> None:
+def test_an_unknown_time_is_null_and_the_start_stands_in_for_the_end(strict: Workload, make_entry: MakeEntry) -> None:
     start = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
     unknown, started = written(
         strict, make_entry(metadata={"end": None}), make_entry(metadata={"end": None, "start": start})
@@ -115,7 +111,14 @@ def test_every_problem_of_every_test_is_named(strict: Workload, make_entry: Make
         make_entry("wrong", results={"rate": "fast", "latencies": [1.0, None], "note": 3}, kpis={}),
         make_entry("failed", exit_code=3),
         make_entry("damaged", problems=(Problem("is empty", "000__k6__run/summary.json"),)),
-        unfinished=(make_entry("unfinished", exit_code=None, finished=False, problems=(Problem("did not finish: there is no exit code"),)),),
+        unfinished=(
+            make_entry(
+                "unfinished",
+                exit_code=None,
+                finished=False,
+                problems=(Problem("did not finish: there is no exit code"),),
+            ),
+        ),
     )
     assert found == [
         "unfinished: did not finish: there is no exit code",
@@ -154,17 +157,11 @@ def test_a_time_without_a_time_zone_is_refused(strict: Workload, make_entry: Mak
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_not_finite_is_unknown_and_not_a_number(
-    strict: Workload, make_entry: MakeEntry, value: float
-) -> None:
-    assert problems(strict, make_entry(results={"rate": value})) == [
-        "run_0: results.rate: expected a number, not null"
-    ]
+def test_what_is_not_finite_is_unknown_and_not_a_number(strict: Workload, make_entry: MakeEntry, value: float) -> None:
+    assert problems(strict, make_entry(results={"rate": value})) == ["run_0: results.rate: expected a number, not null"]
 
 
-def test_labels_that_cannot_be_made_are_a_problem_of_their_test(
-    strict: Workload, make_entry: MakeEntry
-) -> None:
+def test_labels_that_cannot_be_made_are_a_problem_of_their_test(strict: Workload, make_entry: MakeEntry) -> None:
     def broken(lts: Any) -> Any:
         return {"hw_type": lts.metadata.hardware}
 
@@ -173,8 +170,6 @@ def test_labels_that_cannot_be_made_are_a_problem_of_their_test(
     assert found.startswith("run_0: the payload can't be built: AttributeError: ")
 
 
-def test_a_result_without_a_json_form_is_a_problem_of_its_test(
-    lenient: Workload, make_entry: MakeEntry
-) -> None:
+def test_a_result_without_a_json_form_is_a_problem_of_its_test(lenient: Workload, make_entry: MakeEntry) -> None:
     (found,) = problems(lenient, make_entry(results={"rate": 1.0, "odd": object()}))
     assert found == "run_0: the payload can't be built: TypeError: a object has no JSON form"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +67,7 @@ class CostReport(Report):
     ) -> list[Any]:
         return self.Plot_and_Text(CostByImage.name, (ordered_vars, settings, setting_lists, variables, cfg))
 
+
 @pytest.fixture
 def workload() -> Workload:
     return Workload(
@@ -85,15 +84,22 @@ def matrix(tmp_path: Path) -> Matrix:
     """Nine tests: three repeated, one failed, one unfinished, one hostile in all of its text."""
     results = tmp_path / "results"
     entries = [
-        *(
-            _entry(results, "good", vus, repeat, 10.0 + vus + repeat / 5)
-            for vus in (1, 2)
-            for repeat in range(3)
-        ),
+        *(_entry(results, "good", vus, repeat, 10.0 + vus + repeat / 5) for vus in (1, 2) for repeat in range(3)),
         _entry(results, HOSTILE, 4, 0, 40.0, warnings=(f"3 requests failed {HOSTILE}",)),
         _entry(results, "bad", 1, 0, None, exit_code=7, problems=(Problem(f"cut off {HOSTILE}", "log.txt"),)),
     ]
-    unfinished = [_entry(results, "late", 1, 0, None, exit_code=None, finished=False, problems=(Problem("did not finish: there is no exit code"),))]
+    unfinished = [
+        _entry(
+            results,
+            "late",
+            1,
+            0,
+            None,
+            exit_code=None,
+            finished=False,
+            problems=(Problem("did not finish: there is no exit code"),),
+        )
+    ]
     return Matrix(entries, unfinished=unfinished, notes=[f"skipped {HOSTILE}"])
 
 

@@ -33,9 +33,7 @@ def visible(page: str) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", body)))
 
 
-def test_all_reports_are_written_where_none_is_named(
-    matrix: Matrix, workload: Workload, tmp_path: Path
-) -> None:
+def test_all_reports_are_written_where_none_is_named(matrix: Matrix, workload: Workload, tmp_path: Path) -> None:
     assert list(write(matrix, workload, tmp_path)) == [
         "index.html",
         "best-configuration.html",
@@ -66,9 +64,7 @@ def test_the_index_says_what_is_best_can_it_be_trusted_and_what_failed(
     assert verdict < failed < text.index("Best cost of each variant")
 
 
-def test_each_page_says_its_data_its_time_and_its_version(
-    matrix: Matrix, workload: Workload, tmp_path: Path
-) -> None:
+def test_each_page_says_its_data_its_time_and_its_version(matrix: Matrix, workload: Workload, tmp_path: Path) -> None:
     for page in write(matrix, workload, tmp_path).values():
         text = visible(page)
         assert "Data: results, 9 tests at 4 points, 1 to 3 runs each." in text
@@ -94,9 +90,7 @@ def test_nothing_from_the_data_is_markup(matrix: Matrix, workload: Workload, tmp
         assert "<img" not in page
 
 
-def test_a_lone_surrogate_in_a_name_does_not_stop_a_page(
-    workload: Workload, matrix: Matrix, tmp_path: Path
-) -> None:
+def test_a_lone_surrogate_in_a_name_does_not_stop_a_page(workload: Workload, matrix: Matrix, tmp_path: Path) -> None:
     location = tmp_path / os.fsdecode(b"broken-\xff")
     matrix.entries[0].location, matrix.entries[0].name = location, location.name
     assert "broken-%FF" in write(matrix, workload, tmp_path)["best-configuration.html"]
@@ -132,9 +126,7 @@ def test_a_report_that_fails_is_named_and_nothing_is_written(
     assert not (tmp_path / "report").exists()
 
 
-def test_a_destination_that_is_a_file_is_one_sentence(
-    matrix: Matrix, workload: Workload, tmp_path: Path
-) -> None:
+def test_a_destination_that_is_a_file_is_one_sentence(matrix: Matrix, workload: Workload, tmp_path: Path) -> None:
     (tmp_path / "report").write_text("here first")
     with pytest.raises(OutputError, match="cannot write"):
         write(matrix, workload, tmp_path, "Error report")

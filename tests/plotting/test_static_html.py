@@ -51,10 +51,8 @@ def test_children_may_be_lists_numbers_text_and_nothing() -> None:
 
 
 def test_properties_become_their_attributes_and_unknown_ones_are_dropped() -> None:
-    component = html.Td(
-        "x", className="number", colSpan=2, n_clicks=3, **{"data-sort": "1.0", "aria-label": "y"}
-    )
-    assert render(component) == '<td class="number" colspan="2" data-sort="1.0" aria-label="y">x</td>'
+    component = html.Td("x", className="number", colSpan=2, n_clicks=3, **{"data-sort": "1.0", "aria-label": "y"})
+    assert render(component) == '<td aria-label="y" class="number" colspan="2" data-sort="1.0">x</td>'
 
 
 def test_a_style_keeps_plain_values_only() -> None:
@@ -62,9 +60,7 @@ def test_a_style_keeps_plain_values_only() -> None:
     assert render(html.P("x", style=style)) == '<p style="max-width:20px;font-weight:700">x</p>'
 
 
-@pytest.mark.parametrize(
-    "address", ["page.html", "../a%3Ab/c", "#top", "file:///tmp/x", "https://e.org/a:b", "?a:b"]
-)
+@pytest.mark.parametrize("address", ["page.html", "../a%3Ab/c", "#top", "file:///tmp/x", "https://e.org/a:b", "?a:b"])
 def test_an_address_that_runs_nothing_passes(address: str) -> None:
     assert safe_address(address) == address
 

@@ -149,7 +149,7 @@ def test_a_parser_that_stops_is_the_problem_of_that_test_alone(tmp_path):
 
 def test_a_pipe_is_refused_and_does_not_block(test_dir):
     os.mkfifo(test_dir.path / "pipe")
-    with pytest.raises(ArtifactError, match="pipe: is not a regular file"):
+    with pytest.raises(ArtifactError, match=r"pipe: is not a regular file"):
         read_text(test_dir / "pipe")
 
 
@@ -164,7 +164,7 @@ def test_the_tail_of_a_huge_log_is_read_quickly_whatever_its_encoding(test_dir):
 
 def test_text_that_is_not_utf8_is_refused_with_its_place(test_dir):
     (test_dir.path / "x.txt").write_bytes(b"abc\xff")
-    with pytest.raises(ArtifactError, match="x.txt: is not UTF-8 text: invalid start byte at byte 3"):
+    with pytest.raises(ArtifactError, match=r"x\.txt: is not UTF-8 text: invalid start byte at byte 3"):
         read_text(test_dir / "x.txt")
 
 
@@ -173,7 +173,7 @@ def test_the_test_config_is_parsed_and_searched(test_dir):
     config = parse_test_config(test_dir)
     assert config_get(config, "tests.load.vus") == 8
     assert config_get(config, "tests.load.rate", None) is None
-    with pytest.raises(KeyError, match="'tests.other' is not in the test's config.yaml"):
+    with pytest.raises(KeyError, match=r"'tests\.other' is not in the test's config\.yaml"):
         config_get(config, "tests.other")
     assert parse_test_config(test_dir / "000__run") is None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
 import pathlib
@@ -26,7 +27,7 @@ LEAVES = (
     | st.floats(allow_nan=False)
     | st.text(st.characters())
     | st.binary()
-    | st.datetimes(timezones=st.none() | st.just(dt.timezone.utc) | st.just(dt.timezone(dt.timedelta(hours=5, minutes=30))))
+    | st.datetimes(timezones=st.none() | st.just(dt.UTC) | st.just(dt.timezone(dt.timedelta(hours=5, minutes=30))))
     | st.dates()
     | st.times()
     | st.timedeltas()
@@ -72,10 +73,18 @@ def test_values_come_back_with_their_types(value):
     assert shape(codec.unpack(codec.pack(value))) == shape(value)
 
 
-@given(numpy_strategies.arrays(st.one_of(
-    numpy_strategies.integer_dtypes(), numpy_strategies.floating_dtypes(), numpy_strategies.boolean_dtypes(),
-    numpy_strategies.datetime64_dtypes(), numpy_strategies.unicode_string_dtypes(max_len=4),
-), numpy_strategies.array_shapes(max_dims=3, max_side=4)))
+@given(
+    numpy_strategies.arrays(
+        st.one_of(
+            numpy_strategies.integer_dtypes(),
+            numpy_strategies.floating_dtypes(),
+            numpy_strategies.boolean_dtypes(),
+            numpy_strategies.datetime64_dtypes(),
+            numpy_strategies.unicode_string_dtypes(max_len=4),
+        ),
+        numpy_strategies.array_shapes(max_dims=3, max_side=4),
+    )
+)
 @settings(deadline=None)
 def test_numpy_arrays_come_back_with_type_and_shape(array):
     back = codec.unpack(codec.pack(types.SimpleNamespace(a=array))).a
@@ -116,7 +125,13 @@ def test_zones_survive():
 
 @pytest.mark.parametrize(
     "value",
-    [object(), types.SimpleNamespace(f=len), np.array([object()]), uuid.SafeUUID.safe, pd.DataFrame({"o": [object()]})],
+    [
+        object(),
+        types.SimpleNamespace(f=len),
+        np.array([object()]),
+        uuid.SafeUUID.safe,
+        pd.DataFrame({"o": [object()]}),
+    ],
     ids=["object", "function", "object array", "enumeration", "object column"],
 )
 def test_what_cannot_be_kept_is_refused(value):
@@ -134,10 +149,8 @@ def test_results_that_contain_themselves_are_refused():
 @given(st.binary(max_size=200))
 @settings(deadline=None)
 def test_foreign_bytes_are_refused_and_never_crash(content):
-    try:
+    with contextlib.suppress(codec.CodecError):
         codec.unpack(content)
-    except codec.CodecError:
-        pass
 
 
 def test_an_array_that_would_run_code_is_refused(tmp_path):

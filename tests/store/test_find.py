@@ -136,9 +136,10 @@ def test_an_unreadable_directory_is_left_out_and_named(tmp_path):
         "found = find_tests(Path('.').absolute(), [NativeLayout()], '.cache')\n"
         "print([test.path.name for test in found.tests], found.notes)\n"
     )
-    for directory in (tmp_path, *list(tmp_path.parents)[:-1]):
-        if directory.stat().st_uid == 0 and directory.name.startswith(("pytest", tmp_path.name)):
+    for directory in tmp_path.parents:
+        if not directory.stat().st_mode & 0o001:
             directory.chmod(0o755)
+    tmp_path.chmod(0o755)
     paths = os.pathsep.join([str(Path(__file__).parent.parent), *sys.path])
     result = subprocess.run(
         [sys.executable, "-c", script, str(tmp_path)],

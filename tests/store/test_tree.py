@@ -203,9 +203,7 @@ def test_options_reach_the_parsers(tmp_path):
     def parse_always(results, test_dir, import_settings):
         results.speed = test_dir.options["prices"]["x"]
 
-    matrix = store.parse_tree(
-        speed_workload(parse_always=parse_always), tmp_path, options={"prices": {"x": 4.0}}
-    )
+    matrix = store.parse_tree(speed_workload(parse_always=parse_always), tmp_path, options={"prices": {"x": 4.0}})
     assert matrix.entries[0].kpis == {"speed": 4.0}
 
 
@@ -216,7 +214,13 @@ def test_the_matrix_file_lists_all_entries(tmp_path, pretty):
     stream = io.BytesIO()
     store.write_matrix(store.parse_tree(speed_workload(), tmp_path), stream, pretty=pretty)
     assert json.loads(stream.getvalue()) == [
-        {"settings": {"vus": vus}, "repeat": 0, "location": str(vus), "exit_code": 0, "results": {"speed": vus}}
+        {
+            "settings": {"vus": vus},
+            "repeat": 0,
+            "location": str(vus),
+            "exit_code": 0,
+            "results": {"speed": vus},
+        }
         for vus in (1, 2)
     ]
 

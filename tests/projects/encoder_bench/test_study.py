@@ -35,7 +35,10 @@ def user_cache(tmp_path, monkeypatch) -> None:
 def write(directory: Path, **changes) -> Path:
     run = {name: value for name, value in (RUN | changes).items() if value is not None}
     directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{run.get('vendor')}_{run['hw_type']}_default_{run['engine']}_{run['batch_size']}_{run['vus']}.json"
+    path = (
+        directory
+        / f"{run.get('vendor')}_{run['hw_type']}_default_{run['engine']}_{run['batch_size']}_{run['vus']}.json"
+    )
     path.write_text(json.dumps(run))
     return path
 
@@ -77,7 +80,10 @@ def test_settings_come_from_the_content_and_the_task_from_the_result_fields(tmp_
         ("michaelf34/infinity:0.0.75-trt-onnx", "trt-onnx"),
         ("default", "default"),
         ("trt-onnx", "trt-onnx"),
-        ("ghcr.io/huggingface/text-embeddings-inference:1.7", "ghcr.io/huggingface/text-embeddings-inference:1.7"),
+        (
+            "ghcr.io/huggingface/text-embeddings-inference:1.7",
+            "ghcr.io/huggingface/text-embeddings-inference:1.7",
+        ),
     ],
 )
 def test_image_names_are_those_of_the_study(tmp_path, image, name):
@@ -118,8 +124,14 @@ def test_what_the_tree_cannot_know_is_unknown_and_not_zero(tmp_path):
         ('{"total_requests": 10', "not valid JSON"),
         ("[1, 2]", "it is no JSON object"),
         ("{}", "it has no hw_type, engine, batch_size, vus"),
-        (json.dumps({**RUN, "avg_embedding_size": None, "task": 1} | {"hw_type": [1]}), "'hw_type' is a list"),
-        (json.dumps({name: RUN[name] for name in RUN if name != "avg_embedding_size"}), "accuracy_percentage or"),
+        (
+            json.dumps({**RUN, "avg_embedding_size": None, "task": 1} | {"hw_type": [1]}),
+            "'hw_type' is a list",
+        ),
+        (
+            json.dumps({name: RUN[name] for name in RUN if name != "avg_embedding_size"}),
+            "accuracy_percentage or",
+        ),
     ],
     ids=["empty", "truncated", "list", "other object", "list as a setting", "no task"],
 )

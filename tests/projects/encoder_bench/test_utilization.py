@@ -25,6 +25,12 @@ def test_only_the_load_window_counts():
     assert log.samples == 2
 
 
+def test_what_other_processes_took_is_the_rest():
+    log = parse_utilization(LOG | {"processes": {"k6": [0.2] * 4, "server": [0.4] * 4}})
+    assert log.other_cores == pytest.approx((0.6 + 1.0) / 2 - 0.6)
+    assert parse_utilization(LOG | {"processes": {}}).other_cores is None
+
+
 def test_only_the_servers_cores_count_where_they_are_known():
     assert parse_utilization(LOG, [0]).cpu_util == pytest.approx(0.6)
 

@@ -54,7 +54,7 @@ class Metadata(BaseMetadata):
 
 
 class Results(ExclusiveModel):
-    """What one run measured; loads and rates are fractions."""
+    """What one run measured; loads and rates are fractions, ``*_cpu`` are cores."""
 
     requests: Count
     failed_requests: Count
@@ -72,6 +72,7 @@ class Results(ExclusiveModel):
     main_memory: Fraction | None = None
     load_generator_cpu: NonNegative | None = None
     load_generator_competes: bool | None = None
+    other_cpu: NonNegative | None = None
     accuracy: Fraction | None = None
     fidelity_mean: float | None = None
     fidelity_minimum: float | None = None

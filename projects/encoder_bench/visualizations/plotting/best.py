@@ -32,9 +32,7 @@ class BestConfiguration(BestReport):
 
         args = (ordered_vars, settings, setting_lists, variables, cfg)
         parts = super().do_plot(*args)
-        note = (
-            "Lines go through the means of the repeats; bars reach from the smallest to the largest of them."
-        )
+        note = "Lines go through the means of the repeats; bars reach from the smallest to the largest of them."
         parts += [html.H2("Over the load"), html.P(note, className="note")]
         for plot in (CostOverVUs, ThroughputOverVUs, LatencyAgainstThroughput):
             parts += self.Plot_and_Text(plot.name, args)

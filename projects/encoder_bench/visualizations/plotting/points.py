@@ -84,9 +84,7 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         row[f"{kpi.name} below"] = mean - min(values) if repeated else math.nan
         lines.append(f"{kpi.name} {kpi.show(mean) if values else 'unknown'}")
     tests = [text(entry.name) for entry in runs[:5]]
-    row["hover"] = "<br>".join(
-        [*lines, f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}: {', '.join(tests)}"]
-    )
+    row["hover"] = "<br>".join([*lines, f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}: {', '.join(tests)}"])
     return row
 
 

@@ -31,7 +31,10 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
     Raises:
         ValueError: it is not a k6 summary, or one of a run without HTTP requests.
     """
-    metrics, duration_s = _metrics(content)
+    try:
+        metrics, duration_s = _metrics(content)
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"is not a k6 summary: it holds something unexpected ({error})") from error
     if "http_reqs" not in metrics:
         raise ValueError("is a k6 summary without any HTTP request")
     requests = _count(metrics, "http_reqs")

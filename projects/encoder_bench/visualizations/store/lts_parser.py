@@ -10,11 +10,11 @@ from ..models import lts as models_lts
 
 COMPETING_CORES = 0.05
 """Share of a core from which a load generator on the server's cores is worth a warning."""
+DISTURBING_CORES = 0.25
+"""Share of a core from which what other processes took is worth a warning."""
 
 
-def generate_lts_payload(
-    results: types.SimpleNamespace, import_settings: Mapping[str, Any]
-) -> types.SimpleNamespace:
+def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mapping[str, Any]) -> types.SimpleNamespace:
     """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs."""
     inputs_per_request = import_settings.get("inputs_per_request", 1)
     study = getattr(results, "study", None)
@@ -41,13 +41,13 @@ def warnings(lts_payload: Any) -> list[str]:
     elif results.error_rate:
         sentences.append(f"{results.error_rate:.1%} of the inputs were not answered in the right shape")
     if results.dropped_iterations:
-        sentences.append(
-            f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load"
-        )
+        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
     cores = results.load_generator_cpu
     if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
         share = "an unknown share" if cores is None else f"{cores:.0%}"
         sentences.append(f"k6 competed with the server for its cores: it took {share} of one")
+    if results.other_cpu is not None and results.other_cpu > DISTURBING_CORES:
+        sentences.append(f"other processes disturbed the run: they took {results.other_cpu:.0%} of a core")
     return sentences
 
 
@@ -75,9 +75,7 @@ def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str
     answered = run.answered_requests * inputs_per_request
     return {
         "requests": run.requests,
-        "failed_requests": 0
-        if run.answered_requests == run.requests
-        else run.requests - run.answered_requests,
+        "failed_requests": 0 if run.answered_requests == run.requests else run.requests - run.answered_requests,
         "duration_s": run.duration_s,
         **_rates(answered, run.requests * inputs_per_request, run.duration_s),
         "avg_latency_ms": run.avg_latency_ms,
@@ -126,6 +124,7 @@ def _around(results: types.SimpleNamespace) -> dict[str, Any]:
         "gpu_memory": log.gpu_memory_max if log else None,
         "main_memory": log.main_memory_max if log else None,
         "load_generator_cpu": log.process_cores.get("k6") if log else None,
+        "other_cpu": log.other_cores if log else None,
         "load_generator_competes": getattr(generator, "competes_with_server", None),
         "fidelity_mean": fidelity.mean if fidelity else None,
         "fidelity_minimum": fidelity.minimum if fidelity else None,

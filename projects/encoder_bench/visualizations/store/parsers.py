@@ -52,9 +52,7 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     results.fidelity = _parse_fidelity(test_dir)
 
 
-def parse_always(
-    results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Any]
-) -> None:
+def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Any]) -> None:
     """Look up today's price: it belongs to the analysis, not to the run."""
     vendor, hw_type = import_settings.get("vendor"), import_settings.get("hw_type")
     results.price = prices.look_up(vendor, hw_type, test_dir.options.get("prices"))

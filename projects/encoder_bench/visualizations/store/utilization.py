@@ -26,26 +26,21 @@ def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) ->
     """
     if not isinstance(content, dict) or not isinstance(content.get("time"), list):
         raise ValueError("is not a utilisation log: it has no list 'time'")
-    series = {
-        name: content.get(name) or [] for name in ("cpus_load", "main_memory", "gpus_load", "gpus_memory")
-    }
+    series = {name: content.get(name) or [] for name in ("cpus_load", "main_memory", "gpus_load", "gpus_memory")}
     processes = content.get("processes") or {}
     if not isinstance(processes, dict):
         raise ValueError("'processes' is not a mapping")
-    _check_lengths(
-        content["time"], series | {f"processes.{name}": values for name, values in processes.items()}
-    )
+    _check_lengths(content["time"], series | {f"processes.{name}": values for name, values in processes.items()})
     inside = _window(content["time"], content.get("load_window"))
     log = types.SimpleNamespace(time=content["time"], **series, processes=processes, samples=len(inside))
     log.load_window = content.get("load_window")
     try:
         log.cpu_util = mean_of_devices(_pick(series["cpus_load"], inside), server_cpus)
         log.gpu_util = mean_of_devices(_pick(series["gpus_load"], inside))
-        log.gpu_memory_max = max(
-            (max(row) for row in _pick(series["gpus_memory"], inside) if row), default=None
-        )
+        log.gpu_memory_max = max((max(row) for row in _pick(series["gpus_memory"], inside) if row), default=None)
         log.main_memory_max = max(_pick(series["main_memory"], inside), default=None)
         log.process_cores = {name: mean(_pick(values, inside)) for name, values in processes.items()}
+        log.other_cores = _other_cores(_pick(series["cpus_load"], inside), log.process_cores)
     except (TypeError, IndexError) as error:
         raise ValueError(f"holds something else than numbers: {error}") from error
     return log
@@ -61,6 +56,13 @@ def mean_of_devices(samples: Samples, devices: Sequence[int] | None = None) -> f
     if devices is None:
         return mean([value for row in samples for value in row])
     return mean([row[device] for row in samples for device in devices])
+
+
+def _other_cores(cpus_load: Samples, process_cores: dict[str, float | None]) -> float | None:
+    """Load by processes that are not watched, in cores; None unless some are watched."""
+    known = [cores for cores in process_cores.values() if cores is not None]
+    total = mean([sum(row) for row in cpus_load])
+    return None if total is None or not known else max(0.0, total - sum(known))
 
 
 def _window(times: Sequence[float], window: dict[str, float] | None) -> list[int]:
