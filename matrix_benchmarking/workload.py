@@ -50,7 +50,12 @@ class Layout(Protocol):
     """How the tests of a tree are recognised and their settings read.
 
     ``native`` trees are written by matbench; a workload adds layouts for trees that were not.
+
+    Attributes:
+        looks_for: what a test looks like, for the sentence that says that none was found.
     """
+
+    looks_for: str
 
     def find(self, listing: Listing) -> Sequence[FoundTest]:
         """The tests that *listing* shows: the directory itself, or files in it."""
@@ -62,8 +67,8 @@ class Layout(Protocol):
             SettingsError: they can't be read.
         """
 
-    def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
-        """The files that :meth:`read_settings` reads, there or not."""
+    def settings_files(self, test: Path, root: Path) -> Sequence[str | Path]:
+        """The files below *root* that :meth:`read_settings` reads, there or not."""
 
     def read_exit_code(self, test: Path) -> int | None:
         """The test's exit code; None where the tree doesn't record one."""

@@ -10,19 +10,19 @@ import dataclasses
 import hashlib
 import os
 import types
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import platformdirs
 
 from .. import __version__
-from ..errors import OutputError
+from ..errors import OutputError, os_reason
 from ..files import atomic_write
 from ..filters import Scalar
 from ..matrix import Problem
 from ..workload import Workload
 from . import codec
+from .find import Candidate
 from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, unchanged
 from .layouts import EXIT_CODE_FILE, SETTINGS_FILE
 from .parsers import TEST_CONFIG_FILE, TEST_UUID_FILE
@@ -79,12 +79,12 @@ class CachedTest:
             raise BrokenCache("it holds no results")
         return results
 
-    def is_fresh(self, root: Path, code: bytes) -> bool:
+    def is_fresh(self, root: str, code: bytes) -> bool:
         """True if the workload and all that was read or looked for below *root* are unchanged.
 
         If all the recorded artifacts are absent, the cache came alone, and is valid.
         """
-        states = [(source, compare(str(root), source)) for source in self.sources]
+        states = [(source, compare(root, source)) for source in self.sources]
         artifacts = [
             state for source, state in states if source.size is not None and source.path not in COMES_WITH_A_CACHE
         ]
@@ -94,67 +94,70 @@ class CachedTest:
         return self.code == code and all(state is State.SAME for _, state in states) and unchanged(root, self.globs)
 
 
-def locate(test: Path, workload: Workload) -> Path:
-    """The cache file of a test directory; that of a test in a flat tree is in the user's directory."""
-    return test / workload.store.cache_filename if test.is_dir() else in_user_directory(test, workload)
+def places(candidate: Candidate, workload: Workload) -> list[Path]:
+    """Where the cache of a test may be: in its directory, else in the user's cache directory.
+
+    The latter is for tests of a flat tree, and of one that can't be written.
+    """
+    user = in_user_directory(candidate.path, workload)
+    return [user] if candidate.is_file else [candidate.path / workload.store.cache_filename, user]
 
 
 def in_user_directory(test: Path, workload: Workload) -> Path:
-    """Where the cache of a test is kept whose own tree is flat or can't be written."""
+    """The cache of *test* in the user's cache directory."""
     name = hashlib.blake2b(f"{workload.name}\0{test}".encode("utf-8", "surrogateescape"), digest_size=20)
-    directory = Path(platformdirs.user_cache_dir("matbench")) / "tests"
-    return directory / f"{name.hexdigest()}.cache"
+    return _user_directory() / f"{name.hexdigest()}.cache"
 
 
-def load(test: Path, workload: Workload) -> CachedTest | None:
-    """The cache of *test*, fresh or stale; None if there is none for this workload.
+def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
+    """The cache of a test, fresh or stale; None if there is none for this workload.
 
     Raises:
         BrokenCache: there is one, and it is damaged or of another version.
     """
-    places = [in_user_directory(test, workload)]
-    if test.is_dir():
-        places.insert(0, locate(test, workload))
-    for path in places:
+    for path in places(candidate, workload):
         try:
             with open(path, "rb", buffering=0) as stream:
-                return decode(stream.read(), workload.name)
+                content = stream.read()
         except OSError:
             continue
+        return decode(content, workload.name)
     return None
 
 
-def save(test: Path, workload: Workload, cached: CachedTest) -> Path:
-    """Write the cache of *test*, into the user's cache directory where its own can't be written.
+def save(candidate: Candidate, workload: Workload, cached: CachedTest) -> None:
+    """Write the cache of a test to the first of its places that can be written.
 
     Raises:
-        OutputError: neither can be written.
+        OutputError: none can.
     """
     content = encode(cached, workload.name)
-    path = locate(test, workload)
-    try:
-        _write(path, content)
-    except OutputError:
-        fallback = in_user_directory(test, workload)
-        if fallback == path:
-            raise
-        path = fallback
-        _write(path, content)
-    return path
+    *first, last = places(candidate, workload)
+    for path in first:
+        try:
+            _write(path, content)
+            return
+        except OutputError:
+            continue
+    _write(last, content)
 
 
-def remove(test: Path, workload: Workload) -> int:
-    """Remove the caches of *test*; how many there were."""
+def remove(candidate: Candidate, workload: Workload) -> int:
+    """Remove the caches of a test; how many there were."""
     removed = 0
-    for path in {locate(test, workload), in_user_directory(test, workload)}:
+    for path in places(candidate, workload):
         try:
             path.unlink()
             removed += 1
         except FileNotFoundError:
             continue
         except OSError as error:
-            raise OutputError(f"cannot remove {path}: {error.strerror}") from error
+            raise OutputError(f"cannot remove {path}: {os_reason(error)}") from error
     return removed
+
+
+def _user_directory() -> Path:
+    return Path(platformdirs.user_cache_dir("matbench")) / "tests"
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -169,9 +172,9 @@ def encode(cached: CachedTest, workload_name: str) -> bytes:
             "engine": __version__,
             "workload": workload_name,
             "code": cached.code,
-            "sources": _rows(cached.sources),
+            "sources": [list(source) for source in cached.sources],
             "globs": [[known.pattern, list(known.matches)] for known in cached.globs],
-            "settings_sources": _rows(cached.settings_sources),
+            "settings_sources": [list(source) for source in cached.settings_sources],
             "settings": cached.settings,
             "repeat": cached.repeat,
             "exit_code": cached.exit_code,
@@ -223,10 +226,6 @@ def _from_fields(fields: dict[str, Any]) -> CachedTest:
         missing_files=fields["missing_files"],
         results=fields["results"],
     )
-
-
-def _rows(sources: Iterable[Source]) -> list[list[object]]:
-    return [source.as_row() for source in sources]
 
 
 def source_digest(workload: Workload) -> bytes:

@@ -11,6 +11,7 @@ import datetime as dt
 import decimal
 import enum
 import io
+import itertools
 import pathlib
 import sys
 import types
@@ -94,7 +95,7 @@ def _ext(code: Code, value: Any) -> msgspec.msgpack.Ext:
 def _wrap(value: Any, careful: bool) -> Any:
     kind = type(value)
     if kind is list:
-        if set(map(type, value)) <= _SIMPLE and not careful:
+        if not careful and _is_plain(value):
             return value
         return [_wrap(item, careful) for item in value]
     if kind is dict:
@@ -111,6 +112,14 @@ def _wrap(value: Any, careful: bool) -> Any:
     if isinstance(value, pathlib.PurePath):
         return _ext(Code.PATH, _wrap(str(value), careful))
     return _wrap_array(value)
+
+
+def _is_plain(items: list[Any]) -> bool:
+    """True for a list of simple values, or of lists of them: what long series are made of."""
+    kinds = set(map(type, items))
+    if kinds == {list}:
+        kinds = set(map(type, itertools.chain.from_iterable(items)))
+    return kinds <= _SIMPLE
 
 
 def _wrap_dict(value: dict[Any, Any], careful: bool) -> Any:

@@ -26,6 +26,12 @@ class Candidate:
     path: Path
     layout: int | None
     finished: bool = True
+    is_file: bool = False
+
+    @property
+    def directory(self) -> str:
+        """The directory that the test's recorded paths are relative to."""
+        return str(self.path.parent if self.is_file else self.path)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,7 +96,7 @@ def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str) -> Fo
 
 def _recognise(listing: Listing, layouts: Sequence[Layout], cache_filename: str) -> list[Candidate]:
     found = [
-        Candidate(test.path, index, test.finished)
+        Candidate(test.path, index, test.finished, test.path != listing.path)
         for index, layout in enumerate(layouts)
         for test in layout.find(listing)
     ]

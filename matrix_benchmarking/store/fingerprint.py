@@ -5,7 +5,6 @@ A file is compared by size and modification time, and by a digest of its content
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import fnmatch
 import functools
@@ -14,15 +13,14 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 DIGEST_SIZE = 16
 _CHUNK = 1 << 20
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Sighting:
+class Sighting(NamedTuple):
     """How a path was when it was looked for: ``size`` in bytes, None if nothing was there."""
 
     size: int | None
@@ -51,25 +49,20 @@ class Sighting:
         return self.exists and not self.is_directory and not stat.S_ISREG(self.mode)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Glob:
+class Glob(NamedTuple):
     """A pattern that was resolved, and what it matched."""
 
     pattern: str
     matches: tuple[str, ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """One recorded path: relative to the test; a file with its digest, a directory, or nothing."""
 
     path: str
     size: int | None
     mtime_ns: int
     digest: bytes | None
-
-    def as_row(self) -> list[object]:
-        return [self.path, self.size, self.mtime_ns, self.digest]
 
 
 class State(enum.Enum):
@@ -89,24 +82,36 @@ def digest_file(path: str | os.PathLike[str]) -> bytes:
     return state.digest()
 
 
-def take(root: Path, sightings: Iterable[tuple[str, Sighting]]) -> list[Source] | None:
-    """Fingerprints of what was read below *root*; None if a file has changed since it was read."""
+def digest(content: bytes) -> bytes:
+    """BLAKE2b digest of *content*."""
+    return hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest()
+
+
+def take(
+    root: str, sightings: Iterable[tuple[str, Sighting]], digests: Mapping[str, bytes] | None = None
+) -> list[Source] | None:
+    """Fingerprints of what was read below *root*; None if a file has changed since it was read.
+
+    Args:
+        digests: of files whose content has been in hand, by their path.
+    """
+    known = digests or {}
     sources = []
     for relative, sighting in sightings:
-        path = os.path.join(root, relative)
+        path = f"{root}/{relative}"
         if sighting != Sighting.of(path):
             return None
-        digest = None
-        if sighting.exists and stat.S_ISREG(sighting.mode):
-            digest = digest_file(path)
-        mtime_ns = 0 if sighting.is_directory else sighting.mtime_ns
-        sources.append(Source(relative, -1 if sighting.is_directory else sighting.size, mtime_ns, digest))
+        if not sighting.exists or sighting.is_directory:
+            sources.append(Source(relative, -1 if sighting.exists else None, 0, None))
+            continue
+        content_digest = None if sighting.is_special else known.get(relative) or digest_file(path)
+        sources.append(Source(relative, sighting.size, sighting.mtime_ns, content_digest))
     return sources
 
 
 def compare(root: str, source: Source) -> State:
     """What became of one recorded path below *root*."""
-    path = os.path.join(root, source.path)
+    path = f"{root}/{source.path}"
     try:
         status = os.stat(path)
     except OSError:
@@ -123,13 +128,22 @@ def compare(root: str, source: Source) -> State:
         return State.CHANGED
 
 
-def matching(root: Path | str, pattern: str) -> list[str]:
-    """Paths below *root* that match the glob *pattern*, relative to *root*."""
+def matching(root: str, pattern: str, names: Sequence[str] | None = None) -> list[str]:
+    """Paths below *root* that match the glob *pattern*, relative to *root*.
+
+    Args:
+        names: what *root* holds, where that is known.
+    """
     if os.sep in pattern:
         return glob.glob(pattern, root_dir=root)
     match = _matcher(pattern)
+    return [name for name in (list_names(root) if names is None else names) if match(name)]
+
+
+def list_names(directory: str) -> list[str]:
+    """What *directory* holds; nothing if it can't be listed."""
     try:
-        return [name for name in os.listdir(root) if match(name)]
+        return os.listdir(directory)
     except OSError:
         return []
 
@@ -139,6 +153,7 @@ def _matcher(pattern: str) -> Callable[[str], object]:
     return re.compile(fnmatch.translate(pattern)).match
 
 
-def unchanged(root: Path, globs: Sequence[Glob]) -> bool:
+def unchanged(root: str, globs: Sequence[Glob]) -> bool:
     """True if every pattern matches what it matched."""
-    return all(set(matching(root, known.pattern)) == set(known.matches) for known in globs)
+    names = list_names(root) if globs else []
+    return all(set(matching(root, known.pattern, names)) == set(known.matches) for known in globs)

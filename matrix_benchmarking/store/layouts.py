@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingsError, os_reason
-from ..workload import FoundTest, Listing
+from ..workload import FoundTest, Layout, Listing, Workload
 from .settings import read_settings_file
 
 SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
@@ -16,16 +16,22 @@ SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
 class NativeLayout:
     """Tests are directories with a settings file and an exit code; parents' settings are inherited."""
 
+    looks_for = f"directories with {SETTINGS_FILE} and {EXIT_CODE_FILE}"
+
     def find(self, listing: Listing) -> Sequence[FoundTest]:
         if SETTINGS_FILE not in listing.files:
             return ()
         return (FoundTest(listing.path, finished=EXIT_CODE_FILE in listing.files),)
 
-    def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
+    def settings_files(self, test: Path, root: Path) -> Sequence[str]:
         """The settings files of the results directory and all directories down to the test."""
-        steps = test.relative_to(root).parts
-        directories = [root.joinpath(*steps[:depth]) for depth in range(len(steps) + 1)]
-        return [directory / SETTINGS_FILE for directory in directories]
+        directory = str(root)
+        files = [f"{directory}/{SETTINGS_FILE}"]
+        for step in str(test)[len(directory) + 1 :].split("/"):
+            if step:
+                directory = f"{directory}/{step}"
+                files.append(f"{directory}/{SETTINGS_FILE}")
+        return files
 
     def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
         merged: dict[str, Any] = {}
@@ -35,7 +41,8 @@ class NativeLayout:
 
     def read_exit_code(self, test: Path) -> int | None:
         try:
-            text = (test / EXIT_CODE_FILE).read_bytes()[:64].decode("ascii", "replace").strip()
+            with open(f"{test}/{EXIT_CODE_FILE}", "rb", buffering=0) as stream:
+                text = stream.read(64).decode("ascii", "replace").strip()
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -46,3 +53,11 @@ class NativeLayout:
             return int(text)
         except ValueError:
             raise SettingsError(f"{EXIT_CODE_FILE} holds {text!r}, not a number") from None
+
+
+_NATIVE: Sequence[Layout] = (NativeLayout(),)
+
+
+def layouts_of(workload: Workload) -> Sequence[Layout]:
+    """The workload's layouts; matbench's own where it names none."""
+    return workload.store.layouts or _NATIVE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 import hashlib
 import os
 import traceback
@@ -16,11 +17,11 @@ from .. import kpi
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
-from ..workload import Workload
+from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .cache import BrokenCache, CachedTest
 from .find import Candidate
-from .layouts import NativeLayout
+from .layouts import layouts_of
 from .parsers import parse_test_uuid
 from .payload import build_payload
 from .settings import check_settings
@@ -45,6 +46,10 @@ class Context:
     code: bytes
     options: Mapping[str, Any]
     ignore_cache: bool = False
+
+    def layout(self, candidate: Candidate) -> Layout:
+        """The layout that recognised *candidate*."""
+        return layouts_of(self.workload)[candidate.layout or 0]
 
 
 @dataclasses.dataclass(slots=True)
@@ -85,8 +90,8 @@ def _load_cache(
     if context.ignore_cache and candidate.layout is not None:
         return None, nothing
     try:
-        cached = cache.load(candidate.path, context.workload)
-        if cached is None or not cached.is_fresh(_directory(candidate.path), context.code):
+        cached = cache.load(candidate, context.workload)
+        if cached is None or not cached.is_fresh(candidate.directory, context.code):
             return None, nothing
         return cached, cached.load_results()
     except BrokenCache as broken:
@@ -99,7 +104,7 @@ def _parse_artifacts(
 ) -> tuple[CachedTest, types.SimpleNamespace]:
     settings, repeat, exit_code, settings_sources = _read_settings(context, candidate)
     store = context.workload.store
-    test_dir = TestDirectory(candidate.path, store, context.options)
+    test_dir = TestDirectory(candidate.path, store, context.options, is_file=candidate.is_file)
     results = types.SimpleNamespace()
     recorder = test_dir.recorder
     own_uuid = parse_test_uuid(test_dir)
@@ -107,9 +112,9 @@ def _parse_artifacts(
         store.parse_once(results, test_dir)
     except Exception as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error))
-    missing = [] if test_dir.is_file() else _missing_files(recorder, store.important_files)
+    missing = [] if candidate.is_file else _missing_files(recorder, store.important_files)
     notes.extend(recorder.notes)
-    sources = fingerprint.take(recorder.root, list(recorder.sightings.items()))
+    sources = fingerprint.take(recorder.root, recorder.sightings.items(), recorder.digests)
     packed = _pack(results, notes)
     cached = CachedTest(
         code=context.code,
@@ -126,7 +131,7 @@ def _parse_artifacts(
     )
     if packed is not None and sources is not None and settings_sources is not None:
         try:
-            cache.save(candidate.path, context.workload, cached)
+            cache.save(candidate, context.workload, cached)
         except OutputError as error:
             notes.append(f"no cache is kept: {error}")
     return cached, results
@@ -136,17 +141,14 @@ def _read_settings(
     context: Context, candidate: Candidate
 ) -> tuple[dict[str, Scalar], int, int | None, list[fingerprint.Source] | None]:
     """Settings, repeat, exit code and fingerprints (None if a file changed meanwhile)."""
-    layouts = context.workload.store.layouts or (NativeLayout(),)
-    layout = layouts[candidate.layout or 0]
-    directory = _directory(candidate.path)
-    sightings = [
-        (os.path.relpath(path, directory), fingerprint.Sighting.of(path))
-        for path in layout.settings_files(candidate.path, context.root)
-    ]
+    layout = context.layout(candidate)
+    files = _settings_files(context, candidate)
+    root = str(context.root)
+    sightings = [(name, fingerprint.Sighting.of(f"{root}/{name}")) for name in files]
     try:
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
         exit_code = layout.read_exit_code(candidate.path)
-        sources = fingerprint.take(directory, sightings)
+        sources = fingerprint.take(root, sightings)
     except OSError as error:
         raise SettingsError(f"settings can't be read: {os_reason(error)}") from error
     return settings, repeat, exit_code, sources
@@ -156,17 +158,21 @@ def _refresh_settings(context: Context, candidate: Candidate, cached: CachedTest
     """Read the settings of a cached test again if their files have changed."""
     if candidate.layout is None:
         return
-    layouts = context.workload.store.layouts or (NativeLayout(),)
-    layout = layouts[candidate.layout]
-    directory = str(_directory(candidate.path))
-    files = [os.path.relpath(path, directory) for path in layout.settings_files(candidate.path, context.root)]
-    same = files == [source.path for source in cached.settings_sources] and all(
-        fingerprint.compare(directory, source) is fingerprint.State.SAME for source in cached.settings_sources
+    root = str(context.root)
+    same = _settings_files(context, candidate) == [source.path for source in cached.settings_sources] and all(
+        fingerprint.compare(root, source) is fingerprint.State.SAME for source in cached.settings_sources
     )
     if same:
-        cached.exit_code = layout.read_exit_code(candidate.path)
+        cached.exit_code = context.layout(candidate).read_exit_code(candidate.path)
     else:
         cached.settings, cached.repeat, cached.exit_code, _ = _read_settings(context, candidate)
+
+
+def _settings_files(context: Context, candidate: Candidate) -> list[str]:
+    """The test's settings files, relative to the results directory."""
+    start = len(str(context.root)) + 1
+    files = context.layout(candidate).settings_files(candidate.path, context.root)
+    return [os.fspath(path)[start:] for path in files]
 
 
 def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
@@ -194,8 +200,7 @@ def content_uuid(workload: Workload, cached: CachedTest) -> str:
 
 def relative_name(path: Path, root: Path) -> str:
     """*path* below *root* with ``/``; the name of *root* itself where both are the same."""
-    relative = path.relative_to(root).as_posix()
-    return root.name if relative == "." else relative
+    return str(path)[len(str(root)) + 1 :] or root.name
 
 
 def _parse_always(
@@ -208,7 +213,7 @@ def _parse_always(
     store = context.workload.store
     if store.parse_always is None:
         return
-    test_dir = TestDirectory(candidate.path, store, context.options)
+    test_dir = TestDirectory(candidate.path, store, context.options, is_file=candidate.is_file)
     try:
         store.parse_always(results, test_dir, entry.settings)
     except Exception as error:  # noqa: BLE001  as for parse_once
@@ -240,13 +245,14 @@ def _parser_problem(function: str, error: Exception) -> Problem:
 
 
 def _missing_files(recorder: Recorder, patterns: Sequence[str]) -> list[str]:
+    """The important files that are not there; those that were read are not looked for again."""
+    seen = [relative for relative, sighting in recorder.sightings.items() if sighting.exists]
     missing = []
     for pattern in patterns:
-        if any(char in pattern for char in "*?["):
-            found = bool(recorder.glob(pattern))
-        else:
-            found = recorder.look(pattern).exists
-        if not found:
+        if fnmatch.filter(seen, pattern):
+            continue
+        has_wildcard = any(char in pattern for char in "*?[")
+        if not (recorder.glob(pattern) if has_wildcard else recorder.look(pattern).exists):
             missing.append(pattern)
     return missing
 
@@ -257,7 +263,3 @@ def _pack(results: types.SimpleNamespace, notes: list[str]) -> bytes | None:
     except codec.CodecError as error:
         notes.append(f"no cache is kept: the results hold {error}")
         return None
-
-
-def _directory(test: Path) -> Path:
-    return test if test.is_dir() else test.parent

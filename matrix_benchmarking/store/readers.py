@@ -116,8 +116,8 @@ def read_bytes(path: ArtifactPath) -> bytes:
         ArtifactError: it can't be read, or is larger than any sensible document.
     """
     try:
-        size = os.stat(path).st_size
-        if size > MAX_DOCUMENT_BYTES:
+        size = path.size
+        if size is not None and size > MAX_DOCUMENT_BYTES:
             raise ArtifactError(path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB")
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):

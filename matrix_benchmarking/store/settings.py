@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import math
+import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import yaml
@@ -44,26 +44,28 @@ def load_yaml(text: str | bytes) -> Any:
         raise ValueError(f"not valid YAML: {_first_line(error)}") from error
 
 
-def read_settings_file(path: Path) -> dict[str, Any] | None:
+def read_settings_file(path: str) -> dict[str, Any] | None:
     """The settings of one file, unchecked; None if there is no such file.
 
     Raises:
         SettingsError: the file can't be read or is no mapping.
     """
+    name = os.path.basename(path)
     try:
-        content = path.read_bytes()
+        with open(path, "rb", buffering=0) as stream:
+            content = stream.read()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise SettingsError(f"{path.name} can't be read: {os_reason(error)}") from error
+        raise SettingsError(f"{name} can't be read: {os_reason(error)}") from error
     try:
         settings = load_yaml(content)
     except ValueError as error:
-        raise SettingsError(f"{path.name} is {error}") from error
+        raise SettingsError(f"{name} is {error}") from error
     if settings is None:
         return {}
     if not isinstance(settings, dict):
-        raise SettingsError(f"{path.name} holds a {_kind(settings)}, not 'name: value' lines")
+        raise SettingsError(f"{name} holds a {_kind(settings)}, not 'name: value' lines")
     return settings
 
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from ..errors import ArtifactError
 from ..matrix import Problem
 from ..workload import BaseStore
-from .fingerprint import Glob, Sighting, matching
+from .fingerprint import Glob, Sighting, digest, matching
 from .names import natural
 
 
@@ -23,14 +23,16 @@ class Recorder:
 
     Attributes:
         sightings: for each relative path how it was when it was first looked for.
+        digests: of the files whose content was read as a whole.
         globs: for each pattern its matches.
         problems: artifacts that are there and can't be understood.
         notes: doubts about the workload itself, such as an undeclared file.
     """
 
-    def __init__(self, root: Path, important_files: Sequence[str]) -> None:
+    def __init__(self, root: str, important_files: Sequence[str]) -> None:
         self.root = root
         self.sightings: dict[str, Sighting] = {}
+        self.digests: dict[str, bytes] = {}
         self.globs: dict[str, Glob] = {}
         self.problems: list[Problem] = []
         self.notes: list[str] = []
@@ -42,7 +44,7 @@ class Recorder:
             return Sighting.of(self.root)
         sighting = self.sightings.get(relative)
         if sighting is None:
-            sighting = self.sightings[relative] = Sighting.of(os.path.join(self.root, relative))
+            sighting = self.sightings[relative] = Sighting.of(f"{self.root}/{relative}")
             if not sighting.is_directory and not self._is_important(relative):
                 self.notes.append(f"the parsers read '{relative}', which is not one of the workload's important files")
         return sighting
@@ -73,10 +75,9 @@ class ArtifactPath(os.PathLike[str]):
         Raises:
             ArtifactError: it is a device, a pipe or a socket, which could block for ever.
         """
-        path = os.path.join(self._recorder.root, self.relative)
         if self._recorder.look(self.relative).is_special:
             raise ArtifactError(self, "is not a regular file")
-        return path
+        return f"{self._recorder.root}/{self.relative}"
 
     def __truediv__(self, other: str | os.PathLike[str]) -> ArtifactPath:
         return ArtifactPath(self._recorder, os.path.normpath(os.path.join(self.relative, other)))
@@ -94,7 +95,7 @@ class ArtifactPath(os.PathLike[str]):
     @property
     def path(self) -> Path:
         """The plain path; using it notes nothing."""
-        return self._recorder.root / self.relative
+        return Path(self._recorder.root, self.relative)
 
     def open(self, mode: str = "r", **options: Any) -> IO[Any]:
         """Open for reading, as :meth:`pathlib.Path.open`."""
@@ -103,12 +104,18 @@ class ArtifactPath(os.PathLike[str]):
         return open(self, mode, **options)
 
     def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        with open(self, encoding=encoding, errors=errors) as stream:
-            return stream.read()
+        return self.read_bytes().decode(encoding, errors)
 
     def read_bytes(self) -> bytes:
         with open(self, "rb", buffering=0) as stream:
-            return stream.read()
+            content = stream.read()
+        self._recorder.digests[self.relative] = digest(content)
+        return content
+
+    @property
+    def size(self) -> int | None:
+        """Size in bytes when it was first looked for; None if nothing is there."""
+        return self._recorder.look(self.relative).size
 
     def exists(self) -> bool:
         return self._recorder.look(self.relative).exists
@@ -165,12 +172,18 @@ class TestDirectory(ArtifactPath):
     __slots__ = ("artifact_paths", "options")
     __test__ = False  # not a test case, whatever its name makes pytest think
 
-    def __init__(self, location: Path, store: BaseStore, options: Mapping[str, Any] | None = None) -> None:
-        is_file = not location.is_dir()
-        recorder = Recorder(
-            location.parent if is_file else location,
-            [location.name, f"{location.name}/*"] if is_file else store.important_files,
-        )
+    def __init__(
+        self,
+        location: Path,
+        store: BaseStore,
+        options: Mapping[str, Any] | None = None,
+        *,
+        is_file: bool = False,
+    ) -> None:
+        if is_file:
+            recorder = Recorder(str(location.parent), [location.name, f"{location.name}/*"])
+        else:
+            recorder = Recorder(str(location), store.important_files)
         super().__init__(recorder, location.name if is_file else ".")
         self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
         self.options: Mapping[str, Any] = options or {}

@@ -22,7 +22,7 @@ from ..matrix import Entry, Matrix, Problem
 from ..workload import Workload
 from . import cache
 from .find import Candidate, Found, check_root, find_tests
-from .layouts import NativeLayout
+from .layouts import layouts_of
 from .parse_test import Context, ParsedTest, parse_test, relative_name
 from .payload import build_payload
 from .settings import check_settings
@@ -95,17 +95,17 @@ def clean(workload: Workload, root: Path) -> int:
         MatbenchError: *root* is no readable directory, or there is no test in it.
     """
     _, found = _find(workload, root)
-    return sum(cache.remove(candidate.path, workload) for candidate in found.tests if candidate.layout is not None)
+    return sum(cache.remove(candidate, workload) for candidate in found.tests if candidate.layout is not None)
 
 
 def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
     resolved = check_root(root)
-    layouts = workload.store.layouts or (NativeLayout(),)
+    layouts = layouts_of(workload)
     found = find_tests(resolved, layouts, workload.store.cache_filename)
     if not found.tests and not found.unfinished:
         raise MatbenchError(
             f"no test found in '{root}': workload '{workload.name}' looks for "
-            + " or ".join(getattr(layout, "looks_for", "settings.yaml beside exit_code") for layout in layouts)
+            + " or ".join(layout.looks_for for layout in layouts)
             + ("".join(f"\n  {note}" for note in found.notes[:5]))
         )
     return resolved, found
@@ -189,8 +189,7 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate]) -> list[Outcome]:
 
 
 def _unfinished(context: Context, candidate: Candidate) -> Entry:
-    layouts = context.workload.store.layouts or (NativeLayout(),)
-    layout = layouts[candidate.layout or 0]
+    layout = context.layout(candidate)
     try:
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
     except SettingsError as error:

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 from conftest import missing
 
@@ -57,6 +56,8 @@ def test_a_recorded_run_is_a_whole_test_with_a_strict_payload(recorded, tmp_path
 
 @pytest.mark.xdist_group("load")
 def test_recording_leaves_no_server_and_no_load_generator_behind(recorded):
+    import psutil
+
     left = [
         process.info["cmdline"]
         for process in psutil.process_iter(["cmdline"])

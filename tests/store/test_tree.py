@@ -116,6 +116,8 @@ def test_a_tree_of_key_value_files_is_read_through_its_own_layout(tmp_path):
 class FlatLayout:
     """A flat tree of one JSON file a run, settings and results in it."""
 
+    looks_for = "JSON files"
+
     def find(self, listing):
         return [FoundTest(listing.path / name) for name in listing.files if name.endswith(".json")]
 

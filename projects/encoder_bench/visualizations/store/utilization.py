@@ -53,25 +53,27 @@ def mean(values: Sequence[float]) -> float | None:
 
 def mean_of_devices(samples: Samples, devices: Sequence[int] | None = None) -> float | None:
     """Mean over samples and *devices* (all where None); None without a sample."""
-    if devices is None:
-        return mean([value for row in samples for value in row])
-    return mean([row[device] for row in samples for device in devices])
+    series = list(zip(*samples, strict=True))
+    chosen = series if devices is None else [series[device] for device in devices] if series else []
+    return mean([sum(values) / len(values) for values in chosen])
 
 
 def _other_cores(cpus_load: Samples, process_cores: dict[str, float | None]) -> float | None:
     """Load by processes that are not watched, in cores; None unless some are watched."""
     known = [cores for cores in process_cores.values() if cores is not None]
-    total = mean([sum(row) for row in cpus_load])
+    total = sum(map(sum, cpus_load)) / len(cpus_load) if cpus_load else None
     return None if total is None or not known else max(0.0, total - sum(known))
 
 
-def _window(times: Sequence[float], window: dict[str, float] | None) -> list[int]:
+def _window(times: Sequence[float], window: dict[str, float] | None) -> Sequence[int]:
     if not window:
-        return list(range(len(times)))
+        return range(len(times))
     try:
         start, end = window["start"], window["end"]
     except (KeyError, TypeError):
         raise ValueError("'load_window' needs a start and an end") from None
+    if times and start <= min(times) and max(times) <= end:
+        return range(len(times))
     return [index for index, moment in enumerate(times) if start <= moment <= end]
 
 
