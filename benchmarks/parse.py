@@ -4,7 +4,7 @@ Builds a tree of test directories with realistic artifacts (about 44 KB each), a
 a cold parse (no caches) and a warm one (fresh caches) in turn, in one run, at each size. The files are
 in the operating system's page cache throughout: "cold" is about matbench's caches, not about the disk.
 
-    python benchmarks/parse.py [--tests 1000 10000] [--rounds 3] [--jobs 1]
+    python benchmarks/parse.py [--tests 1000 10000] [--rounds 3] [--jobs N]
 """
 
 from __future__ import annotations
@@ -61,11 +61,13 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--tests", type=int, nargs="+", default=[1000, 10_000], help="sizes of the tree")
     parser.add_argument("--rounds", type=int, default=3, help="measurements of which the median counts")
-    parser.add_argument("--jobs", type=int, default=1, help="processes of the parse; the floor has one")
+    parser.add_argument("--jobs", type=int, help="processes of the parse (the floor has one); default: automatic")
     return parser.parse_args()
 
 
-def measure(workload: Workload, tree: Path, paths: list[Path], rounds: int, jobs: int) -> tuple[float, float, float]:
+def measure(
+    workload: Workload, tree: Path, paths: list[Path], rounds: int, jobs: int | None
+) -> tuple[float, float, float]:
     """Medians of floor, cold and warm parse in seconds, measured in turn."""
     times: dict[str, list[float]] = {"floor": [], "cold": [], "warm": []}
     for _ in range(rounds):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -25,17 +24,15 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
     """
     temporary: str | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:100]}.", dir=path.parent)
-        with os.fdopen(descriptor, "wb") as stream:
+        descriptor, temporary = _create_beside(path)
+        with open(descriptor, "wb") as stream:
             yield stream
-            stream.flush()
             if durable:
+                stream.flush()
                 os.fsync(stream.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
         temporary = None
-    except FileExistsError as error:
+    except (FileExistsError, NotADirectoryError) as error:
         raise OutputError(f"cannot write {path}: {path.parent} is not a directory") from error
     except OSError as error:
         raise OutputError(f"cannot write {path}: {os_reason(error)}") from error
@@ -45,7 +42,12 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[IO[bytes]]:
                 os.unlink(temporary)
 
 
-def _umask() -> int:
-    current = os.umask(0o022)
-    os.umask(current)
-    return current
+def _create_beside(path: Path) -> tuple[int, str]:
+    """A new file in the directory of *path*, which is made where it is missing, and its name."""
+    name = f"{path.parent}/.{path.name[:100]}.{os.urandom(8).hex()}"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    try:
+        return os.open(name, flags, 0o666), name
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(name, flags, 0o666), name

@@ -7,15 +7,9 @@ import shutil
 from pathlib import Path
 
 import pytest
+from requirements import missing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-
-
-def missing(what: str) -> None:
-    """Skip for want of a real component or sample; under MATBENCH_TEST_STRICT=1 that is a failure."""
-    if os.environ.get("MATBENCH_TEST_STRICT") == "1":
-        pytest.fail(f"MATBENCH_TEST_STRICT=1 and missing: {what}", pytrace=False)
-    pytest.skip(f"missing: {what}")
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 MAX_WARNINGS = 10
 WIDTH_WITHOUT_TERMINAL = 160
+REFRESH_S = 0.1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,9 +100,18 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
+    # Without a thread of its own, so that the parse may fork; drawn at most ten times a second.
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
+        task, drawn = progress.add_task(what, total=None), 0.0
+
+        def show(done: int, total: int) -> None:
+            nonlocal drawn
+            now = time.monotonic()
+            due = now - drawn >= REFRESH_S or done == total
+            drawn = now if due else drawn
+            progress.update(task, completed=done, total=total, refresh=due)
+
+        yield show
 
 
 def warn(sentences: Sequence[str]) -> None:

@@ -7,6 +7,7 @@ checksum detects damage; nothing in a cache is executed, so a forged one can onl
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import os
 import types
@@ -106,7 +107,7 @@ def places(candidate: Candidate, workload: Workload) -> list[Path]:
 def in_user_directory(test: Path, workload: Workload) -> Path:
     """The cache of *test* in the user's cache directory."""
     name = hashlib.blake2b(f"{workload.name}\0{test}".encode("utf-8", "surrogateescape"), digest_size=20)
-    return _user_directory() / f"{name.hexdigest()}.cache"
+    return Path(f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.cache")
 
 
 def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
@@ -156,8 +157,10 @@ def remove(candidate: Candidate, workload: Workload) -> int:
     return removed
 
 
-def _user_directory() -> Path:
-    return Path(platformdirs.user_cache_dir("matbench")) / "tests"
+@functools.cache
+def _user_directory(variable: str | None) -> str:
+    """Where caches go beside the trees; *variable* is what platformdirs reads from the environment."""
+    return f"{platformdirs.user_cache_dir('matbench')}/tests"
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -90,22 +90,22 @@ def digest(content: bytes) -> bytes:
 def take(
     root: str, sightings: Iterable[tuple[str, Sighting]], digests: Mapping[str, bytes] | None = None
 ) -> list[Source] | None:
-    """Fingerprints of what was read below *root*; None if a file has changed since it was read.
+    """Fingerprints of what was read below *root*; None if a file has changed since it was looked for.
 
     Args:
-        digests: of files whose content has been in hand, by their path.
+        digests: of the content that was read, by path. Such a file can't have changed unnoticed: its
+            size and time are from before the reading, so a later comparison looks at its content.
     """
     known = digests or {}
     sources = []
     for relative, sighting in sightings:
-        path = f"{root}/{relative}"
-        if sighting != Sighting.of(path):
-            return None
-        if not sighting.exists or sighting.is_directory:
-            sources.append(Source(relative, -1 if sighting.exists else None, 0, None))
-            continue
-        content_digest = None if sighting.is_special else known.get(relative) or digest_file(path)
-        sources.append(Source(relative, sighting.size, sighting.mtime_ns, content_digest))
+        content_digest = known.get(relative)
+        if content_digest is None and sighting.exists and not sighting.is_directory and not sighting.is_special:
+            content_digest = digest_file(f"{root}/{relative}")
+            if sighting != Sighting.of(f"{root}/{relative}"):
+                return None
+        size = -1 if sighting.is_directory else sighting.size
+        sources.append(Source(relative, size, 0 if size == -1 else sighting.mtime_ns, content_digest))
     return sources
 
 

@@ -14,7 +14,7 @@ from typing import IO, Any
 from ..errors import ArtifactError
 from ..matrix import Problem
 from ..workload import BaseStore
-from .fingerprint import Glob, Sighting, digest, matching
+from .fingerprint import Glob, Sighting, digest, list_names, matching
 from .names import natural
 
 
@@ -37,6 +37,7 @@ class Recorder:
         self.problems: list[Problem] = []
         self.notes: list[str] = []
         self._important = important_files
+        self._names: list[str] | None = None
 
     def look(self, relative: str) -> Sighting:
         """Note that *relative* was looked for; the test directory itself is there, which says nothing."""
@@ -53,7 +54,10 @@ class Recorder:
         """Paths that match *pattern*, relative to the test directory, in numbered order."""
         known = self.globs.get(pattern)
         if known is None:
-            known = self.globs[pattern] = Glob(pattern, tuple(sorted(matching(self.root, pattern), key=natural)))
+            if self._names is None:
+                self._names = list_names(self.root)
+            found = sorted(matching(self.root, pattern, self._names), key=natural)
+            known = self.globs[pattern] = Glob(pattern, tuple(found))
         return list(known.matches)
 
     def _is_important(self, relative: str) -> bool:

@@ -30,9 +30,10 @@ from .settings import check_settings
 IGNORE_CACHE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
 _TRUE = frozenset({"true", "1", "y", "yes"})
 
-PROCESSES_PAY_FROM = 2000
+PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
 _CHUNK = 100
+_CHUNKS_PER_PROCESS = 4
 _KEPT_RESULTS = 8
 
 Progress = Callable[[int, int], None]
@@ -123,9 +124,17 @@ def _executor(
     if jobs <= 1:
         yield None
         return
-    method = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=method) as pool:
+    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_process_context()) as pool:
         yield pool
+
+
+def _process_context() -> multiprocessing.context.BaseContext:
+    """How workers are started: forked, which is fast, from a process without threads; else spawned."""
+    try:
+        threads = len(os.listdir("/proc/self/task"))
+    except OSError:
+        threads = 0
+    return multiprocessing.get_context("fork" if threads == 1 else "spawn")
 
 
 Note = tuple[str, str]
@@ -150,7 +159,8 @@ def _parse_all(
 def _chunks(
     context: Context, candidates: Sequence[Candidate], executor: concurrent.futures.Executor | None
 ) -> Iterator[list[Outcome]]:
-    size = _CHUNK if executor is not None else 1
+    processes = len(os.sched_getaffinity(0))
+    size = 1 if executor is None else max(1, min(_CHUNK, len(candidates) // (processes * _CHUNKS_PER_PROCESS)))
     chunks = [candidates[start : start + size] for start in range(0, len(candidates), size)]
     if executor is None:
         for chunk in chunks:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import missing
+from requirements import missing
 
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.workload import load

@@ -69,5 +69,5 @@ def test_a_damaged_log_is_refused_with_a_sentence(content, reason):
 
 
 def test_a_core_that_the_log_does_not_have_is_refused():
-    with pytest.raises(ValueError, match="something else than numbers"):
+    with pytest.raises(ValueError, match="has 2 cores, and the server used core 7"):
         parse_utilization(LOG, [7])

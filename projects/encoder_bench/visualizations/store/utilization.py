@@ -7,6 +7,7 @@ that the device is not there or was not measured: unknown, not zero.
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Sequence
 from typing import Any
@@ -52,17 +53,29 @@ def mean(values: Sequence[float]) -> float | None:
 
 
 def mean_of_devices(samples: Samples, devices: Sequence[int] | None = None) -> float | None:
-    """Mean over samples and *devices* (all where None); None without a sample."""
-    series = list(zip(*samples, strict=True))
-    chosen = series if devices is None else [series[device] for device in devices] if series else []
-    return mean([sum(values) / len(values) for values in chosen])
+    """Mean over samples and *devices* (all where None); None without a sample.
+
+    Raises:
+        ValueError: the samples are of different numbers of devices.
+    """
+    if not samples or not samples[0]:
+        return None
+    count, flat = len(samples[0]), list(itertools.chain.from_iterable(samples))
+    if len(flat) != count * len(samples):
+        raise ValueError("has samples of different numbers of devices")
+    if devices is None:
+        return sum(flat) / len(flat)
+    if max(devices, default=0) >= count:
+        raise ValueError(f"has {count} cores, and the server used core {max(devices)}")
+    chosen = [sum(flat[device::count]) for device in devices]
+    return sum(chosen) / (len(chosen) * len(samples)) if chosen else None
 
 
 def _other_cores(cpus_load: Samples, process_cores: dict[str, float | None]) -> float | None:
     """Load by processes that are not watched, in cores; None unless some are watched."""
     known = [cores for cores in process_cores.values() if cores is not None]
-    total = sum(map(sum, cpus_load)) / len(cpus_load) if cpus_load else None
-    return None if total is None or not known else max(0.0, total - sum(known))
+    load = mean_of_devices(cpus_load)
+    return None if load is None or not known else max(0.0, load * len(cpus_load[0]) - sum(known))
 
 
 def _window(times: Sequence[float], window: dict[str, float] | None) -> Sequence[int]:
