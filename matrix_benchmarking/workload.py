@@ -82,7 +82,9 @@ class BaseStore:
         parse_once: ``(results, test_dir)``: fills *results* from the artifacts; its outcome is cached.
         parse_always: ``(results, test_dir, import_settings)``: run each time, after the cache.
         cache_filename: name of the cache file in a test directory.
-        important_files: relative paths and globs of the files that the parsers read.
+        important_files: relative paths and globs of the files that the parsers read; one that is missing
+            is reported.
+        optional_files: the same for files that a test may do without.
         artifact_dirnames: for each artifact directory a glob, such as ``K6_RUN_DIR="*__k6__run"``.
         layouts: how tests are recognised; empty means matbench's own layout.
         models_kpis: the KPIs, as :func:`matrix_benchmarking.kpi.collect` gives them.
@@ -96,6 +98,7 @@ class BaseStore:
     parse_always: Callable[[Results, Any, Mapping[str, Scalar]], None] | None = None
     cache_filename: str = ".matbench_cache"
     important_files: Sequence[str] = ()
+    optional_files: Sequence[str] = ()
     artifact_dirnames: types.SimpleNamespace = dataclasses.field(default_factory=types.SimpleNamespace)
     layouts: Sequence[Layout] = ()
     models_kpis: Mapping[str, KPIDefinition] = dataclasses.field(default_factory=dict)

@@ -58,9 +58,9 @@ def exclusions(best: Best) -> str:
 
 
 def superlative(kpi: KPIDefinition) -> str:
-    """``Cheapest`` for money, else ``Lowest`` or ``Highest`` with the KPI's name."""
+    """``Cheapest by 1B_cost`` for money, else ``Lowest`` or ``Highest`` with the KPI's name."""
     if kpi.lower_better and kpi.unit.startswith(_CURRENCIES):
-        return "Cheapest"
+        return f"Cheapest by {kpi.name}"
     return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}"
 
 

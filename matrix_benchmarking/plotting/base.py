@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,7 +21,7 @@ def set_config(changes: Mapping[str, Any], args: Arguments) -> Arguments:
     return ordered_vars, settings, setting_lists, variables, {**cfg, **changes}
 
 
-class _Named:
+class _Named(abc.ABC):
     """Attributes:
     name: under which people ask for it.
     matrix, workload: what it shows.
@@ -37,6 +38,7 @@ class _Named:
 class Plot(_Named):
     """One figure and what to conclude from it."""
 
+    @abc.abstractmethod
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -46,7 +48,6 @@ class Plot(_Named):
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
         """A plotly figure (None: there is nothing to draw), and text or Dash components about it."""
-        raise NotImplementedError
 
 
 class Report(_Named):
@@ -58,6 +59,7 @@ class Report(_Named):
 
     description: ClassVar[str] = ""
 
+    @abc.abstractmethod
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -67,7 +69,6 @@ class Report(_Named):
         cfg: Mapping[str, Any],
     ) -> list[Any]:
         """The page's Dash components."""
-        raise NotImplementedError
 
     def summary(self) -> str:
         """One sentence made from the data, for the page's card on the index; empty for none."""

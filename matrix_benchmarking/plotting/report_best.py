@@ -11,7 +11,7 @@ from ..analyze.points import Excluded, Point
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, SettingLists, Variables
-from .base import Report
+from .base import Arguments, Report
 from .catalogue import Catalogue
 from .tables import Cell, Column, Row, table
 
@@ -38,6 +38,8 @@ class BestReport(Report):
         parts: list[Any] = [verdict_box(self.catalogue)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
+        parts += self.figures((ordered_vars, settings, setting_lists, variables, cfg))
+        for group in best.groups:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
         if best.excluded:
             parts += [html.H2("Runs that take no part"), self._excluded(best.excluded)]
@@ -50,6 +52,10 @@ class BestReport(Report):
         points = sum(len(group.standings) for group in groups)
         variants = sum(len(group.variants) for group in groups)
         return f"{points} {wording.plural(points, 'point')} of {variants} {wording.plural(variants, 'variant')}."
+
+    def figures(self, args: Arguments) -> list[Any]:
+        """What a workload shows between the best of each variant and the list of all points."""
+        return []
 
     def _ranking(self, group: Group) -> Any:
         kpi = self.catalogue.best.kpi
@@ -184,7 +190,7 @@ def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalog
         *setting_cells(variant.variant, group.variant_names),
         *at,
         *value_cells(variant.standing, group, kpi, catalogue),
-        "; ".join(variant.warnings) or "none",
+        "; ".join(dict.fromkeys(warning.partition(":")[0] for warning in variant.warnings)) or "none",
     ]
 
 

@@ -41,7 +41,9 @@ class KPIReport(Report):
             return [html.P("There is no finished test.")]
         parts: list[Any] = []
         for common, points in self._groups():
-            scope = f": {tuning_label(common, common)}" if common else ""
+            scope = (
+                f": {tuning_label(common, [name for name in common if common[name] is not NOT_SET])}" if common else ""
+            )
             parts += [html.H2(f"KPIs{scope}"), self._kpis(points)]
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
         parts.append(

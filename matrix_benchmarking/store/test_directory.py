@@ -29,14 +29,14 @@ class Recorder:
         notes: doubts about the workload itself, such as an undeclared file.
     """
 
-    def __init__(self, root: str, important_files: Sequence[str]) -> None:
+    def __init__(self, root: str, declared_files: Sequence[str]) -> None:
         self.root = root
         self.sightings: dict[str, Sighting] = {}
         self.digests: dict[str, bytes] = {}
         self.globs: dict[str, Glob] = {}
         self.problems: list[Problem] = []
         self.notes: list[str] = []
-        self._important = important_files
+        self._declared = declared_files
         self._names: list[str] | None = None
 
     def look(self, relative: str) -> Sighting:
@@ -46,7 +46,7 @@ class Recorder:
         sighting = self.sightings.get(relative)
         if sighting is None:
             sighting = self.sightings[relative] = Sighting.of(f"{self.root}/{relative}")
-            if not sighting.is_directory and not self._is_important(relative):
+            if not sighting.is_directory and not self._is_declared(relative):
                 self.notes.append(f"the parsers read '{relative}', which is not one of the workload's important files")
         return sighting
 
@@ -60,8 +60,8 @@ class Recorder:
             known = self.globs[pattern] = Glob(pattern, tuple(found))
         return list(known.matches)
 
-    def _is_important(self, relative: str) -> bool:
-        return any(fnmatch.fnmatchcase(relative, pattern) for pattern in self._important)
+    def _is_declared(self, relative: str) -> bool:
+        return any(fnmatch.fnmatchcase(relative, pattern) for pattern in self._declared)
 
 
 class ArtifactPath(os.PathLike[str]):
@@ -187,7 +187,7 @@ class TestDirectory(ArtifactPath):
         if is_file:
             recorder = Recorder(str(location.parent), [location.name, f"{location.name}/*"])
         else:
-            recorder = Recorder(str(location), store.important_files)
+            recorder = Recorder(str(location), [*store.important_files, *store.optional_files])
         super().__init__(recorder, location.name if is_file else ".")
         self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
         self.options: Mapping[str, Any] = options or {}

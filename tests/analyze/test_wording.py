@@ -16,7 +16,7 @@ def test_single_runs_are_ranked_but_no_difference_is_claimed(workload: Workload,
     points = [(256, 409.44), (512, 412.70), (384, 416.31)]
     matrix = Matrix([entry for vus, cost in points for entry in entries({"hw_type": "l4", "vus": vus}, cost)])
     (verdict,) = wording.verdict(rank(matrix, workload))
-    assert verdict.lead == "Cheapest: l4 at vus 256: 409.44 USD (one run: no interval)."
+    assert verdict.lead == "Cheapest by cost: l4 at vus 256: 409.44 USD (one run: no interval)."
     assert verdict.rest == (
         "Next: vus 512 (412.70 USD, +0.8 %); vus 384 (416.31 USD, +1.7 %). No point was repeated, so whether "
         "such differences are more than chance isn't known."
@@ -31,7 +31,7 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
         ]
     )
     (verdict,) = wording.verdict(rank(matrix, workload))
-    assert verdict.lead == "Cheapest: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 110.45 USD)."
+    assert verdict.lead == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 110.45 USD)."
     assert verdict.rest == "Can't be told apart from it: b at vus 2 (103.00 USD, +3.0 %)."
 
 
@@ -61,4 +61,4 @@ def test_a_setting_is_named_unless_its_value_is_a_word() -> None:
 
 def test_other_kpis_are_named_by_their_direction(workload: Workload) -> None:
     assert wording.superlative(workload.kpis["speed"]) == "Highest speed"
-    assert wording.superlative(workload.kpis["cost"]) == "Cheapest"
+    assert wording.superlative(workload.kpis["cost"]) == "Cheapest by cost"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.report_best import BestReport
 
 from .latency import LatencyAgainstThroughput
@@ -20,20 +19,11 @@ class BestConfiguration(BestReport):
         "it, and how cost, throughput and latency depend on the load."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def figures(self, args: Arguments) -> list[Any]:
         from dash import html
 
-        args = (ordered_vars, settings, setting_lists, variables, cfg)
-        parts = super().do_plot(*args)
         note = "Lines go through the means of the repeats; bars reach from the smallest to the largest of them."
-        parts += [html.H2("Over the load"), html.P(note, className="note")]
+        parts: list[Any] = [html.H2("Over the load"), html.P(note, className="note")]
         for plot in (CostOverVUs, ThroughputOverVUs, LatencyAgainstThroughput):
             parts += self.Plot_and_Text(plot.name, args)
         return parts

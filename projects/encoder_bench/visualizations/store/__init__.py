@@ -12,6 +12,7 @@ __all__ = ["local_store", "warnings"]
 local_store = BaseStore(
     cache_filename=".matbench_encoder_bench.cache",
     important_files=parsers.IMPORTANT_FILES,
+    optional_files=parsers.OPTIONAL_FILES,
     artifact_dirnames=parsers.artifact_dirnames,
     layouts=(NativeLayout(), EncoderAnalysisLayout()),
     parse_always=parsers.parse_always,

@@ -28,7 +28,6 @@ artifact_dirnames.FIDELITY_DIR = "*__fidelity"
 
 IMPORTANT_FILES = [
     ".uuid",
-    "config.yaml",
     "test_start_end.json",
     f"{artifact_dirnames.SERVER_DIR}/server.json",
     f"{artifact_dirnames.MONITOR_DIR}/utilization.json",
@@ -36,6 +35,7 @@ IMPORTANT_FILES = [
     f"{artifact_dirnames.K6_RUN_DIR}/load_generator.json",
     f"{artifact_dirnames.FIDELITY_DIR}/fidelity.json",
 ]
+OPTIONAL_FILES = ["config.yaml"]
 
 
 def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
