@@ -41,9 +41,8 @@ class KPIReport(Report):
             return [html.P("There is no finished test.")]
         parts: list[Any] = []
         for common, points in self._groups():
-            scope = (
-                f": {tuning_label(common, [name for name in common if common[name] is not NOT_SET])}" if common else ""
-            )
+            said = tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
+            scope = f": {said}" if said else ""
             parts += [html.H2(f"KPIs{scope}"), self._kpis(points)]
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
         parts.append(
