@@ -11,7 +11,7 @@ from ..analyze.points import Key, by_point, key, part, varying
 from ..analyze.wording import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
-from ..matrix import Entry, SettingLists, Variables
+from ..matrix import NOT_SET, Entry, SettingLists, Variables
 from .base import Report
 from .report_best import setting_cell
 from .tables import Cell, Column, Row, table

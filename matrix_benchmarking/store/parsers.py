@@ -8,8 +8,8 @@ import uuid
 from typing import Any
 
 from ..errors import ArtifactError
+from .artifacts import ArtifactPath
 from .readers import ignore_file_not_found, read_json, read_text, read_yaml
-from .test_directory import ArtifactPath
 
 TEST_UUID_FILE = ".uuid"
 TEST_CONFIG_FILE = "config.yaml"

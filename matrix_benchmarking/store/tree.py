@@ -23,7 +23,7 @@ from ..workload import Workload
 from . import cache
 from .find import Candidate, Found, check_root, find_tests
 from .layouts import layouts_of
-from .parse_test import Context, ParsedTest, parse_test, relative_name
+from .parsing import Context, ParsedTest, parse_test, relative_name
 from .payload import build_payload
 from .settings import check_settings
 

@@ -1,0 +1,255 @@
+"""The documentation is executed: commands, code, links and the notebook.
+
+In a ```console block a line that starts with ``$`` is a command, ``>`` continues it, and the lines below are its output;
+``…`` stands for any text, and line ends and indentation don't count. ``$ echo $?`` with its output says a command's
+exit status; it is 0 elsewhere. A ```python block on the page about workloads starts with the name of its file.
+
+``python tests/test_docs.py`` writes the outputs anew, keeping what a leading ``…`` leaves out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from requirements import missing
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("*/README.md")])
+NAMES = [page.relative_to(REPOSITORY).as_posix() for page in PAGES]
+NEEDED = ("config.yaml", "data", "projects", "examples", "docs")
+NOT_RUN = ("make", "git", "pip")
+WORKLOAD_PAGE = "docs/writing-a-workload.md"
+NOTEBOOK = REPOSITORY / "docs" / "notebook.ipynb"
+WIDTH = 118
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """A command of a page and the output that is printed under it."""
+
+    command: str
+    output: str
+
+    @property
+    def is_status(self) -> bool:
+        return self.command == "echo $?"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return [content for kind, content in BLOCK.findall(page) if kind == language]
+
+
+def steps(block: str) -> list[Step]:
+    """The commands of a console block."""
+    found: list[tuple[list[str], list[str]]] = []
+    for line in block.splitlines():
+        if line.startswith("$ "):
+            found.append(([line[2:]], []))
+        elif line.startswith("> ") and not found[-1][1]:
+            found[-1][0].append(line[2:])
+        else:
+            found[-1][1].append(line)
+    return [Step("\n".join(command), "\n".join(output)) for command, output in found]
+
+
+def run(command: str, directory: Path) -> tuple[int, str]:
+    """Exit status and output, both streams in one, of a shell command in *directory*."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("MATBENCH_")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    environment["XDG_CACHE_HOME"] = str(directory / ".cache")
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=directory,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    return done.returncode, done.stdout
+
+
+def is_run(command: str) -> bool:
+    return command.split()[0] not in NOT_RUN
+
+
+def copy_checkout(directory: Path) -> None:
+    """What the commands of the pages need, without caches."""
+    for name in NEEDED:
+        source = REPOSITORY / name
+        if source.is_dir():
+            shutil.copytree(source, directory / name, ignore=shutil.ignore_patterns("__pycache__", ".matbench_*"))
+        else:
+            shutil.copy(source, directory / name)
+
+
+def write_code(page: str, directory: Path) -> set[str]:
+    """Write the python blocks of a page, those of one file one after the other; gives the files' names."""
+    files: dict[str, list[str]] = {}
+    for block in blocks(page, "python"):
+        name, _, code = block.partition("\n")
+        files.setdefault(name.removeprefix("# "), []).append(code)
+    for name, parts in files.items():
+        (directory / name).parent.mkdir(parents=True, exist_ok=True)
+        (directory / name).write_text("\n\n".join(parts), encoding="utf-8")
+    return set(files)
+
+
+def executed(page: str, directory: Path) -> Iterator[tuple[Step, int, str]]:
+    """Each step of a page with the exit status and output that it really has."""
+    copy_checkout(directory)
+    status = 0
+    for number, block in enumerate(blocks(page, "console")):
+        for step in filter(lambda step: is_run(step.command), steps(block)):
+            if step.is_status:
+                yield step, 0, f"{status}\n"
+                continue
+            status, output = run(step.command, directory)
+            yield step, status, output
+        if number == 0 and page.startswith("# Writing a workload"):
+            write_code(page, directory)
+
+
+def agrees(printed: str, real: str) -> bool:
+    """True if *real* is *printed*, with any text for ``…``; white space counts as one space."""
+    parts = [re.escape(" ".join(part.split())) for part in printed.split("…")]
+    return re.fullmatch(" ?.*? ?".join(parts), " ".join(real.split())) is not None
+
+
+def of_all_pages(language: str) -> list[str]:
+    return [name for name, page in zip(NAMES, PAGES, strict=True) if blocks(page.read_text("utf-8"), language)]
+
+
+@pytest.mark.parametrize("name", of_all_pages("console"))
+def test_commands_print_what_the_page_says_with_the_status_that_it_says(name: str, tmp_path: Path) -> None:
+    page = (REPOSITORY / name).read_text(encoding="utf-8")
+    previous: tuple[Step, int] | None = None
+    for step, status, output in executed(page, tmp_path):
+        if previous is not None and previous[1] != 0:
+            assert step.is_status, f"$ {previous[0].command}\nexits with {previous[1]}, and the page doesn't say so"
+        assert agrees(step.output, output), f"$ {step.command}\nprinted:\n{output}\nthe page says:\n{step.output}"
+        previous = step, status
+    assert previous is None or previous[1] == 0
+
+
+@pytest.mark.parametrize("name", of_all_pages("python"))
+def test_code_is_a_file_that_a_command_of_the_page_uses(name: str, tmp_path: Path) -> None:
+    page = (REPOSITORY / name).read_text(encoding="utf-8")
+    commands = "\n".join(step.command for block in blocks(page, "console") for step in steps(block))
+    files = write_code(page, tmp_path)
+    assert files
+    assert all(file in commands for file in files)
+
+
+def test_the_page_shows_the_minimal_workload_as_it_is() -> None:
+    shown = blocks((REPOSITORY / WORKLOAD_PAGE).read_text(encoding="utf-8"), "python")[0]
+    real = (REPOSITORY / "examples" / "minimal_workload.py").read_text(encoding="utf-8")
+    assert shown.partition("\n")[2] == real
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_within_the_repository_resolves(name: str) -> None:
+    page = REPOSITORY / name
+    broken = []
+    for target in LINK.findall(BLOCK.sub("", page.read_text(encoding="utf-8"))):
+        address = urllib.parse.urlsplit(target)
+        if address.scheme:
+            continue
+        file = (page.parent / urllib.parse.unquote(address.path)).resolve() if address.path else page
+        anchored = not address.fragment or address.fragment in anchors(file)
+        if not (file.is_relative_to(REPOSITORY) and file.exists() and anchored):
+            broken.append(target)
+    assert not broken
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that the headings of a Markdown page get."""
+    text = BLOCK.sub("", page.read_text(encoding="utf-8")) if page.suffix == ".md" else ""
+    headings = (re.sub(r"[`*]", "", heading).strip().lower() for heading in HEADING.findall(text))
+    return {re.sub(r"[^\w\- ]", "", heading).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_says_what_it_is_in_ten_lines() -> None:
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    introduction = text.partition("\n## ")[0].splitlines()[1:]
+    assert 0 < len([line for line in introduction if line.strip()]) <= 10
+
+
+def test_the_committed_notebook_was_executed_and_is_small() -> None:
+    import json
+
+    assert NOTEBOOK.stat().st_size < 200_000
+    cells = [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
+    assert cells
+    assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
+
+
+def test_the_notebook_runs_and_still_says_what_it_said(tmp_path: Path) -> None:
+    try:
+        import nbclient
+        import nbformat
+    except ImportError:
+        missing("nbclient and nbformat; run `make test`, which installs them")
+    copy_checkout(tmp_path)
+    committed = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path / "docs")}})
+    client.execute()
+    assert _texts(notebook) == _texts(committed)
+
+
+def _texts(notebook: object) -> list[str]:
+    """The plain text that the code cells answered with."""
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]  # type: ignore[attr-defined]
+    outputs = [output for cell in cells for output in cell.outputs]
+    return [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
+
+
+def update(path: Path) -> None:
+    """Write the outputs on a page anew."""
+    page = path.read_text(encoding="utf-8")
+    with tempfile.TemporaryDirectory() as directory:
+        real = [(step, output) for step, _, output in executed(page, Path(directory))]
+    position = 0
+    for step, output in real:
+        prompt = "$ " + step.command.replace("\n", "\n> ")
+        start = page.index(f"{prompt}\n", position) + len(prompt) + 1
+        assert page.startswith(step.output, start)
+        if step.output != "…" and not agrees(step.output, output):
+            page = page[:start] + shown(step.output, output) + page[start + len(step.output) :].lstrip("\n")
+        position = start
+    path.write_text(page, encoding="utf-8")
+
+
+def shown(printed: str, real: str) -> str:
+    """*real* as it is printed on a page: from where *printed* starts, long sentences wrapped."""
+    lines = [line.rstrip() for line in real.splitlines()]
+    kept, first = [], printed.partition("\n")[2][:8]
+    if printed.startswith("…\n"):
+        kept = ["…"]
+        lines = lines[next((number for number, line in enumerate(lines) if line.startswith(first)), 0) :]
+    for line in lines:
+        is_table = line[:1] in "┏┃┡│└" or line.startswith("  ")
+        kept += [line] if is_table else textwrap.wrap(line, WIDTH, break_on_hyphens=False)
+    return "".join(f"{line}\n" for line in kept)
+
+
+if __name__ == "__main__":
+    for changed in PAGES:
+        update(changed)
