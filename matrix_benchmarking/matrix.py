@@ -190,12 +190,17 @@ class Matrix:
         return Matrix(selected, unfinished=unfinished, notes=self.notes)
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """One row an entry: settings, ``repeat``, KPIs, ``exit_code``, ``test_uuid``, ``location``."""
+        """One row an entry: settings, ``repeat``, KPIs, ``exit_code``, ``test_uuid``, ``location``.
+
+        A setting that has the name of another column is in a column ``setting_NAME``.
+        """
         import pandas
+
+        taken = {"repeat", "exit_code", "test_uuid", "location"}.union(*(entry.kpis for entry in self.entries))
 
         rows = [
             {
-                **entry.settings,
+                **{f"setting_{name}" if name in taken else name: value for name, value in entry.settings.items()},
                 "repeat": entry.repeat,
                 **entry.kpis,
                 "exit_code": entry.exit_code,

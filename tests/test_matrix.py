@@ -130,3 +130,8 @@ def test_the_table_has_settings_kpis_and_location() -> None:
 
 def test_an_empty_matrix_has_an_empty_table() -> None:
     assert len(Matrix([]).to_dataframe()) == 0
+
+
+def test_a_setting_with_the_name_of_a_kpi_has_a_column_of_its_own() -> None:
+    frame = Matrix([entry({"speed": 3, "vus": 1}, kpis={"speed": 2.5})]).to_dataframe()
+    assert frame.loc[0, ["speed", "setting_speed", "vus"]].tolist() == [2.5, 3, 1]

@@ -26,7 +26,7 @@ class Recorder:
         digests: of the files whose content was read as a whole.
         globs: for each pattern its matches.
         problems: artifacts that are there and can't be understood.
-        notes: doubts about the workload itself, such as an undeclared file.
+        notes: doubts that don't make the results wrong, such as an undeclared file.
     """
 
     def __init__(self, root: str, declared_files: Sequence[str]) -> None:
@@ -59,6 +59,11 @@ class Recorder:
             found = sorted(matching(self.root, pattern, self._names), key=natural)
             known = self.globs[pattern] = Glob(pattern, tuple(found))
         return list(known.matches)
+
+    def note(self, sentence: str) -> None:
+        """Note a doubt, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
 
     def _is_declared(self, relative: str) -> bool:
         return any(fnmatch.fnmatchcase(relative, pattern) for pattern in self._declared)
@@ -159,9 +164,7 @@ class ArtifactPaths:
             raise AttributeError(f"the workload has no artifact directory {name}") from None
         matches = self._recorder.glob(pattern)
         if len(matches) > 1:
-            problem = Problem(f"{len(matches)} directories match '{pattern}'; the last one is read", matches[-1])
-            if problem not in self._recorder.problems:
-                self._recorder.problems.append(problem)
+            self._recorder.note(f"{len(matches)} directories match '{pattern}'; {matches[-1]} is read")
         return ArtifactPath(self._recorder, matches[-1]) if matches else None
 
 

@@ -50,7 +50,7 @@ class CachedTest:
         settings_sources: fingerprints of the settings files, parents' included.
         settings, repeat, exit_code: as they were read, for a cache that came alone.
         own_uuid: the test's own id, if it has one.
-        problems, missing_files: what the parse found wrong.
+        problems, missing_files, notes: what the parse found wrong or doubtful.
         results: what ``parse_once`` filled, packed.
     """
 
@@ -64,6 +64,7 @@ class CachedTest:
     own_uuid: str | None
     problems: list[Problem]
     missing_files: list[str]
+    notes: list[str]
     results: bytes
 
     def load_results(self) -> types.SimpleNamespace:
@@ -184,6 +185,7 @@ def encode(cached: CachedTest, workload_name: str) -> bytes:
             "own_uuid": cached.own_uuid,
             "problems": [[problem.reason, problem.file] for problem in cached.problems],
             "missing_files": cached.missing_files,
+            "notes": cached.notes,
             "results": cached.results,
         }
     )
@@ -227,6 +229,7 @@ def _from_fields(fields: dict[str, Any]) -> CachedTest:
         own_uuid=fields["own_uuid"],
         problems=[Problem(reason, file) for reason, file in fields["problems"]],
         missing_files=fields["missing_files"],
+        notes=fields["notes"],
         results=fields["results"],
     )
 

@@ -75,6 +75,7 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
         cached, results = _parse_artifacts(context, candidate, notes)
     else:
         _refresh_settings(context, candidate, cached)
+    notes.extend(cached.notes)
     entry = _entry(context, candidate, cached)
     problems = list(cached.problems)
     _parse_always(context, candidate, entry, results, problems)
@@ -113,7 +114,6 @@ def _parse_artifacts(
     except Exception as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error))
     missing = [] if candidate.is_file else _missing_files(recorder, store.important_files)
-    notes.extend(recorder.notes)
     sources = fingerprint.take(recorder.root, recorder.sightings.items(), recorder.digests)
     packed = _pack(results, notes)
     cached = CachedTest(
@@ -127,6 +127,7 @@ def _parse_artifacts(
         own_uuid=None if own_uuid is None else str(own_uuid),
         problems=list(recorder.problems),
         missing_files=missing,
+        notes=recorder.notes,
         results=packed or b"",
     )
     if packed is not None and sources is not None and settings_sources is not None:

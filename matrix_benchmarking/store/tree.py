@@ -8,6 +8,7 @@ import dataclasses
 import functools
 import multiprocessing
 import os
+import threading
 import types
 import uuid
 from collections import OrderedDict
@@ -124,8 +125,21 @@ def _executor(
     if jobs <= 1:
         yield None
         return
-    with concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_process_context()) as pool:
+    pool = concurrent.futures.ProcessPoolExecutor(jobs, mp_context=_process_context(), initializer=_end_with_the_parent)
+    with pool:
         yield pool
+
+
+def _end_with_the_parent() -> None:
+    """In a worker: end it when the process that started it is gone, however that ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_wait_and_exit, args=(parent,), daemon=True).start()
+
+
+def _wait_and_exit(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
 
 
 def _process_context() -> multiprocessing.context.BaseContext:

@@ -6,6 +6,9 @@ import concurrent.futures
 import io
 import json
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -246,3 +249,30 @@ def test_an_empty_exit_code_is_an_unfinished_test(tmp_path: Path):
     matrix = store.parse_tree(speed_workload(), tmp_path)
     assert len(matrix) == 0
     assert "exit_code is empty" in str(matrix.unfinished[0].problems[0])
+
+
+def test_worker_processes_end_with_a_parse_that_is_killed(sample, tmp_path):
+    """kill -9 leaves no chance to tidy up: the workers have to notice by themselves."""
+    script = (
+        "import os, sys, time\n"
+        "from pathlib import Path\n"
+        "from matrix_benchmarking import store, workload\n"
+        "pids = []\n"
+        "def progress(done, total):\n"
+        "    children = Path('/proc/self/task', str(os.getpid()), 'children').read_text()\n"
+        "    print(children, flush=True)\n"
+        "    time.sleep(60)\n"
+        "tree = Path(sys.argv[1])\n"
+        "store.parse_tree(workload.load('encoder_bench'), tree, jobs=2, progress=progress)\n"
+    )
+    shutil.copytree(sample, tmp_path / "tree")
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "tree")], stdout=subprocess.PIPE, text=True
+    ) as process:
+        workers = [int(pid) for pid in process.stdout.readline().split()]
+        process.kill()
+    assert len(workers) == 2
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < deadline, "workers outlived the parse"
+        time.sleep(0.05)
