@@ -127,7 +127,7 @@ def _artifacts(rng: random.Random, index: int) -> dict[str, str]:
         "version": "1.0.0",
     }
     uuid = f"{rng.getrandbits(128):032x}"
-    log = "".join(LOG_LINE.format(number, rng.randint(5, 900)) for number in range(120))
+    log = "".join(LOG_LINE.format(number, rng.randint(5, 900)) for number in range(240))
     return {
         "settings.yaml": "".join(f"{name}: {value}\n" for name, value in settings.items()),
         "exit_code": "0\n",

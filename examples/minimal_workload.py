@@ -49,4 +49,5 @@ workload = Workload(
         models_kpis=kpi.collect([hash_rate, block_time]),
     ),
     variant_keys=["algorithm"],
+    group_keys=["block_bytes"],
 )

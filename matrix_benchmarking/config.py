@@ -24,8 +24,8 @@ from .yaml_file import YamlFile
 
 DEFAULT_FILE = Path("config.yaml")
 
-PRICE_NAME = "^[^/]+/.+$"
-PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type"}
+PRICE_NAME = "^(?:[^/]+/)?[^/].*$"
+PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type or hw_type"}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class Config(Section):
         history: location of the history, such as ``sqlite:///matbench.db``.
         presets: by name, values for dotted keys of this block.
         minimum_effects: by KPI, the relative change below which nothing is reported (0.01 is 1 %).
-        prices: by ``vendor/hw_type``, USD per hour.
+        prices: by ``vendor/hw_type`` or, for any vendor, by ``hw_type``, USD per hour.
         debug: show the stack trace of an error.
     """
 

@@ -1,15 +1,17 @@
 """The documentation is executed: commands, code, links and the notebook.
 
-In a ```console block a line that starts with ``$`` is a command, ``>`` continues it, and the lines below are its output;
-``…`` stands for any text, and line ends and indentation don't count. ``$ echo $?`` with its output says a command's
-exit status; it is 0 elsewhere. A ```python block on the page about workloads starts with the name of its file.
+In a ```console block a line that starts with ``$`` is a command, ``>`` continues it, and the lines below are its
+output; ``…`` stands for any text, and line ends and indentation don't count. ``$ echo $?`` with its output says a
+command's exit status; it is 0 elsewhere. A ```python block on a page starts with the name of its file.
 
-``python tests/test_docs.py`` writes the outputs anew, keeping what a leading ``…`` leaves out.
+``python tests/test_docs.py`` writes the outputs anew, and the notebook; what a leading ``…`` leaves out stays out.
 """
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import json
 import os
 import re
 import shutil
@@ -20,8 +22,10 @@ import textwrap
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from requirements import missing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -191,9 +195,14 @@ def test_the_readme_says_what_it_is_in_ten_lines() -> None:
     assert 0 < len([line for line in introduction if line.strip()]) <= 10
 
 
-def test_the_committed_notebook_was_executed_and_is_small() -> None:
-    import json
+def test_the_hooks_before_a_commit_are_what_make_lint_runs() -> None:
+    hooks = yaml.safe_load((REPOSITORY / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"^lint:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert [hook["entry"] for hook in hooks] == re.findall(r"^\t\$\(BIN\)/(.*)$", recipe, re.MULTILINE)
 
+
+def test_the_committed_notebook_was_executed_and_is_small() -> None:
     assert NOTEBOOK.stat().st_size < 200_000
     cells = [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]
     assert cells
@@ -202,23 +211,36 @@ def test_the_committed_notebook_was_executed_and_is_small() -> None:
 
 def test_the_notebook_runs_and_still_says_what_it_said(tmp_path: Path) -> None:
     try:
-        import nbclient
-        import nbformat
+        import nbclient  # noqa: F401
     except ImportError:
-        missing("nbclient and nbformat; run `make test`, which installs them")
-    copy_checkout(tmp_path)
-    committed = nbformat.read(NOTEBOOK, as_version=4)
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
-    client = nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path / "docs")}})
-    client.execute()
-    assert _texts(notebook) == _texts(committed)
+        missing("nbclient; run `make test`, which installs it")
+    assert _texts(execute_notebook(tmp_path)) == _texts(_read_notebook())
 
 
-def _texts(notebook: object) -> list[str]:
+def execute_notebook(directory: Path) -> Any:
+    """The committed notebook, run anew in a copy of the checkout."""
+    import nbclient
+
+    copy_checkout(directory)
+    notebook = _read_notebook()
+    resources = {"metadata": {"path": str(directory / "docs")}}
+    nbclient.NotebookClient(notebook, timeout=120, resources=resources).execute()
+    return notebook
+
+
+def _read_notebook() -> Any:
+    import nbformat
+
+    return nbformat.read(NOTEBOOK, as_version=4)
+
+
+def _outputs(notebook: Any) -> Iterator[Any]:
+    return (output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs)
+
+
+def _texts(notebook: Any) -> list[str]:
     """The plain text that the code cells answered with."""
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]  # type: ignore[attr-defined]
-    outputs = [output for cell in cells for output in cell.outputs]
-    return [output.get("text") or output.get("data", {}).get("text/plain", "") for output in outputs]
+    return [output.get("text") or output.get("data", {}).get("text/plain", "") for output in _outputs(notebook)]
 
 
 def update(path: Path) -> None:
@@ -250,6 +272,36 @@ def shown(printed: str, real: str) -> str:
     return "".join(f"{line}\n" for line in kept)
 
 
+def update_notebook() -> None:
+    """Execute the notebook and keep it, with a picture of each figure for viewers that don't run plotly."""
+    import nbformat
+
+    with tempfile.TemporaryDirectory() as directory:
+        notebook = execute_notebook(Path(directory))
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+    for output in _outputs(notebook):
+        figure = output.get("data", {}).get("application/vnd.plotly.v1+json")
+        if figure is not None:
+            output["data"]["image/png"] = base64.b64encode(picture(figure)).decode()
+    nbformat.write(notebook, NOTEBOOK)
+
+
+def picture(figure: dict[str, Any]) -> bytes:
+    """A plotly figure as PNG, drawn by Chromium."""
+    import plotly.graph_objects as go
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 940, "height": 420})
+        page.set_content(go.Figure(data=figure["data"], layout=figure["layout"]).to_html(include_plotlyjs=True))
+        image = page.locator(".plotly-graph-div").screenshot()
+        browser.close()
+    return image
+
+
 if __name__ == "__main__":
     for changed in PAGES:
         update(changed)
+    update_notebook()

@@ -30,7 +30,7 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 
 class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``VENDOR/HW_TYPE=USD_PER_HOUR`` as a pair of name and price."""
+    """``[VENDOR/]HW_TYPE=USD_PER_HOUR`` as a pair of name and price."""
 
     name = "price"
     envvar_list_splitter: ClassVar[str] = ","
@@ -39,13 +39,13 @@ class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
         if isinstance(value, tuple):
             return value
         name, equals, price = str(value).rpartition("=")
-        vendor, slash, hw_type = name.strip().partition("/")
+        parts = name.strip().split("/", 1)
         try:
             usd = float(price)
         except ValueError:
             usd = -1.0
-        if not (equals and vendor and slash and hw_type and 0 <= usd < float("inf")):
-            self.fail(f"'{value}' is not VENDOR/HW_TYPE=USD_PER_HOUR, as in aws/nvidia-l4=0.8", param, ctx)
+        if not (equals and all(parts) and 0 <= usd < float("inf")):
+            self.fail(f"'{value}' is not [VENDOR/]HW_TYPE=USD_PER_HOUR, as in aws/nvidia-l4=0.8", param, ctx)
         return name.strip(), usd
 
 
@@ -53,7 +53,7 @@ class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
 class Selection:
     """Which tests of which workload a command is about, from the options that commands share.
 
-    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type``.
+    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
     """
 
     workload: str | None
@@ -137,7 +137,7 @@ def selection(function: C) -> C:
             config_key="prices",
             type=Price(),
             multiple=True,
-            metavar="VENDOR/HW_TYPE=USD",
+            metavar="[VENDOR/]HW_TYPE=USD",
             help="Price in USD per hour; can be given several times, and wins over the configuration's.",
         ),
         option(

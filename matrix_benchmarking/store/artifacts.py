@@ -17,6 +17,8 @@ from ..workload import BaseStore
 from .fingerprint import Glob, Sighting, digest, list_names, matching
 from .names import natural
 
+TEST_UUID_FILE = ".uuid"
+
 
 class Recorder:
     """What the parsers of one test read, looked for, and found wrong.
@@ -66,7 +68,7 @@ class Recorder:
             self.notes.append(sentence)
 
     def _is_declared(self, relative: str) -> bool:
-        return any(fnmatch.fnmatchcase(relative, pattern) for pattern in self._declared)
+        return relative == TEST_UUID_FILE or any(fnmatch.fnmatchcase(relative, name) for name in self._declared)
 
 
 class ArtifactPath(os.PathLike[str]):

@@ -23,10 +23,11 @@ from ..filters import Scalar
 from ..matrix import Problem
 from ..workload import Workload
 from . import codec
+from .artifacts import TEST_UUID_FILE
 from .find import Candidate
 from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, unchanged
 from .layouts import EXIT_CODE_FILE, SETTINGS_FILE
-from .parsers import TEST_CONFIG_FILE, TEST_UUID_FILE
+from .parsers import TEST_CONFIG_FILE
 
 _FAMILY, FORMAT_VERSION = b"matbench", 1
 MAGIC = _FAMILY + FORMAT_VERSION.to_bytes(2, "big")

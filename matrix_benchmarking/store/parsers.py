@@ -8,10 +8,9 @@ import uuid
 from typing import Any
 
 from ..errors import ArtifactError
-from .artifacts import ArtifactPath
+from .artifacts import TEST_UUID_FILE, ArtifactPath
 from .readers import ignore_file_not_found, read_json, read_text, read_yaml
 
-TEST_UUID_FILE = ".uuid"
 TEST_CONFIG_FILE = "config.yaml"
 TEST_START_END_FILE = "test_start_end.json"
 

@@ -14,6 +14,7 @@ import yaml
 from ..errors import SettingsError, os_reason
 from ..filters import Scalar
 
+_LONG, _DEEPEST = 4096, 200
 _TIMESTAMP = "tag:yaml.org,2002:timestamp"
 
 
@@ -35,6 +36,8 @@ def load_yaml(text: str | bytes) -> Any:
     Raises:
         ValueError: a sentence on what is wrong, with the line.
     """
+    if len(text) > _LONG:
+        _check_nesting(text)
     try:
         return yaml.load(text, _loader())
     except yaml.MarkedYAMLError as error:
@@ -42,6 +45,21 @@ def load_yaml(text: str | bytes) -> Any:
         raise ValueError(f"not valid YAML{where}: {error.problem or error.context}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ValueError(f"not valid YAML: {_first_line(error)}") from error
+
+
+def _check_nesting(text: str | bytes) -> None:
+    """Refuse a document that would overflow the stack of libyaml's recursive composer."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, _loader()):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > _DEEPEST:
+                    raise ValueError(f"not valid YAML: nested more than {_DEEPEST} deep")
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.YAMLError:
+        return  # loading says what is wrong
 
 
 def read_settings_file(path: str) -> dict[str, Any] | None:
@@ -82,6 +100,8 @@ def check_settings(raw: Mapping[Any, Any]) -> tuple[dict[str, Scalar], int]:
             wrong.append(f"the name {name!r} is not text")
         elif isinstance(value, float) and not math.isfinite(value):
             wrong.append(f"'{name}' is {value}, not a finite number")
+        elif isinstance(value, int) and not -(1 << 63) <= value < (1 << 63):
+            wrong.append(f"'{name}' is a number of more than 64 bits; write it in quotes")
         elif value is not None and not isinstance(value, (str, int, float, bool)):
             wrong.append(f"'{name}' is a {_kind(value)}; a setting is one text, number, true, false or null")
         elif name != "repeat":

@@ -91,13 +91,16 @@ def parse_tree(
 
 
 def clean(workload: Workload, root: Path) -> int:
-    """Remove the caches of all tests below *root*; how many there were.
+    """Remove the caches of all tests below *root*, unfinished ones too; how many there were.
+
+    Caches that came without artifacts stay: they could not be made again.
 
     Raises:
-        MatbenchError: *root* is no readable directory, or there is no test in it.
+        MatbenchError: *root* is no readable directory, or a cache can't be removed.
     """
-    _, found = _find(workload, root)
-    return sum(cache.remove(candidate, workload) for candidate in found.tests if candidate.layout is not None)
+    found = find_tests(check_root(root), layouts_of(workload), workload.store.cache_filename)
+    candidates = [*found.tests, *found.unfinished]
+    return sum(cache.remove(candidate, workload) for candidate in candidates if candidate.layout is not None)
 
 
 def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
@@ -105,11 +108,9 @@ def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
     layouts = layouts_of(workload)
     found = find_tests(resolved, layouts, workload.store.cache_filename)
     if not found.tests and not found.unfinished:
-        raise MatbenchError(
-            f"no test found in '{root}': workload '{workload.name}' looks for "
-            + " or ".join(layout.looks_for for layout in layouts)
-            + ("".join(f"\n  {note}" for note in found.notes[:5]))
-        )
+        wanted = " or ".join(layout.looks_for for layout in layouts)
+        notes = "".join(f"\n  {note}" for note in found.notes[:5])
+        raise MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{notes}")
     return resolved, found
 
 

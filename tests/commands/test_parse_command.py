@@ -154,9 +154,9 @@ def test_a_full_disk_is_one_sentence(parse: Parse, capsys: Capture) -> None:
 
 def test_prices_of_options_win_over_those_of_the_file_name_by_name(parse: Parse) -> None:
     Path("config.yaml").write_text("matbench: {prices: {aws/a: 1.0, aws/b: 2.0}}")
-    assert parse("--output-matrix=m.json", "--price=aws/b=3", "--price", "gcp/c=4.5") == 0
+    assert parse("--output-matrix=m.json", "--price=aws/b=3", "--price", "c=4.5") == 0
     for entry in json.loads(Path("m.json").read_text()):
-        assert entry["results"]["prices"] == {"aws/a": 1.0, "aws/b": 3.0, "gcp/c": 4.5}
+        assert entry["results"]["prices"] == {"aws/a": 1.0, "aws/b": 3.0, "c": 4.5}
 
 
 def test_prices_of_the_environment_are_separated_by_commas(parse: Parse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -165,10 +165,10 @@ def test_prices_of_the_environment_are_separated_by_commas(parse: Parse, monkeyp
     assert json.loads(Path("m.json").read_text())[0]["results"]["prices"] == {"aws/a": 1.0, "gcp/b": 2.5}
 
 
-@pytest.mark.parametrize("price", ["aws/a", "a=1", "aws/a=-1", "aws/a=nan", "aws/a=", "/a=1", "aws/a=inf"])
+@pytest.mark.parametrize("price", ["aws/a", "=1", "aws/a=-1", "aws/a=nan", "aws/a=", "/a=1", "aws/a=inf"])
 def test_a_price_of_another_form_is_refused(parse: Parse, price: str, capsys: Capture) -> None:
     assert parse(f"--price={price}") == 2
-    assert f"'{price}' is not VENDOR/HW_TYPE=USD_PER_HOUR" in capsys.readouterr().err
+    assert f"'{price}' is not [VENDOR/]HW_TYPE=USD_PER_HOUR" in capsys.readouterr().err
 
 
 def test_the_schema_accepts_the_file_that_parse_writes(parse: Parse) -> None:

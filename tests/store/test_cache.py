@@ -286,3 +286,10 @@ def test_a_cache_holds_nothing_that_can_be_executed(tree, calls):
     content = (tree / "a" / CACHE).read_bytes()
     assert content.startswith(cache.MAGIC)
     assert b"\x80\x04\x95" not in content  # the start of a pickle
+
+
+def test_clean_removes_the_cache_of_a_test_that_became_unfinished(tree, calls):
+    parse(tree, calls)
+    (tree / "a" / "exit_code").unlink()
+    assert store.clean(speed_workload(), tree) == 1
+    assert store.clean(speed_workload(), tree) == 0

@@ -15,7 +15,13 @@ from matrix_benchmarking.store.layouts import NativeLayout
 from matrix_benchmarking.store.settings import check_settings, load_yaml, read_key_values
 
 CASES = yaml.safe_load(Path(__file__).with_name("settings_cases.yaml").read_text())
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text()
+)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
@@ -69,3 +75,9 @@ def test_key_value_lines_have_the_types_that_yaml_gives():
 def test_a_line_without_an_equals_sign_is_refused_by_number():
     with pytest.raises(SettingsError, match="line 2 is not of the form key=value: 'oops'"):
         read_key_values("a=1\noops\n")
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "{a: " * 50_000], ids=["flow", "block", "mapping"])
+def test_yaml_that_is_nested_too_deeply_is_refused_and_does_not_end_the_process(text):
+    with pytest.raises(ValueError, match="not valid YAML"):
+        load_yaml(text)

@@ -25,10 +25,11 @@ def cost_of_a_billion(lts_payload: Any) -> float:
     results = lts_payload.results
     if results.price_usd_per_hour is None:
         settings = lts_payload.metadata.settings
-        raise UnknownKPI(
-            f"no price is known for {settings.get('vendor')}/{settings.get('hw_type')}; "
-            "give one with --price VENDOR/HW_TYPE=USD_PER_HOUR"
-        )
+        named = [str(settings[name]) for name in ("vendor", "hw_type") if settings.get(name) is not None]
+        if not named:
+            raise UnknownKPI("no price is known: the test's settings name no hw_type")
+        hardware = "/".join(named)
+        raise UnknownKPI(f"no price is known for {hardware}; give one with --price {hardware}=USD_PER_HOUR")
     if _measured(results.throughput, "throughput") == 0:
         raise UnknownKPI("no input was answered")
     return float(BILLION / results.throughput * results.price_usd_per_hour / SECONDS_PER_HOUR)

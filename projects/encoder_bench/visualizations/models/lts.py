@@ -18,6 +18,7 @@ KPI_SETTINGS_VERSION = "1.0"
 Fraction = Annotated[float, Ge(0), Le(1)]
 NonNegative = Annotated[float, Ge(0)]
 Count = Annotated[int, Ge(0)]
+Cosine = Annotated[float, Ge(-1.001), Le(1.001)]  # with room for rounding
 
 
 class Settings(ExclusiveModel):
@@ -74,8 +75,8 @@ class Results(ExclusiveModel):
     load_generator_competes: bool | None = None
     other_cpu: NonNegative | None = None
     accuracy: Fraction | None = None
-    fidelity_mean: float | None = None
-    fidelity_minimum: float | None = None
+    fidelity_mean: Cosine | None = None
+    fidelity_minimum: Cosine | None = None
     embedding_size: NonNegative | None = None
     vectors_per_input: NonNegative | None = None
 

@@ -1,0 +1,115 @@
+"""The wheel: every package is in it, nothing is called ``projects``, and it works away from the checkout."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import pytest
+from requirements import missing
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+BUILT_FROM = ("matrix_benchmarking", "projects", "setup.cfg", "pyproject.toml", "README.md", "LICENSE")
+SETUPTOOLS = (70, 1)
+"""The first version that builds wheels by itself."""
+
+LOAD = """
+from matrix_benchmarking import workload
+loaded = workload.load("encoder_bench")
+print(loaded.source)
+print(len(loaded.plots()), len(loaded.reports()))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built without a network."""
+    try:
+        found = tuple(int(part) for part in version("setuptools").split(".")[:2])
+    except PackageNotFoundError:
+        found = (0, 0)
+    if found < SETUPTOOLS:
+        missing("setuptools 70.1 or newer; run `make test`, which installs it")
+    directory = tmp_path_factory.mktemp("wheel")
+    for name in BUILT_FROM:
+        source, copy = REPOSITORY / name, directory / "source" / name
+        copy.parent.mkdir(exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy(source, copy)
+    pip(["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(directory), str(directory / "source")])
+    (built,) = directory.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that holds what the wheel installs."""
+    target = tmp_path_factory.mktemp("installed")
+    pip(["install", "--no-deps", "--no-index", "--target", str(target), str(wheel)])
+    return target
+
+
+def pip(arguments: list[str]) -> None:
+    command = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def run_installed(installed: Path, arguments: list[str], directory: Path) -> subprocess.CompletedProcess[str]:
+    """Run Python with *installed* before all else, in another directory than the checkout."""
+    environment = os.environ | {"PYTHONPATH": str(installed), "XDG_CACHE_HOME": str(directory / ".cache")}
+    return subprocess.run([sys.executable, *arguments], cwd=directory, env=environment, capture_output=True, text=True)
+
+
+def packages() -> set[str]:
+    """The packages of the repository, by the names under which they are installed."""
+    found = set()
+    for top, name in (("matrix_benchmarking", "matrix_benchmarking"), ("projects", "matbench_projects")):
+        for file in (REPOSITORY / top).rglob("*.py"):
+            found.add(".".join((name, *file.parent.relative_to(REPOSITORY / top).parts)))
+    return found
+
+
+def test_every_directory_with_code_is_a_package_that_setup_cfg_lists() -> None:
+    config = configparser.ConfigParser()
+    config.read(REPOSITORY / "setup.cfg")
+    assert set(config["options"]["packages"].split()) == packages()
+
+
+def test_the_wheel_has_all_code_and_data_and_no_package_called_projects(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    expected = {
+        file.relative_to(REPOSITORY).as_posix().replace("projects/", "matbench_projects/", 1)
+        for top in ("matrix_benchmarking", "projects")
+        for file in (REPOSITORY / top).rglob("*")
+        if file.is_file() and file.suffix in {".py", ".yaml", ".css", ".js", ".typed"}
+    }
+    assert expected <= names
+    assert not [name for name in names if name.startswith(("projects/", "tests/"))]
+
+
+def test_the_installed_workload_loads_by_its_short_name(installed: Path, tmp_path: Path) -> None:
+    done = run_installed(installed, ["-c", LOAD], tmp_path)
+    assert done.returncode == 0, done.stderr
+    source, counts = done.stdout.splitlines()
+    assert Path(source) == installed / "matbench_projects" / "encoder_bench"
+    assert all(int(count) > 0 for count in counts.split())
+
+
+@pytest.mark.parametrize("workload", ["encoder_bench", "projects.encoder_bench.visualizations"])
+def test_the_installed_command_parses_the_sample(
+    installed: Path, tmp_path: Path, repository: Path, workload: str
+) -> None:
+    shutil.copytree(repository / "data/samples/encoder_bench/cpu-1/onnx-int8", tmp_path / "results")
+    arguments = ["-m", "matrix_benchmarking", "parse", f"--workload={workload}", "--results-dirname=results"]
+    done = run_installed(installed, arguments, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "onnx-int8" in done.stdout
