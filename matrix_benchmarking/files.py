@@ -1,9 +1,11 @@
-"""Atomic writing of files: either the whole new file is there afterwards, or nothing has changed."""
+"""Files: written atomically (the whole new file is there, or nothing has changed), read without blocking."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -51,3 +53,21 @@ def _create_beside(path: Path) -> tuple[int, str]:
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(name, flags, 0o666), name
+
+
+def read_regular(path: str | os.PathLike[str], limit: int = -1) -> bytes:
+    """The content of a regular file, at most *limit* bytes of it.
+
+    A pipe or a device in the place of a file, which could block for ever, is an error.
+
+    Raises:
+        OSError: it can't be read, or is not a regular file.
+    """
+    with open(path, "rb", buffering=0, opener=_open_without_blocking) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", os.fspath(path))
+        return stream.read(limit)
+
+
+def _open_without_blocking(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK)

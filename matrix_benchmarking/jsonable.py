@@ -1,7 +1,8 @@
 """Weakly typed results as values that JSON can hold.
 
 Namespaces become mappings, arrays and DataFrames become lists, dates become ISO 8601 text. What JSON
-can't hold (NaN, infinity) becomes null: unknown, not a number that a reader would trip over.
+can't hold (NaN, infinity) becomes null: unknown, not a number that a reader would trip over; bytes of
+a file name that are not UTF-8 are written with backslashes.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ def to_jsonable(value: Any) -> Any:
     Raises:
         TypeError: a value of a type that has no obvious JSON form.
     """
-    if value is None or (isinstance(value, (bool, str)) and not isinstance(value, enum.Enum)):
+    if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, str) and not isinstance(value, enum.Enum):
+        return value if value.isascii() else value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, types.SimpleNamespace):
         return to_jsonable(vars(value))
     if isinstance(value, dict):
@@ -52,7 +55,7 @@ def _scalar(value: Any) -> Any:
     if isinstance(value, bytes):
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, os.PathLike):
-        return os.fspath(value)
+        return to_jsonable(os.fspath(value))
     if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a pandas DataFrame
         return to_jsonable(value.to_dict(orient="list"))
     if hasattr(value, "tolist"):  # a numpy array or scalar, a pandas Series

@@ -18,7 +18,7 @@ import platformdirs
 
 from .. import __version__
 from ..errors import OutputError, os_reason
-from ..files import atomic_write
+from ..files import atomic_write, read_regular
 from ..filters import Scalar
 from ..matrix import Problem
 from ..workload import Workload
@@ -120,8 +120,7 @@ def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
     """
     for path in places(candidate, workload):
         try:
-            with open(path, "rb", buffering=0) as stream:
-                content = stream.read()
+            content = read_regular(path)
         except OSError:
             continue
         return decode(content, workload.name)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SettingsError, os_reason
+from ..files import read_regular
 from ..workload import FoundTest, Layout, Listing, Workload
 from .settings import read_settings_file
 
@@ -41,8 +42,7 @@ class NativeLayout:
 
     def read_exit_code(self, test: Path) -> int | None:
         try:
-            with open(f"{test}/{EXIT_CODE_FILE}", "rb", buffering=0) as stream:
-                text = stream.read(64).decode("ascii", "replace").strip()
+            text = read_regular(f"{test}/{EXIT_CODE_FILE}", 64).decode("ascii", "replace").strip()
         except FileNotFoundError:
             return None
         except OSError as error:

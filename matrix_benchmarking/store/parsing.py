@@ -134,7 +134,9 @@ def _parse_artifacts(
         try:
             cache.save(candidate, context.workload, cached)
         except OutputError as error:
-            notes.append(f"no cache is kept: {error}")
+            place = cache.places(candidate, context.workload)[-1].parent
+            reason = os_reason(error.__cause__) if isinstance(error.__cause__, OSError) else str(error)
+            notes.append(f"no cache is kept, {place} can't be written either: {reason}")
     return cached, results
 
 
@@ -200,8 +202,12 @@ def content_uuid(workload: Workload, cached: CachedTest) -> str:
 
 
 def relative_name(path: Path, root: Path) -> str:
-    """*path* below *root* with ``/``; the name of *root* itself where both are the same."""
-    return str(path)[len(str(root)) + 1 :] or root.name
+    """*path* below *root* with ``/``; the name of *root* itself where both are the same.
+
+    Bytes of a name that are not UTF-8 are written as ``\\xff``, so that a name can stand in any output.
+    """
+    name = str(path)[len(str(root)) + 1 :] or root.name
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def _parse_always(

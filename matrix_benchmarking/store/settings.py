@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from ..errors import SettingsError, os_reason
+from ..files import read_regular
 from ..filters import Scalar
 
 _LONG, _DEEPEST = 4096, 200
@@ -70,8 +71,7 @@ def read_settings_file(path: str) -> dict[str, Any] | None:
     """
     name = os.path.basename(path)
     try:
-        with open(path, "rb", buffering=0) as stream:
-            content = stream.read()
+        content = read_regular(path)
     except FileNotFoundError:
         return None
     except OSError as error:

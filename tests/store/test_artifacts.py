@@ -203,3 +203,20 @@ def test_start_and_end_need_a_time_zone(test_dir, text, problem):
         assert times.start == times.end
     else:
         assert problem in str(test_dir.recorder.problems[0])
+
+
+@pytest.mark.parametrize("name", ["settings.yaml", "exit_code", ".matbench_cache"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_pipe_or_a_device_in_the_place_of_a_file_does_not_block(tmp_path, name, kind):
+    write_test(tmp_path / "a", {"vus": 1}, files=speed_files(1.0))
+    write_test(tmp_path / "b", {"vus": 2}, files=speed_files(2.0))
+    path = tmp_path / "a" / name
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    matrix = store.parse_tree(speed_workload(), tmp_path)
+    assert "b" in [entry.name for entry in matrix]
+    if name != ".matbench_cache":
+        assert "not a regular file" in str(matrix.unfinished[0].problems[0])

@@ -115,6 +115,7 @@ def test_what_the_tree_cannot_know_is_unknown_and_not_zero(tmp_path):
     assert (entry.exit_code, metadata.start, metadata.end) == (None, None, None)
     assert entry.missing_kpis["gpu_util"] == "GPU load was not measured"
     assert entry.lts.results.gpu_util is None
+    assert entry.missing_kpis["error_rate"] == "error rate was not measured"
 
 
 @pytest.mark.parametrize(

@@ -58,11 +58,11 @@ class Results(ExclusiveModel):
     """What one run measured; loads and rates are fractions, ``*_cpu`` are cores."""
 
     requests: Count
-    failed_requests: Count
+    failed_requests: Count | None = None
     duration_s: NonNegative
     answered_inputs: Count
     throughput: NonNegative
-    error_rate: Fraction
+    error_rate: Fraction | None = None
     avg_latency_ms: NonNegative | None = None
     p95_latency_ms: NonNegative | None = None
     dropped_iterations: Count | None = None

@@ -73,9 +73,10 @@ def _price(results: types.SimpleNamespace) -> dict[str, Any]:
 
 def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
     answered = run.answered_requests * inputs_per_request
+    unknown = {} if run.counts_failures else {"failed_requests": None, "error_rate": None}
     return {
         "requests": run.requests,
-        "failed_requests": 0 if run.answered_requests == run.requests else run.requests - run.answered_requests,
+        "failed_requests": run.requests - run.answered_requests,
         "duration_s": run.duration_s,
         **_rates(answered, run.requests * inputs_per_request, run.duration_s),
         "avg_latency_ms": run.avg_latency_ms,
@@ -83,6 +84,7 @@ def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str
         "accuracy": run.accuracy,
         "embedding_size": run.embedding_size,
         "vectors_per_input": run.vectors_per_input,
+        **unknown,
     }
 
 

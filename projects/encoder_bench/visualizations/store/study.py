@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from matrix_benchmarking.errors import ArtifactError, SettingsError, os_reason
+from matrix_benchmarking.files import read_regular
 from matrix_benchmarking.store import ArtifactPath, FoundTest, Listing, ignore_file_not_found, read_json
 
 _FILE_NAME = re.compile(r".+_[0-9]+_[0-9]+\.json")
@@ -42,7 +43,7 @@ class EncoderAnalysisLayout:
 
     def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
         try:
-            content = msgspec.json.decode(test.read_bytes())
+            content = msgspec.json.decode(read_regular(test))
         except OSError as error:
             raise SettingsError(f"can't be read: {os_reason(error)}") from error
         except (msgspec.DecodeError, RecursionError) as error:
@@ -82,7 +83,11 @@ def short_image(image: object) -> object:
 
 @ignore_file_not_found
 def parse_run(test_file: ArtifactPath) -> types.SimpleNamespace:
-    """One run: counts, duration, latencies, and what the task adds (fractions, None where unknown)."""
+    """One run: counts, duration, latencies, and what the task adds (fractions, None where unknown).
+
+    ``counts_failures`` is False where all requests are said to have succeeded only because the study's
+    script could not tell.
+    """
     content = read_json(test_file)
     for name in _NUMBERS:
         if not _is_number(content.get(name)) or content[name] < 0:
@@ -92,6 +97,7 @@ def parse_run(test_file: ArtifactPath) -> types.SimpleNamespace:
     return types.SimpleNamespace(
         requests=content["total_requests"],
         answered_requests=max(0, content["successful_requests"] - invalid),
+        counts_failures="invalid_embeddings" in content or content["successful_requests"] != content["total_requests"],
         duration_s=content["test_duration_sec"],
         avg_latency_ms=content.get("avg_latency_ms"),
         p95_latency_ms=content.get("p95_latency_ms"),
