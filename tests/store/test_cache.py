@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import shutil
@@ -10,6 +11,8 @@ from pathlib import Path
 import platformdirs
 import pytest
 from builders import RESULT_FILE, speed_files, speed_workload, write_test
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from matrix_benchmarking import store
 from matrix_benchmarking.store import cache
@@ -293,3 +296,26 @@ def test_clean_removes_the_cache_of_a_test_that_became_unfinished(tree, calls):
     (tree / "a" / "exit_code").unlink()
     assert store.clean(speed_workload(), tree) == 1
     assert store.clean(speed_workload(), tree) == 0
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_cache_with_any_byte_changed_is_refused(data):
+    cached = cache.CachedTest(
+        code=b"c" * 16,
+        sources=[],
+        globs=[],
+        settings_sources=[],
+        settings={"vus": 1},
+        repeat=0,
+        exit_code=0,
+        own_uuid=None,
+        problems=[],
+        missing_files=[],
+        notes=[],
+        results=b"results",
+    )
+    content = bytearray(cache.encode(cached, "speed"))
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    with contextlib.suppress(cache.BrokenCache):
+        assert cache.decode(bytes(content), "speed") is None  # taken for an older format
