@@ -33,7 +33,7 @@ class Value:
 Filters = Mapping[str, tuple[Value, ...]]
 
 
-def show(setting: Scalar) -> str:
+def show(setting: object) -> str:
     """A setting as it is written in YAML, without quotes: ``true``, ``null``, ``32``, ``1.0``."""
     if setting is None:
         return "null"

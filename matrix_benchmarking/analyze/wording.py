@@ -70,7 +70,7 @@ def value_label(name: str, value: object) -> str:
         return f"{name} not set"
     if isinstance(value, str) and value and not value.replace(".", "").isdigit():
         return value
-    return f"{name} {show(value)}"  # type: ignore[arg-type]
+    return f"{name} {show(value)}"
 
 
 def variant_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
@@ -81,7 +81,7 @@ def variant_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
 def tuning_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
     """Settings with their names: ``batch_size 32, vus 256``."""
     present = [name for name in names if name in settings]
-    return ", ".join(f"{name} {show(settings[name])}" for name in present)  # type: ignore[arg-type]
+    return ", ".join(f"{name} {show(settings[name])}" for name in present)
 
 
 def point_label(settings: Mapping[str, object], group: Group) -> str:

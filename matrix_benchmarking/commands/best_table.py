@@ -74,7 +74,7 @@ def _row(variant: VariantBest, group: Group, kpi: KPIDefinition) -> Line:
         interval += " (pooled)"
     is_best = point is group.best
     return [
-        *(show(value) for value in variant.variant.values()),  # type: ignore[arg-type]
+        *(show(value) for value in variant.variant.values()),
         *([wording.tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
         kpi.show(point.value, unit=False),
         interval,

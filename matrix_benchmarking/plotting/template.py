@@ -49,7 +49,7 @@ def symbols_of(categories: Sequence[str]) -> dict[str, str]:
 
 def text(value: object) -> str:
     """A setting as plotly shall write it: plotly reads ``<`` and ``&`` as markup, which data never is."""
-    shown = show(value)  # type: ignore[arg-type]
+    shown = show(value)
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 

@@ -254,6 +254,18 @@ def test_where_the_tree_cannot_be_written_caches_go_to_the_users_directory(tree,
     assert len(list(user_cache.rglob("*.cache"))) == 1
 
 
+def test_where_no_cache_can_be_written_the_parse_goes_on_and_says_so_once(tree, calls, user_cache):
+    write_test(tree / "b", {"vus": 2}, files=speed_files(3.0))
+    for name in "ab":
+        (tree / name / CACHE).mkdir()
+    user_cache.parent.mkdir(parents=True, exist_ok=True)
+    user_cache.write_text("in the way of a directory")
+    matrix = parse(tree, calls)
+    assert [entry.kpis["speed"] for entry in matrix] == [2.0, 3.0]
+    assert [note for note in matrix.notes if "no cache is kept" in note] == [matrix.notes[0]]
+    assert matrix.notes[0].startswith("a and 1 more: no cache is kept")
+
+
 def test_clean_removes_the_caches_wherever_they_are(tree, calls, user_cache):
     parse(tree, calls)
     assert store.clean(speed_workload(), tree) == 1
