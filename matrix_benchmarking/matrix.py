@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import filters as _filters
+from .environment_file import Environment, read_environment
 from .errors import ConfigError
 from .filters import Filters, Scalar
 
@@ -103,6 +104,11 @@ class Entry:
     def lts(self) -> types.SimpleNamespace:
         """The lenient LTS payload, with ``metadata`` and ``results``."""
         return self.load_lts()
+
+    @property
+    def environment(self) -> Environment:
+        """Where the test was run and how to repeat it; empty where that isn't recorded. Read at each access."""
+        return read_environment(self.location)
 
     @property
     def failed(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,19 @@ import yaml
 
 from .errors import ConfigError, os_reason
 
-_Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+
+
+@functools.cache
+def yaml_loader() -> type[Any]:
+    """PyYAML's safe C loader, which leaves dates as the text that they are in the file."""
+    base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    resolvers = {
+        first: [(tag, pattern) for tag, pattern in candidates if tag != _TIMESTAMP]
+        for first, candidates in base.yaml_implicit_resolvers.items()
+    }
+    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,7 +73,7 @@ def read(path: Path) -> YamlFile:
 
 def _load(path: Path, text: str) -> tuple[yaml.Node | None, Any]:
     try:
-        loader = _Loader(text)
+        loader = yaml_loader()(text)
         try:
             node = loader.get_single_node()
             return node, loader.construct_document(node) if node is not None else None

@@ -1,30 +1,23 @@
-"""The embeddings endpoint as a LitServe API: request model, dynamic batching, answers.
+"""The text embeddings endpoint as a LitServe API: request model, dynamic batching, answers.
 
 Requests are validated by FastAPI in the web process, each on its own, so a bad one is answered with 422 and never
 reaches a batch. Good ones wait in a queue from which the worker takes as many as it may at once.
 """
 
 # LitServe reads the annotations of decode_request and encode_response at run time: no `from __future__` here.
-import contextlib
-import json
 from pathlib import Path
-from queue import Empty
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import litserve
-import numpy as np
+from answers import embeddings_body, json_response
+from batching import MAX_INPUTS, BlockingBatchedLoop, Floats, call_in_batches
 from fastapi import Response
-from litserve.loops.base import _SENTINEL_VALUE, _StopLoopError
-from litserve.loops.simple_loops import BatchedLoop
 from model import MODEL_NAME, Embedder
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-MAX_INPUTS = 64
 MAX_CHARACTERS = 10_000
 
 Text = Annotated[str, Field(min_length=1, max_length=MAX_CHARACTERS)]
-Embeddings = NDArray[np.float32]
 
 
 class EmbeddingRequest(BaseModel):
@@ -33,24 +26,6 @@ class EmbeddingRequest(BaseModel):
     input: Text | Annotated[list[Text], Field(min_length=1, max_length=MAX_INPUTS)]
     model: Literal["all-MiniLM-L6-v2"] = "all-MiniLM-L6-v2"
     encoding_format: Literal["float"] = "float"
-
-
-class BlockingBatchedLoop(BatchedLoop):  # type: ignore[misc]
-    """Sleeps until a request arrives, then takes whatever else is already waiting.
-
-    LitServe's own loop polls its queue without a pause and burns a core while idle.
-    """
-
-    def get_batch_requests(
-        self, lit_api: litserve.LitAPI, request_queue: Any, transport: Any
-    ) -> tuple[list[tuple[int, str, EmbeddingRequest]], list[tuple[int, str]]]:
-        waiting = [request_queue.get()]
-        with contextlib.suppress(Empty):
-            while len(waiting) < lit_api.max_batch_size:
-                waiting.append(request_queue.get_nowait())
-        if _SENTINEL_VALUE in waiting:
-            raise _StopLoopError
-        return [(consumer, uid, request) for consumer, uid, _, request in waiting], []
 
 
 class EmbeddingAPI(litserve.LitAPI):  # type: ignore[misc]
@@ -76,17 +51,9 @@ class EmbeddingAPI(litserve.LitAPI):  # type: ignore[misc]
     def decode_request(self, request: EmbeddingRequest) -> list[str]:
         return [request.input] if isinstance(request.input, str) else request.input
 
-    def predict(self, requests: list[list[str]]) -> list[Embeddings]:
-        """Return the embeddings of each request; a request may hold several texts, a model call at most a batch."""
-        texts = [text for request in requests for text in request]
-        calls = range(0, len(texts), self.max_batch_size)
-        embeddings = np.concatenate([self.embedder.embed(texts[at : at + self.max_batch_size]) for at in calls])
-        ends = np.cumsum([len(request) for request in requests])
-        return np.split(embeddings, ends[:-1])
+    def predict(self, requests: list[list[str]]) -> list[Floats]:
+        """Return the embeddings of each request, shape (texts, 384)."""
+        return call_in_batches(self.embedder.embed, requests, self.max_batch_size)
 
-    def encode_response(self, output: Embeddings) -> Response:
-        # Seven decimals are float32's precision here; encoded by hand because FastAPI's encoder walks every number.
-        rounded = np.round(output.astype(np.float64), 7).tolist()
-        data = [{"object": "embedding", "index": at, "embedding": vector} for at, vector in enumerate(rounded)]
-        body = json.dumps({"object": "list", "data": data, "model": MODEL_NAME})
-        return Response(content=body, media_type="application/json")
+    def encode_response(self, output: Floats) -> Response:
+        return json_response(embeddings_body(output, MODEL_NAME))

@@ -1,15 +1,42 @@
-"""Command line of the example encoder server: all-MiniLM-L6-v2 behind `POST /v1/embeddings` on 127.0.0.1."""
+"""Command line of the example encoder server: one of three tasks of an encoder behind HTTP on 127.0.0.1."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import litserve
-from api import EmbeddingAPI
-from model import IMAGES, default_cache_directory, image_file
+from answers import invalid_request
+from fastapi.exceptions import RequestValidationError
+from onnx_files import default_cache_directory
 
-VERSION = "1.0.0"
+VERSION = "1.1.0"
+TASKS = ("embedding", "classification", "vision_embedding")
+
+
+@dataclass(frozen=True)
+class Task:
+    """The images that a task may be served with, how their ONNX files are built, and the API that answers."""
+
+    images: tuple[str, ...]
+    image_file: Callable[[str, Path], Path]
+    api: Callable[[str, int, Path, int], litserve.LitAPI]
+
+
+def load_task(name: str) -> Task:
+    """Import what the task `name` needs, and only that: no task needs the packages of another."""
+    if name == "embedding":
+        import model
+        from api import EmbeddingAPI
+
+        return Task(model.IMAGES, model.image_file, EmbeddingAPI)
+    import digits_model
+    from digits_api import ClassificationAPI, VisionEmbeddingAPI
+
+    api = ClassificationAPI if name == "classification" else VisionEmbeddingAPI
+    return Task(digits_model.IMAGES, digits_model.image_file, api)
 
 
 def positive(text: str) -> int:
@@ -19,25 +46,31 @@ def positive(text: str) -> int:
     return number
 
 
-def parse_options() -> argparse.Namespace:
+def parse_options() -> tuple[argparse.Namespace, Task]:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--image", choices=IMAGES, default="onnx-fp32", help="which ONNX file answers")
-    parser.add_argument("--max-batch-size", type=positive, default=8, help="texts in one model call, at most")
+    parser.add_argument("--task", choices=TASKS, default="embedding", help="what is served, and on which route")
+    parser.add_argument("--image", default="onnx-fp32", help="which of the task's ONNX files answers")
+    parser.add_argument("--max-batch-size", type=positive, default=8, help="inputs in one model call, at most")
     parser.add_argument("--threads", type=positive, default=1, help="ONNX Runtime threads")
     parser.add_argument("--port", type=positive, default=8000, help="TCP port on 127.0.0.1, 1024 to 65535")
     parser.add_argument("--cache-dir", type=Path, default=default_cache_directory(), help="where ONNX files are kept")
     parser.add_argument("--version", action="version", version=VERSION)
-    return parser.parse_args()
+    options = parser.parse_args()
+    task = load_task(options.task)
+    if options.image not in task.images:
+        parser.error(f"--image {options.image}: the images of task {options.task} are {', '.join(task.images)}")
+    return options, task
 
 
 def main() -> None:
-    options = parse_options()
-    image_file(options.image, options.cache_dir)
-    api = EmbeddingAPI(options.image, options.threads, options.cache_dir, options.max_batch_size)
+    options, task = parse_options()
+    task.image_file(options.image, options.cache_dir)
+    api = task.api(options.image, options.threads, options.cache_dir, options.max_batch_size)
     # No request timeout: a benchmark wants to see a slow answer as slow, not as a 504.
     server = litserve.LitServer(api, accelerator="cpu", devices=1, workers_per_device=1, timeout=False)
+    server.app.add_exception_handler(RequestValidationError, invalid_request)
     print(
-        f"Serving {options.image} on 127.0.0.1:{options.port}: {options.threads} threads, "
+        f"Serving {options.task} with {options.image} on 127.0.0.1:{options.port}: {options.threads} threads, "
         f"batches of at most {options.max_batch_size}.",
         flush=True,
     )

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import click
 
 COMMANDS = {
+    "benchmark": "Run a benchmark file: servers, load, monitor, one test directory a point.",
     "parse": "Parse a results directory; write the matrix, LTS payloads, metrics or a table.",
     "visualize": "Write reports of a results directory.",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",

@@ -67,10 +67,11 @@ def option(*flags: str, config_key: str | None = None, **attributes: Any) -> Cal
     return click.option(*flags, cls=Option, config_key=config_key, **attributes)
 
 
-def flag(*flags: str, help: str) -> Callable[[C], C]:
+def flag(*flags: str, help: str, config_key: str | None = None) -> Callable[[C], C]:
     """A yes-or-no option whose value may be left out: ``--pretty``, ``--pretty=True``, ``--pretty=no``."""
     return option(
         *flags,
+        config_key=config_key,
         is_flag=False,
         flag_value="true",
         type=click.BOOL,

@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import IO
 
+import click
+
 from ..errors import ConfigError, OutputError, os_reason
 
 STDOUT = Path("-")
+FILE = click.Path(path_type=Path, allow_dash=True)
 SPOOL_BYTES = 16 * 2**20
 
 

@@ -10,15 +10,13 @@ import click
 from . import outputs, run
 from .options import Command, Invocation, Selection, common, flag, option, selection
 
-FILE = click.Path(path_type=Path, allow_dash=True)
-
 
 @click.command("parse", cls=Command)
 @selection
-@option("--output-matrix", type=FILE, metavar="FILE", help="Write all entries as JSON.")
-@option("--output-lts", type=FILE, metavar="FILE", help="Write the LTS payloads as a JSON array; strict.")
-@option("--output-openmetrics", type=FILE, metavar="FILE", help="Write the KPIs as OpenMetrics text.")
-@option("--output-table", type=FILE, metavar="FILE", help="Write all entries as a table: .parquet or .csv.")
+@option("--output-matrix", type=outputs.FILE, metavar="FILE", help="Write all entries as JSON.")
+@option("--output-lts", type=outputs.FILE, metavar="FILE", help="Write the LTS payloads as a JSON array; strict.")
+@option("--output-openmetrics", type=outputs.FILE, metavar="FILE", help="Write the KPIs as OpenMetrics text.")
+@option("--output-table", type=outputs.FILE, metavar="FILE", help="Write all entries as a table: .parquet or .csv.")
 @flag("--pretty", help="Indent the JSON.")
 @flag("--clean", help="Remove the caches of the results directory, and stop.")
 @common

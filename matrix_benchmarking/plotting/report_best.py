@@ -13,6 +13,7 @@ from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, SettingLists, Variables
 from .base import Arguments, Report
 from .catalogue import Catalogue
+from .repeating import repeat_section
 from .tables import Cell, Column, Row, table
 
 
@@ -38,6 +39,7 @@ class BestReport(Report):
         parts: list[Any] = [verdict_box(self.catalogue)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
+            parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
         parts += self.figures((ordered_vars, settings, setting_lists, variables, cfg))
         for group in best.groups:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]

@@ -73,12 +73,18 @@ class ErrorReport(Report):
         """One row for each finding."""
         from dash import html
 
-        rows: list[Row] = [
-            [Cell(self.link(entry)), text, Cell(html.Code(str(entry.location)))] for entry, text in found
-        ]
-        if not rows:
+        listed = list(found)
+        if not listed:
             return None
+        commands = {id(entry): entry.environment.command for entry, _ in listed[:_TESTS_LISTED]}
         columns = [Column("Test"), Column(what), Column("Directory")]
+        columns += [Column("Repeat it")] if any(commands.values()) else []
+        rows: list[Row] = []
+        for entry, text in listed:
+            row: list[Cell | str] = [Cell(self.link(entry)), text, Cell(html.Code(str(entry.location)))]
+            if len(columns) > len(row):
+                row.append(Cell(html.Code(commands.get(id(entry)) or "unknown")))
+            rows.append(row)
         return html.Section([html.H2(title), table(columns, rows, caption=f"{title}: {len(rows)}")])
 
     def _grouped(self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str) -> Any:

@@ -3,13 +3,13 @@
 What a workload author needs is exported here; the other modules of this package are the machinery.
 """
 
+from ..settings import read_key_values
 from ..workload import BaseStore, FoundTest, Layout, Listing
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
 from .layouts import NativeLayout
 from .matrix_file import write_matrix
 from .parsers import config_get, parse_test_config, parse_test_start_end, parse_test_uuid
 from .readers import ignore_file_not_found, read_json, read_tail, read_text, read_yaml
-from .settings import read_key_values
 from .tree import clean, parse_tree
 
 __all__ = [

@@ -21,12 +21,12 @@ from ..errors import OutputError, os_reason
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
 from ..matrix import Problem
+from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import Workload
 from . import codec
 from .artifacts import TEST_UUID_FILE
 from .find import Candidate
 from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, unchanged
-from .layouts import EXIT_CODE_FILE, SETTINGS_FILE
 from .parsers import TEST_CONFIG_FILE
 
 _FAMILY, FORMAT_VERSION = b"matbench", 1

@@ -8,10 +8,8 @@ from typing import Any
 
 from ..errors import SettingsError, os_reason
 from ..files import read_regular
+from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_settings_file
 from ..workload import FoundTest, Layout, Listing, Workload
-from .settings import read_settings_file
-
-SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
 
 
 class NativeLayout:

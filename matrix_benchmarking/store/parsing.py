@@ -17,6 +17,7 @@ from .. import kpi
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
+from ..settings import check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
@@ -25,7 +26,6 @@ from .find import Candidate
 from .layouts import layouts_of
 from .parsers import parse_test_uuid
 from .payload import build_payload
-from .settings import check_settings
 
 _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 

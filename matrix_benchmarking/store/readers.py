@@ -10,8 +10,8 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from ..errors import ArtifactError, os_reason
+from ..settings import load_yaml
 from .artifacts import ArtifactPath
-from .settings import load_yaml
 
 P = ParamSpec("P")
 R = TypeVar("R")

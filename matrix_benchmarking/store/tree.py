@@ -20,13 +20,13 @@ from .. import workload as workloads
 from ..errors import MatbenchError, SettingsError
 from ..filters import Scalar
 from ..matrix import Entry, Matrix, Problem
+from ..settings import check_settings
 from ..workload import Workload
 from . import cache
 from .find import Candidate, Found, check_root, find_tests
 from .layouts import layouts_of
 from .parsing import Context, ParsedTest, parse_test, relative_name
 from .payload import build_payload
-from .settings import check_settings
 
 IGNORE_CACHE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
 _TRUE = frozenset({"true", "1", "y", "yes"})

@@ -64,3 +64,26 @@ def test_recording_leaves_no_server_and_no_load_generator_behind(recorded):
         if str(recorded.parent) in " ".join(process.info["cmdline"] or [])
     ]
     assert left == []
+
+
+COSINES = """
+import json, sys
+from pathlib import Path
+import numpy as np
+from model import IMAGES, Embedder
+texts = Path("texts.txt").read_text(encoding="utf-8").splitlines()[:32]
+exact, *others = (Embedder(image, 1, Path(sys.argv[1])).embed(texts) for image in IMAGES)
+print(json.dumps([float((exact * other).sum(axis=1).mean()) for other in others]))
+"""
+
+
+@pytest.mark.xdist_group("load")
+def test_a_scale_for_each_channel_keeps_more_of_fp32_than_one_for_each_tensor(recorded, repository):
+    cache = recorded.parent / "onnx"
+    command = [sys.executable, "-c", COSINES, str(cache)]
+    done = subprocess.run(command, cwd=repository / SERVER, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    per_channel, per_tensor = json.loads(done.stdout)
+    assert per_channel == pytest.approx(0.993, abs=0.003)
+    assert per_tensor == pytest.approx(0.964, abs=0.005)
+    assert (cache / "all-MiniLM-L6-v2.onnx-int8-per-tensor.v1.onnx").exists()

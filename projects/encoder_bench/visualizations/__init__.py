@@ -27,7 +27,7 @@ workload = Workload(
     headline_kpi="1B_cost",
     group_keys=("task", "model", "inputs_per_request"),
     variant_keys=("vendor", "hw_type", "image", "engine"),
-    gates=(Gate(kpi="fidelity", minimum=0.99),),
+    gates=(Gate(kpi="fidelity", minimum=0.99), Gate(kpi="accuracy_loss", maximum=1.0)),
     warnings=warnings,
     plots=_plots,
     reports=_reports,

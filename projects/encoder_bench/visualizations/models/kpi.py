@@ -101,6 +101,28 @@ def fidelity(lts_payload: Any) -> Any:
     return _measured(lts_payload.results.fidelity_mean, "fidelity")
 
 
+@HigherBetter
+@IgnoredForRegression
+@Format("{:.4f}")
+@KPIMetadata(help="Lowest cosine between an answer and that of the reference", unit="")
+def fidelity_minimum(lts_payload: Any) -> Any:
+    return _measured(lts_payload.results.fidelity_minimum, "fidelity")
+
+
+@LowerBetter
+@IgnoredForRegression
+@Format("{:.2f}")
+@KPIMetadata(help="How far the accuracy is below that of the reference, in standard errors of the latter", unit="")
+def accuracy_loss(lts_payload: Any) -> float:
+    """``(reference accuracy − accuracy) / standard error``; 0 for one that is at least as high."""
+    results = lts_payload.results
+    loss = _measured(results.reference_accuracy, "accuracy of a reference") - _measured(results.accuracy, "accuracy")
+    error = _measured(results.accuracy_standard_error, "standard error of the reference's accuracy")
+    if error <= 0:
+        raise UnknownKPI("the standard error of the reference's accuracy is 0")
+    return max(0.0, float(loss / error))
+
+
 def _measured(value: Any, what: str) -> Any:
     if value is None:
         raise UnknownKPI(f"{what} was not measured")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from annotated_types import Ge, Le
 
@@ -12,7 +12,7 @@ from matrix_benchmarking.models import Metadata as BaseMetadata
 
 from . import kpi
 
-LTS_SCHEMA_VERSION = "1.0"
+LTS_SCHEMA_VERSION = "1.1"
 KPI_SETTINGS_VERSION = "1.0"
 
 Fraction = Annotated[float, Ge(0), Le(1)]
@@ -49,9 +49,10 @@ class Settings(ExclusiveModel):
 
 
 class Metadata(BaseMetadata):
-    """The engine's metadata, and where the price comes from."""
+    """The engine's metadata, where the price comes from, and where and with which versions the run took place."""
 
     price_source: str | None = None
+    environment: dict[str, Any] | None = None
 
 
 class Results(ExclusiveModel):
@@ -74,7 +75,14 @@ class Results(ExclusiveModel):
     load_generator_cpu: NonNegative | None = None
     load_generator_competes: bool | None = None
     other_cpu: NonNegative | None = None
+    schedule_lag_p95_ms: NonNegative | None = None
+    load_generator_cores: Count | None = None
+    monitor_cpu: NonNegative | None = None
     accuracy: Fraction | None = None
+    reference_accuracy: Fraction | None = None
+    accuracy_standard_error: NonNegative | None = None
+    label_agreement: Fraction | None = None
+    invalid_answers: Count | None = None
     fidelity_mean: Cosine | None = None
     fidelity_minimum: Cosine | None = None
     embedding_size: NonNegative | None = None

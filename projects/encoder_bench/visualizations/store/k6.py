@@ -26,6 +26,7 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
     Returns:
         ``requests`` and ``failed_requests`` (counts), ``duration_s``, ``avg_latency_ms`` and
         ``p95_latency_ms`` of the answered requests (None if there were none), ``dropped_iterations``,
+        ``schedule_lag_p95_ms`` (how late requests of the open model were sent; None for the closed one),
         and, where the script counts them, ``sent_inputs`` and ``answered_inputs`` (else None).
 
     Raises:
@@ -50,6 +51,7 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
         avg_latency_ms=_statistic(latency, "avg"),
         p95_latency_ms=_statistic(latency, "p(95)", "p95"),
         dropped_iterations=_count(metrics, "dropped_iterations"),
+        schedule_lag_p95_ms=_statistic(metrics.get("schedule_lag"), "p(95)", "p95"),
         sent_inputs=_count(metrics, "sent_inputs") if counted else None,
         answered_inputs=_count(metrics, "answered_inputs") if counted else None,
     )

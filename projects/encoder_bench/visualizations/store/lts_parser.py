@@ -10,6 +10,10 @@ from ..models import lts as models_lts
 
 COMPETING_CORES = 0.05
 """Share of a core from which a load generator on the server's cores is worth a warning."""
+BUSY_SHARE = 0.8
+"""Share of the load generator's cores from which it may be the limit."""
+LATE_MS = 50.0
+"""Lag behind the schedule of the open model that is worth a warning."""
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
 
@@ -40,8 +44,9 @@ def warnings(lts_payload: Any) -> list[str]:
         sentences.append(f"{results.failed_requests:,} of {results.requests:,} requests failed")
     elif results.error_rate:
         sentences.append(f"{results.error_rate:.1%} of the inputs were not answered in the right shape")
-    if results.dropped_iterations:
-        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
+    sentences += _load_generator_limits(results)
+    if results.invalid_answers:
+        sentences.append(f"{results.invalid_answers:,} of the answers that were checked were invalid")
     cores = results.load_generator_cpu
     if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
         share = "an unknown share" if cores is None else f"{cores:.0%}"
@@ -51,18 +56,35 @@ def warnings(lts_payload: Any) -> list[str]:
     return sentences
 
 
+def _load_generator_limits(results: Any) -> list[str]:
+    """Signs that the load generator, not the server, was the limit."""
+    sentences = []
+    if results.dropped_iterations:
+        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
+    if results.schedule_lag_p95_ms is not None and results.schedule_lag_p95_ms > LATE_MS:
+        sentences.append(
+            f"k6 sent requests late, 5 % of them by more than {results.schedule_lag_p95_ms:,.0f} ms: latencies don't "
+            "tell what users at this rate would wait"
+        )
+    cores, used = results.load_generator_cores, results.load_generator_cpu
+    if cores is not None and used is not None and used > BUSY_SHARE * cores:
+        sentences.append(f"k6 used {used:.0%} of a core, and had {cores}: it may be the limit, not the server")
+    return sentences
+
+
 _EMPTY: dict[str, Any] = dict.fromkeys(models_lts.Results.model_fields)
 
 
 def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
     times, config = getattr(results, "times", None), getattr(results, "test_config", None)
-    price = getattr(results, "price", None)
+    price, environment = getattr(results, "price", None), getattr(results, "environment", None)
     return types.SimpleNamespace(
         lts_schema_version=models_lts.LTS_SCHEMA_VERSION,
         start=times.start if times else None,
         end=times.end if times else None,
         config=config.text if config else None,
         price_source=price.source if price else None,
+        environment=vars(environment) if environment else None,
     )
 
 
@@ -105,6 +127,7 @@ def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[st
         "avg_latency_ms": summary.avg_latency_ms,
         "p95_latency_ms": summary.p95_latency_ms,
         "dropped_iterations": summary.dropped_iterations,
+        "schedule_lag_p95_ms": summary.schedule_lag_p95_ms,
     }
 
 
@@ -117,17 +140,35 @@ def _rates(answered: int, sent: int, duration_s: float | None) -> dict[str, Any]
 
 
 def _around(results: types.SimpleNamespace) -> dict[str, Any]:
-    """What the monitor, the fidelity check and the load generator's record say."""
-    log, fidelity = getattr(results, "utilization", None), getattr(results, "fidelity", None)
+    """What the monitor, the check of the answers and the load generator's record say."""
+    log = getattr(results, "utilization", None)
     generator = getattr(results, "load_generator", None)
+    cpus = getattr(generator, "cpus", None)
+    # The monitor sees the machine of the load generator; of a server that runs elsewhere nothing is known.
+    of_server = log if getattr(getattr(results, "server", None), "local", True) else None
     return {
-        "cpu_util": log.cpu_util if log else None,
-        "gpu_util": log.gpu_util if log else None,
-        "gpu_memory": log.gpu_memory_max if log else None,
-        "main_memory": log.main_memory_max if log else None,
+        "cpu_util": of_server.cpu_util if of_server else None,
+        "gpu_util": of_server.gpu_util if of_server else None,
+        "gpu_memory": of_server.gpu_memory_max if of_server else None,
+        "main_memory": of_server.main_memory_max if of_server else None,
         "load_generator_cpu": log.process_cores.get("k6") if log else None,
+        "load_generator_cores": len(cpus) if isinstance(cpus, list) and cpus else None,
         "other_cpu": log.other_cores if log else None,
+        "monitor_cpu": log.monitor_cores if log else None,
         "load_generator_competes": getattr(generator, "competes_with_server", None),
-        "fidelity_mean": fidelity.mean if fidelity else None,
-        "fidelity_minimum": fidelity.minimum if fidelity else None,
+        **_check_of_answers(getattr(results, "fidelity", None)),
     }
+
+
+def _check_of_answers(check: types.SimpleNamespace | None) -> dict[str, Any]:
+    names = {
+        "fidelity_mean": "mean",
+        "fidelity_minimum": "minimum",
+        "embedding_size": "embedding_size",
+        "accuracy": "accuracy",
+        "reference_accuracy": "reference_accuracy",
+        "accuracy_standard_error": "standard_error",
+        "label_agreement": "agreement",
+        "invalid_answers": "invalid",
+    }
+    return {result: getattr(check, name, None) for result, name in names.items()}

@@ -35,7 +35,7 @@ IMPORTANT_FILES = [
     f"{artifact_dirnames.K6_RUN_DIR}/load_generator.json",
     f"{artifact_dirnames.FIDELITY_DIR}/fidelity.json",
 ]
-OPTIONAL_FILES = ["config.yaml"]
+OPTIONAL_FILES = ["config.yaml", "environment.json"]
 
 
 def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
@@ -45,6 +45,7 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
         return
     results.test_config = parse_test_config(test_dir)
     results.times = parse_test_start_end(test_dir)
+    results.environment = _parse_environment(test_dir)
     results.server = _parse_server(test_dir)
     results.load_generator = _parse_load_generator(test_dir)
     results.k6 = _parse_k6_summary(test_dir)
@@ -82,6 +83,11 @@ def _parse_server(test_dir: TestDirectory) -> types.SimpleNamespace:
 
 
 @ignore_file_not_found
+def _parse_environment(test_dir: TestDirectory) -> types.SimpleNamespace:
+    return _namespace(register_important_file(test_dir, test_dir / "environment.json"))
+
+
+@ignore_file_not_found
 def _parse_load_generator(test_dir: TestDirectory) -> types.SimpleNamespace:
     path = test_dir.artifact_paths.K6_RUN_DIR / "load_generator.json"
     return _namespace(register_important_file(test_dir, path))
@@ -89,12 +95,23 @@ def _parse_load_generator(test_dir: TestDirectory) -> types.SimpleNamespace:
 
 @ignore_file_not_found
 def _parse_fidelity(test_dir: TestDirectory) -> types.SimpleNamespace:
+    """Whether the answers are right: cosines to those of the reference, or the accuracy on a labelled set."""
     path = register_important_file(test_dir, test_dir.artifact_paths.FIDELITY_DIR / "fidelity.json")
-    fidelity = _namespace(path)
-    for name in ("mean", "minimum"):
-        if not isinstance(getattr(fidelity, name, None), (int, float)):
-            raise ArtifactError(path, f"holds no number '{name}'")
-    return fidelity
+    check = _namespace(path)
+    of_labels = getattr(check, "metric", "cosine") == "accuracy"
+    known = _LABEL_NUMBERS if of_labels else _COSINE_NUMBERS
+    for name in known:
+        if name == "mean" and not hasattr(check, name):
+            raise ArtifactError(path, "holds no number 'mean'")
+        value = getattr(check, name, None)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise ArtifactError(path, f"holds something else than a number as '{name}'")
+        setattr(check, name, value)
+    return check
+
+
+_COSINE_NUMBERS = ("mean", "minimum", "vectors", "invalid", "embedding_size")
+_LABEL_NUMBERS = ("accuracy", "reference_accuracy", "standard_error", "agreement", "invalid")
 
 
 def _server_cpus(server: types.SimpleNamespace | None) -> list[int] | None:

@@ -35,6 +35,8 @@ def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) ->
     inside = _window(content["time"], content.get("load_window"))
     log = types.SimpleNamespace(time=content["time"], **series, processes=processes, samples=len(inside))
     log.load_window = content.get("load_window")
+    own = content.get("monitor_cores")
+    log.monitor_cores = own if isinstance(own, (int, float)) and not isinstance(own, bool) else None
     try:
         log.cpu_util = mean_of_devices(_pick(series["cpus_load"], inside), server_cpus)
         log.gpu_util = mean_of_devices(_pick(series["gpus_load"], inside))

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking.errors import SettingsError
 from matrix_benchmarking.matrix import typed
+from matrix_benchmarking.settings import check_settings, load_yaml, read_key_values
 from matrix_benchmarking.store.layouts import NativeLayout
-from matrix_benchmarking.store.settings import check_settings, load_yaml, read_key_values
 
 CASES = yaml.safe_load(Path(__file__).with_name("settings_cases.yaml").read_text())
 SCALARS = (

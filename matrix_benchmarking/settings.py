@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import re
@@ -11,24 +10,14 @@ from typing import Any
 
 import yaml
 
-from ..errors import SettingsError, os_reason
-from ..files import read_regular
-from ..filters import Scalar
+from .errors import SettingsError, os_reason
+from .files import read_regular
+from .filters import Scalar
+from .yaml_file import yaml_loader
+
+SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
 
 _LONG, _DEEPEST = 4096, 200
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
-
-
-@functools.cache
-def _loader() -> type[Any]:
-    """PyYAML's safe C loader, which leaves dates as the text that they are in the file."""
-    base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-    resolvers = {
-        first: [(tag, pattern) for tag, pattern in candidates if tag != _TIMESTAMP]
-        for first, candidates in base.yaml_implicit_resolvers.items()
-    }
-    return type("SettingsLoader", (base,), {"yaml_implicit_resolvers": resolvers})
 
 
 def load_yaml(text: str | bytes) -> Any:
@@ -40,7 +29,7 @@ def load_yaml(text: str | bytes) -> Any:
     if len(text) > _LONG:
         _check_nesting(text)
     try:
-        return yaml.load(text, _loader())
+        return yaml.load(text, yaml_loader())
     except yaml.MarkedYAMLError as error:
         where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ValueError(f"not valid YAML{where}: {error.problem or error.context}") from error
@@ -52,7 +41,7 @@ def _check_nesting(text: str | bytes) -> None:
     """Refuse a document that would overflow the stack of libyaml's recursive composer."""
     depth = 0
     try:
-        for event in yaml.parse(text, _loader()):
+        for event in yaml.parse(text, yaml_loader()):
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > _DEEPEST:

@@ -1,0 +1,310 @@
+"""Carry out a plan: start each target once, run its points, and leave nothing behind on any way out."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..errors import MatbenchError, OutputError
+from . import environment, run_directory, search
+from .expand import Point, SearchCase
+from .limits import LimitReached, Limits
+from .plan import Group, Plan
+from .run_directory import Outcome
+from .server_log import ServerLog
+from .targets.base import Endpoint, Target, TargetError
+
+MOST_DEATHS = 3
+TARGETS_DIRECTORY = f"{run_directory.OWN_DIRECTORY}/targets"
+SEARCHES_FILE = "searches.json"
+
+
+class Runner(Protocol):
+    """How one point is measured: by a load on its target, or by a script."""
+
+    def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
+        """Make sure of what has to be there before the point's target starts."""
+
+    def run(
+        self,
+        point: Point,
+        directory: Path,
+        endpoint: Endpoint | None,
+        target: Target | None,
+        keep_on: Callable[[], None],
+    ) -> Outcome:
+        """Measure *point* into its test *directory*. *keep_on* is called all the time, and raises to give up."""
+
+
+class Listener:
+    """What happens, for whoever shows it; every method may be left as it is."""
+
+    def target_starts(self, group: Group) -> None:
+        """A target is about to be started."""
+
+    def target_failed(self, group: Group, reason: str, points: int) -> None:
+        """It could not be started, so that many points are not run."""
+
+    def point_starts(self, point: Point, path: Path) -> None:
+        """A point is about to be run."""
+
+    def point_ends(self, point: Point, path: Path, outcome: Outcome) -> None:
+        """It was run."""
+
+    def tick(self) -> None:
+        """Time passes."""
+
+    def rate(self, inputs_per_second: float) -> None:
+        """The throughput of the last second."""
+
+    def search_ends(self, case: SearchCase, answer: search.Answer | None, reason: str) -> None:
+        """A search has its answer, or there is none."""
+
+
+@dataclasses.dataclass(slots=True)
+class Report:
+    """What became of the plan.
+
+    Attributes:
+        succeeded, failed: points that were run.
+        not_started: points whose target could not be started.
+        left: points for another time, because of a limit, an interrupt or an error before them.
+        stopped_by: why not everything was run; None where it was.
+        interrupted: True if the user (or the system) interrupted it.
+        spent_usd: what the targets cost.
+    """
+
+    succeeded: int = 0
+    failed: int = 0
+    not_started: int = 0
+    left: int = 0
+    stopped_by: str | None = None
+    interrupted: bool = False
+    spent_usd: float = 0.0
+    searches: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+
+
+class StopOnError(MatbenchError):
+    """A point failed, and the user wants to stop then."""
+
+
+class Campaign:
+    """One run of a plan.
+
+    Args:
+        plan: what is to be done.
+        runner: how a point is measured.
+        make_target: gives the target of a group, not started.
+        limits: how long and how expensive it may become.
+        listener: is told what happens.
+        record: what is recorded of each point's circumstances, from its endpoint's description.
+        stop_on_error: stop after the first point that fails.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        runner: Runner,
+        make_target: Callable[[Group], Target],
+        limits: Limits,
+        listener: Listener,
+        *,
+        record: Callable[[Point, Mapping[str, Any]], Mapping[str, Any]],
+        stop_on_error: bool = False,
+    ) -> None:
+        self._plan, self._runner, self._make_target = plan, runner, make_target
+        self._limits, self._listener, self._record = limits, listener, record
+        self._stop_on_error = stop_on_error
+        self._cannot_start: dict[str, str] = {}
+        self._pending = {point.key for point in plan.to_do()}
+        self.report = Report()
+
+    def run(self) -> Report:
+        """Run what is to be done.
+
+        Raises:
+            MatbenchError: something that makes going on pointless, such as a full disk; :attr:`report` has the rest.
+        """
+        try:
+            for group in self._plan.groups():
+                self._run_group(group)
+        except (LimitReached, StopOnError) as reason:
+            self.report.stopped_by = str(reason)
+        except KeyboardInterrupt:
+            self.report.stopped_by, self.report.interrupted = "interrupted", True
+        finally:
+            self._limits.stop_meter()
+            self.report.left = len(self._pending)
+            self.report.spent_usd = self._limits.spent_usd
+        return self.report
+
+    def _run_group(self, group: Group) -> None:
+        points, searches = list(group.points), list(group.searches)
+        if group.key in self._cannot_start:
+            self._give_up(group, points, searches, self._cannot_start[group.key])
+            return
+        self._check_start(group, (points or [case.point(case.range.start, 0) for case in searches])[0])
+        deaths = 0
+        while points or searches:
+            try:
+                with self._running(group, (points or [searches[0].point(searches[0].range.start, 0)])[0]) as served:
+                    while points and served.alive:
+                        self._run_point(served, points.pop(0))
+                    while searches and served.alive:
+                        self._search(served, searches.pop(0))
+            except TargetError as error:
+                self._cannot_start[group.key] = str(error)
+                self._give_up(group, points, searches, str(error))
+                return
+            deaths += 1
+            if deaths >= MOST_DEATHS and (points or searches):
+                self._give_up(group, points, searches, f"it died {deaths} times")
+                return
+
+    @contextlib.contextmanager
+    def _running(self, group: Group, first: Point) -> Iterator[Served]:
+        """The group's target, started; stopped on every way out."""
+        self._runner.prepare(first, self._keep_on)
+        if group.target is None:
+            yield Served(group, None, None, None)
+            return
+        log = ServerLog(self._plan.root / TARGETS_DIRECTORY)
+        target = self._make_target(group)
+        self._listener.target_starts(group)
+        price = self._plan.usd_per_hour(group.target, group.settings)
+        try:
+            self._limits.start_meter(price)
+            endpoint = target.start(log.path, self._keep_on)
+            yield Served(group, target, endpoint, log)
+        finally:
+            target.stop()
+            self._limits.stop_meter()
+
+    def _run_point(self, served: Served, point: Point) -> Outcome:
+        group = served.group
+        self._check_start(group, point)
+        path = self._plan.path_of(point)
+        directory = run_directory.begin(self._plan.root, Path(path), point)
+        self._listener.point_starts(point, Path(path))
+        started = time.monotonic()
+        try:
+            description = served.endpoint.description if served.endpoint else {}
+            run_directory.write_json(directory / "environment.json", self._record(point, description))
+            outcome = self._measure(served, point, directory)
+            if served.log is not None:
+                served.log.copy_to(directory / "000__server" / "server.log", _secrets(served.endpoint))
+            outcome = dataclasses.replace(outcome, wall_s=round(time.monotonic() - started, 2))
+            run_directory.finish(directory, outcome)
+        except BaseException as error:
+            reason = str(error) if isinstance(error, MatbenchError) else type(error).__name__
+            run_directory.interrupt(directory, reason)
+            raise
+        self._pending.discard(point.key)
+        self.report.succeeded += outcome.exit_code == 0
+        self.report.failed += outcome.exit_code != 0
+        self._listener.point_ends(point, Path(path), outcome)
+        if outcome.exit_code and self._stop_on_error:
+            raise StopOnError(f"{path} failed")
+        return outcome
+
+    def _measure(self, served: Served, point: Point, directory: Path) -> Outcome:
+        """Run the point; what fails because of it or its target is its outcome, the rest is raised."""
+        try:
+            return self._runner.run(point, directory, served.endpoint, served.target, self._keep_on)
+        except (LimitReached, OutputError):
+            raise
+        except MatbenchError as error:
+            return Outcome(1, problem=str(error))
+
+    def _search(self, served: Served, case: SearchCase) -> None:
+        spec = search.SearchSpec(**case.range.model_dump(exclude_none=True))
+        runs = self._plan.measured(case)
+        measurements = [_measurement(int(run.settings["vus"]), run.outcome) for run in runs if run.outcome]
+        repeats = [(int(run.settings["vus"]), run.repeat) for run in runs]
+        try:
+            step = search.next_step(spec, measurements)
+            while not isinstance(step, search.Answer):
+                repeat = 1 + max((index for vus, index in repeats if vus == step), default=-1)
+                repeats.append((step, repeat))
+                outcome = self._run_point(served, case.point(step, repeat))
+                measurements.append(_measurement(step, outcome))
+                if not served.alive:
+                    self._restart(served)
+                step = search.next_step(spec, measurements)
+        except search.SearchError as error:
+            self._listener.search_ends(case, None, str(error))
+            self._keep_answer(case, {"error": str(error)})
+            return
+        self._keep_answer(case, dataclasses.asdict(step))
+        self._listener.search_ends(case, step, step.reason)
+
+    def _restart(self, served: Served) -> None:
+        """Start a target again that died of a point of its search."""
+        assert served.target is not None
+        assert served.log is not None
+        served.target.stop()
+        served.endpoint = served.target.start(served.log.path, self._keep_on)
+
+    def _keep_answer(self, case: SearchCase, answer: Mapping[str, Any]) -> None:
+        found = {"experiment": case.experiment, "settings": dict(case.settings), **answer}
+        self.report.searches.append(found)
+        run_directory.write_json(self._plan.root / SEARCHES_FILE, {"version": 1, "searches": self.report.searches})
+
+    def _give_up(self, group: Group, points: Sequence[Point], searches: Sequence[SearchCase], reason: str) -> None:
+        count = len(points) + len(searches)
+        self.report.not_started += count
+        self._pending -= {point.key for point in points}
+        self._listener.target_failed(group, reason, count)
+
+    def _check_start(self, group: Group, point: Point) -> None:
+        self._limits.check_start(self._plan.point_s(point), self._plan.usd_per_hour(group.target, group.settings))
+
+    def _keep_on(self) -> None:
+        self._limits.check_money()
+        self._listener.tick()
+
+
+@dataclasses.dataclass(slots=True)
+class Served:
+    """A started target, or none for scripts alone."""
+
+    group: Group
+    target: Target | None
+    endpoint: Endpoint | None
+    log: ServerLog | None
+
+    @property
+    def alive(self) -> bool:
+        if self.target is None:
+            return True
+        try:
+            self.target.check()
+        except TargetError:
+            return False
+        return True
+
+
+def _measurement(vus: int, outcome: Outcome) -> search.Measurement:
+    throughput = outcome.throughput if outcome.exit_code == 0 else None
+    return search.Measurement(vus, throughput, outcome.p95_ms)
+
+
+def _secrets(endpoint: Endpoint | None) -> list[str]:
+    """What must not be in a log: the values of the headers, with and without the word before them."""
+    values = list(endpoint.headers.values()) if endpoint else []
+    return [*values, *(value.rpartition(" ")[2] for value in values)]
+
+
+def recorder(command: Callable[[Point], str]) -> Callable[[Point, Mapping[str, Any]], Mapping[str, Any]]:
+    """What is recorded of each point: the machine, the versions, and *command*, which repeats it."""
+    machine = environment.describe()
+
+    def record(point: Point, description: Mapping[str, Any]) -> Mapping[str, Any]:
+        versions = {**machine["versions"], **description.get("versions", {})}
+        return {**machine, "versions": versions, "command": command(point)}
+
+    return record

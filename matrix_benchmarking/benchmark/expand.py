@@ -1,0 +1,172 @@
+"""From experiments to points: all combinations of their settings' values, and the searches."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .. import filters as _filters
+from ..errors import ConfigError, did_you_mean
+from ..filters import Filters, Scalar
+from ..matrix import typed
+from ..settings import check_settings
+from .file import Additional, BenchmarkFile, Experiment
+from .schema import Search, SearchRange
+
+MOST_POINTS = 100_000
+SEARCHABLE = "vus"
+
+PointKey = tuple[frozenset[tuple[str, tuple[str, object]]], int]
+
+
+def point_key(settings: Mapping[str, Scalar], repeat: int) -> PointKey:
+    """What identifies a point: its settings, with their types, and its repeat."""
+    return frozenset((name, typed(value)) for name, value in settings.items()), repeat
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Point:
+    """One run that is wanted: its settings (without ``repeat``), and which repeat it is."""
+
+    experiment: str
+    settings: Mapping[str, Scalar]
+    repeat: int
+
+    @property
+    def key(self) -> PointKey:
+        return point_key(self.settings, self.repeat)
+
+    @property
+    def all_settings(self) -> dict[str, Scalar]:
+        return {**self.settings, "repeat": self.repeat}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SearchCase:
+    """A search over the setting ``vus`` at otherwise fixed *settings*."""
+
+    experiment: str
+    settings: Mapping[str, Scalar]
+    range: SearchRange
+
+    def point(self, vus: int, repeat: int) -> Point:
+        return Point(self.experiment, {**self.settings, SEARCHABLE: vus}, repeat)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expansion:
+    """All points and searches of a file, in its order; *notes* say what was left out as the same again."""
+
+    points: Sequence[Point]
+    searches: Sequence[SearchCase]
+    notes: Sequence[str]
+
+
+def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = ()) -> Expansion:
+    """The points of the *experiments* (all where empty) that the *filters* select.
+
+    Raises:
+        ConfigError: an experiment that is not there, no points, or far too many.
+    """
+    for name in experiments:
+        if name not in file.expe:
+            raise ConfigError(f"there is no experiment '{name}': {did_you_mean(name, file.expe)}")
+    chosen = {name: expe for name, expe in file.expe.items() if not experiments or name in experiments}
+    _check_size(file, chosen)
+    points: dict[PointKey, Point] = {}
+    searches: list[SearchCase] = []
+    twice = 0
+    names: set[str] = {"repeat"}
+    for name, experiment in chosen.items():
+        for settings, repeats in _grids(file, experiment):
+            checked, search = _checked(name, settings)
+            names |= settings.keys()
+            for case in _cases(name, checked, search, repeats, filters):
+                if isinstance(case, SearchCase):
+                    searches.append(case)
+                elif case.key in points:
+                    twice += 1
+                else:
+                    points[case.key] = case
+    _filters.check_names(filters, names)
+    if not points and not searches:
+        raise ConfigError("no point of the benchmark file matches the filter")
+    notes = [f"{twice} points are in the file more than once; each is run once"] if twice else []
+    return Expansion(list(points.values()), searches, notes)
+
+
+def _cases(
+    experiment: str, settings: Mapping[str, Scalar], search: SearchRange | None, repeats: int, filters: Filters
+) -> Iterator[Point | SearchCase]:
+    """The points at *settings*, or the search; with a filter on ``vus`` the points that the search may ask for."""
+    if search is None:
+        wanted = (Point(experiment, settings, repeat) for repeat in range(repeats))
+        yield from (point for point in wanted if _filters.matches(filters, point.settings, point.repeat))
+        return
+    case = SearchCase(experiment, settings, search)
+    rest = {name: values for name, values in filters.items() if name not in (SEARCHABLE, "repeat")}
+    if not _filters.matches(rest, settings):
+        return
+    if SEARCHABLE not in filters:
+        yield case
+        return
+    for value in filters[SEARCHABLE]:
+        vus = int(value.text) if value.text.isdigit() else 0
+        if not search.start <= vus <= search.max:
+            raise ConfigError(f"the filter vus={value.text} is outside the search from {search.start} to {search.max}")
+        wanted = (case.point(vus, repeat) for repeat in _repeats(filters, repeats))
+        yield from wanted
+
+
+def _repeats(filters: Filters, repeats: int) -> Sequence[int]:
+    given = [int(value.text) for value in filters.get("repeat", ()) if value.text.isdigit()]
+    return given or range(repeats)
+
+
+def _grids(file: BenchmarkFile, experiment: Experiment) -> Iterator[tuple[dict[str, Any], int]]:
+    """The settings of each combination, unchecked, and how often it is repeated."""
+    for settings in _product({**file.common_settings, **experiment.settings}):
+        yield settings, experiment.repeat
+    for extra in experiment.extra:
+        for settings in _product({**file.common_settings, **_values(extra)}):
+            yield settings, extra.repeat or experiment.repeat
+
+
+def _values(extra: Additional) -> Mapping[str, Any]:
+    return extra.__pydantic_extra__ or {}
+
+
+def _product(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    lists = [value if isinstance(value, list) else [value] for value in values.values()]
+    for combination in itertools.product(*lists):
+        yield dict(zip(values, combination, strict=True))
+
+
+def _checked(experiment: str, settings: Mapping[str, Any]) -> tuple[Mapping[str, Scalar], SearchRange | None]:
+    """The settings without the one that is searched for, and its range."""
+    searched = {name: value for name, value in settings.items() if isinstance(value, Search)}
+    for name in searched:
+        if name != SEARCHABLE:
+            raise ConfigError(f"expe.{experiment}.{name}: only {SEARCHABLE} can be searched for")
+    rest, _ = check_settings({name: value for name, value in settings.items() if name not in searched})
+    return rest, searched[SEARCHABLE].search if searched else None
+
+
+def _check_size(file: BenchmarkFile, experiments: Mapping[str, Experiment]) -> None:
+    """Refuse a matrix that nobody means, before it is expanded."""
+    for name, experiment in experiments.items():
+        values = {**file.common_settings, **experiment.settings}
+        sizes = {key: len(value) for key, value in values.items() if isinstance(value, list) and len(value) > 1}
+        count = math.prod(sizes.values()) * experiment.repeat
+        for extra in experiment.extra:
+            joined = {**file.common_settings, **_values(extra)}.values()
+            count += math.prod(len(each) for each in joined if isinstance(each, list)) * (extra.repeat or 1)
+        if count > MOST_POINTS:
+            factors = " × ".join([*(f"{size} of {key}" for key, size in sizes.items()), f"repeat {experiment.repeat}"])
+            raise ConfigError(
+                f"expe.{name} has {count:,} points ({factors}); more than {MOST_POINTS:,} are taken for a mistake: "
+                "split it into several experiments or files"
+            )

@@ -1,0 +1,162 @@
+"""The benchmark file as a whole: which experiments, over which settings, with which options."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import Field
+
+from .. import yaml_file
+from ..config import Section
+from ..errors import ConfigError, did_you_mean
+from ..filters import Scalar
+from ..validation import Kind, Mismatch, dotted, mismatches
+from ..yaml_file import YamlFile
+from . import schema
+
+_DURATION = r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*$"
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
+PATTERNS = {_DURATION: "a duration such as 90s, 30m or 2h", **schema.PATTERNS}
+
+Duration = Annotated[float, Field(gt=0)] | Annotated[str, Field(pattern=_DURATION)]
+Values = Scalar | Annotated[list[Scalar], Field(min_length=1)]
+
+
+class Additional(Section):
+    """Settings of one more point, or of a few: joined to the common ones, not to the experiment's grid."""
+
+    model_config = pydantic.ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Values]
+
+    repeat: Annotated[int, Field(ge=1)] | None = None
+
+
+class Experiment(Section):
+    """The settings of one experiment, each with its value or its values; all combinations are run.
+
+    Attributes:
+        repeat: how often each point is run.
+        extra: additional points.
+    """
+
+    model_config = pydantic.ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Values | schema.Search]
+
+    repeat: Annotated[int, Field(ge=1)] = 1
+    extra: list[Additional] = Field(default_factory=list)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.__pydantic_extra__ or {}
+
+
+class BenchmarkFile(Section):
+    """A benchmark file.
+
+    Attributes:
+        common_settings: settings of all points; a list of values multiplies every experiment.
+        expe: the experiments by name.
+        derived: values for templates that follow from a setting and are no settings themselves:
+            ``{hw_type: {cpu-1: {cores: "0"}}}`` lets ``{cores}`` stand where ``hw_type`` is ``cpu-1``.
+        target, load, answers: what is measured, how, and whether its answers are right.
+        script_tpl: an arbitrary command for each point, instead of a load.
+        path_tpl: the test directory of a point, below the results directory.
+        results_dirname: where the test directories are made.
+        expe_to_run: names of the experiments that are run; all where left out.
+        filters: only these points.
+        stop_on_error: stop after the first point that fails.
+        order: ``interleaved`` runs all points once, then all again, so that a slow hour spoils no point alone;
+            ``grouped`` starts each target once. Paid targets are grouped where this is left out.
+        max_usd: never spend more.
+        max_duration: start no point after this time, as 90s, 30m or 2h.
+        workload: the workload that reads the results.
+    """
+
+    common_settings: dict[str, Values] = Field(default_factory=dict)
+    expe: Annotated[dict[str, Experiment], Field(min_length=1)]
+    derived: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)
+    target: schema.Target | None = None
+    load: schema.Load | None = None
+    answers: schema.Answers | None = None
+    script_tpl: schema.Script | schema.Words | None = None
+    path_tpl: str | None = None
+    results_dirname: str | None = None
+    expe_to_run: schema.Words | None = None
+    filters: str | None = None
+    stop_on_error: bool = False
+    order: Literal["interleaved", "grouped"] | None = None
+    max_usd: Annotated[float, Field(gt=0)] | None = None
+    max_duration: Duration | None = None
+    workload: str | None = None
+
+
+def read(path: Path) -> BenchmarkFile:
+    """Read and validate the benchmark file *path*.
+
+    Raises:
+        ConfigError: all that is wrong with it, a line each, with the file's line numbers.
+    """
+    file = yaml_file.read(path)
+    if "run" in file.content:
+        line = file.line(("run",))
+        raise ConfigError(f"{path}:{line}: run is not for the file: a benchmark is run with --run only")
+    try:
+        return BenchmarkFile.model_validate(file.content)
+    except pydantic.ValidationError as error:
+        problems = [_sentence(each, file) for each in mismatches(error, file.content, PATTERNS)]
+        raise ConfigError("\n".join(problems)) from error
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of benchmark files, for editors."""
+    content = BenchmarkFile.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "matbench benchmark file", **content}
+
+
+def seconds(duration: float | str) -> float:
+    """A duration such as ``90s``, ``30m``, ``2h``, or a number of seconds.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    text = str(duration)
+    match = re.match(_DURATION, text)
+    try:
+        value = float(match[1]) * _SECONDS[match[2]] if match else float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise ConfigError(f"'{text}' is not a duration such as 90s, 30m or 2h")
+    return value
+
+
+def _sentence(problem: Mismatch, file: YamlFile) -> str:
+    where = f"{file.path}:{file.line(problem.path)}: "
+    if problem.kind is Kind.UNKNOWN:
+        hint = did_you_mean(str(problem.path[-1]), _siblings(problem.path))
+        return f"{where}{problem.field} is not a known key: {hint}"
+    return f"{where}{dotted(problem.path)}: {problem.reason}"
+
+
+def _siblings(path: tuple[str | int, ...]) -> list[str]:
+    """The keys that may stand where *path* does."""
+    known: Mapping[str, type[pydantic.BaseModel]] = {
+        "": BenchmarkFile,
+        "target": schema.Target,
+        "target.process": schema.ProcessTarget,
+        "target.url": schema.UrlTarget,
+        "target.hf_endpoint": schema.HFEndpointTarget,
+        "load": schema.Load,
+        "answers": schema.Answers,
+        "answers.reference": schema.Reference,
+        "script_tpl": schema.Script,
+    }
+    parent = ".".join(str(part) for part in path[:-1])
+    model = known.get(parent)
+    if model is None:
+        return ["start", "max", "p95_ms", "max_measurements"] if path[-2:-1] == ("search",) else ["search"]
+    return [field.alias or name for name, field in model.model_fields.items()]

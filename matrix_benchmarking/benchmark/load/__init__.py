@@ -1,0 +1,1 @@
+"""The load on a target: k6, its inputs and its records."""

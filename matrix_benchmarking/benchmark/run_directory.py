@@ -1,0 +1,180 @@
+"""The life of a test directory: begun, finished by its exit code, or set aside when it is to be run again.
+
+A run without an exit code did not come to its end. Nothing is deleted: what is run again is moved to
+``.matbench/set_aside``, which no parse looks into.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import MatbenchError, OutputError, SettingsError, os_reason
+from ..files import atomic_write, read_regular
+from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, check_settings, read_settings_file
+from .expand import Point, PointKey, point_key
+
+OWN_DIRECTORY = ".matbench"
+"""What a benchmark keeps in a results directory for itself; no parse looks into it."""
+
+SET_ASIDE = f"{OWN_DIRECTORY}/set_aside"
+OUTCOME_FILE, INTERRUPTED_FILE = "outcome.json", "interrupted"
+OUTCOME_VERSION = 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a point ended.
+
+    Attributes:
+        exit_code: 0 for success.
+        throughput: inputs answered right per second; None where that is unknown.
+        p95_ms: 95th percentile of the latency of the answered requests.
+        problem: why it failed, a sentence.
+        wall_s: how long the whole point took.
+    """
+
+    exit_code: int
+    throughput: float | None = None
+    p95_ms: float | None = None
+    problem: str | None = None
+    wall_s: float | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoundRun:
+    """A test directory that is there: where, with which settings, and its exit code if it has one."""
+
+    path: Path
+    settings: Mapping[str, Any]
+    repeat: int
+    exit_code: int | None
+    outcome: Outcome | None
+
+    @property
+    def done(self) -> bool:
+        return self.exit_code == 0
+
+
+def scan(root: Path) -> dict[PointKey, FoundRun]:
+    """All runs below *root* by their settings; of several with the same ones, one that succeeded.
+
+    Raises:
+        MatbenchError: settings that can't be read, since nothing tells then whether a point is done.
+    """
+    found: dict[PointKey, FoundRun] = {}
+    for directory, settings in _walk(root, {}):
+        try:
+            checked, repeat = check_settings(settings)
+            run = FoundRun(directory, checked, repeat, _exit_code(directory), read_outcome(directory))
+        except SettingsError as error:
+            raise MatbenchError(f"{directory}: {error}; mend it or move the directory away") from error
+        key = point_key(checked, repeat)
+        if key not in found or (run.done and not found[key].done):
+            found[key] = run
+    return found
+
+
+def begin(root: Path, path: Path, point: Point) -> Path:
+    """Make the test directory *path* for *point*; what is there already is set aside.
+
+    Raises:
+        OutputError: it can't be written.
+    """
+    directory = root / path
+    if directory.exists():
+        set_aside(root, directory)
+    try:
+        directory.mkdir(parents=True)
+    except OSError as error:
+        raise OutputError(f"cannot make {directory}: {os_reason(error)}") from error
+    write_text(directory / ".uuid", f"{uuid.uuid4()}\n")
+    text = yaml.safe_dump(point.all_settings, sort_keys=False, width=10_000)
+    write_text(directory / SETTINGS_FILE, text)
+    return directory
+
+
+def finish(directory: Path, outcome: Outcome) -> None:
+    """Write how the point ended; the exit code comes last, and makes it a finished one."""
+    content = {"version": OUTCOME_VERSION, **dataclasses.asdict(outcome)}
+    write_json(directory / OUTCOME_FILE, content)
+    write_text(directory / EXIT_CODE_FILE, f"{outcome.exit_code}\n")
+
+
+def interrupt(directory: Path, reason: str) -> None:
+    """Say in the directory why the point has no exit code; a full disk is no reason to fail once more."""
+    with contextlib.suppress(OutputError):
+        write_text(directory / INTERRUPTED_FILE, f"{reason}\n")
+
+
+def set_aside(root: Path, directory: Path) -> Path:
+    """Move *directory* out of the way of the next attempt, and give its new place."""
+    relative = directory.relative_to(root)
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    place = root / SET_ASIDE / f"{'__'.join(relative.parts)[-150:]}__{stamp}_{uuid.uuid4().hex[:6]}"
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(directory, place)
+    except OSError as error:
+        raise OutputError(f"cannot move {directory} aside: {os_reason(error)}") from error
+    return place
+
+
+def read_outcome(directory: Path) -> Outcome | None:
+    """What :func:`finish` wrote; None for a run that something else made, or a newer matbench."""
+    try:
+        content = json.loads(read_regular(directory / OUTCOME_FILE))
+        if content.pop("version") != OUTCOME_VERSION:
+            return None
+        return Outcome(**content)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write *path* as a whole, so that it survives a crash of the machine."""
+    with atomic_write(path) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def write_json(path: Path, content: Any) -> None:
+    write_text(path, json.dumps(content, separators=(",", ":"), ensure_ascii=False) + "\n")
+
+
+def _walk(directory: Path, inherited: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
+    """The directories that have a settings file, each with its settings and those above it."""
+    try:
+        items = sorted(os.scandir(directory), key=lambda item: item.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise MatbenchError(f"{directory} can't be read: {os_reason(error)}") from error
+    settings = inherited
+    if any(item.name == SETTINGS_FILE for item in items):
+        try:
+            settings = {**inherited, **(read_settings_file(f"{directory}/{SETTINGS_FILE}") or {})}
+        except SettingsError as error:
+            raise MatbenchError(f"{directory}: {error}; mend it or move the directory away") from error
+        yield directory, settings
+    if any(item.name == EXIT_CODE_FILE for item in items):
+        return
+    for item in items:
+        if item.is_dir(follow_symlinks=False) and not item.name.startswith("."):
+            yield from _walk(Path(item.path), settings)
+
+
+def _exit_code(directory: Path) -> int | None:
+    """The exit code; None where there is none, or none that was written to its end."""
+    try:
+        return int(read_regular(directory / EXIT_CODE_FILE, 64))
+    except (OSError, ValueError):
+        return None

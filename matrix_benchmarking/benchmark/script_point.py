@@ -1,0 +1,104 @@
+"""A point that is measured by an arbitrary command: settings as arguments and environment, its outputs kept."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ..filters import Scalar, show
+from . import processes, schema, templates
+from .environment import anonymous
+from .expand import Point
+from .run_directory import Outcome, write_json
+from .targets.base import Endpoint, Target
+from .times import start_end
+
+DIRECTORY = "000__script"
+TIMED_OUT = 124
+
+
+class ScriptRunner:
+    """Runs the script of each point.
+
+    Args:
+        script: the file's description, settings not filled in yet.
+        base: the directory that its paths are relative to.
+        context: gives what its templates may name at a point.
+    """
+
+    def __init__(self, script: schema.Script, base: Path, context: Callable[[Point], Mapping[str, Scalar]]) -> None:
+        self._script, self._base, self._context = script, base, context
+
+    def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
+        """Nothing needs to be there before the target starts."""
+
+    def run(
+        self,
+        point: Point,
+        directory: Path,
+        endpoint: Endpoint | None,
+        target: Target | None,
+        keep_on: Callable[[], None],
+    ) -> Outcome:
+        url = endpoint.url if endpoint else None
+        context = self._context(point)
+        script = templates.fill_model(self._script, context, "script_tpl", keep=("url", "test_dir"))
+        command = command_of(self._script, context, url=url, test_dir=directory)
+        output = directory / DIRECTORY
+        output.mkdir()
+        started = time.time()
+        process = processes.GuardedProcess(
+            command,
+            directory=(self._base / script.directory).resolve() if script.directory else directory,
+            output=output / "stdout.log",
+            errors=output / "stderr.log",
+            extra_environment=variables(point.all_settings, directory, url),
+        )
+        try:
+            status = process.wait(None if script.timeout_s is None else float(script.timeout_s), keep_on)
+        finally:
+            process.stop()
+        ended = time.time()
+        problem = None
+        if status is None:
+            status, problem = TIMED_OUT, f"the command ran longer than {script.timeout_s} s and was ended"
+        elif status:
+            problem = f"the command failed with exit status {status}{_last_line(output / 'stderr.log')}"
+        write_json(output / "command.json", {"command": command, "shell": script.shell, "duration_s": ended - started})
+        write_json(directory / "test_start_end.json", start_end(started, ended))
+        return Outcome(status, problem=problem)
+
+
+def command_of(
+    script: schema.Script, settings: Mapping[str, Scalar], url: str | None = None, test_dir: Path | None = None
+) -> list[str]:
+    """The command of a point, its *settings* filled in.
+
+    In a line for a shell they are quoted, so that no setting is ever more than a word.
+    """
+    context = {**settings, **_later("url", url), **_later("test_dir", test_dir)}
+    if script.shell:
+        line = script.command if isinstance(script.command, str) else " ".join(script.command)
+        quoted = {name: shlex.quote(show(value)) for name, value in context.items()}
+        return ["/bin/sh", "-c", str(templates.fill(line, quoted, keep=("url", "test_dir")))]
+    words = shlex.split(script.command) if isinstance(script.command, str) else script.command
+    filled: list[str] = templates.fill(words, context, keep=("url", "test_dir"))
+    return filled
+
+
+def variables(settings: Mapping[str, Scalar], directory: Path, url: str | None) -> dict[str, str]:
+    """Environment variables of a script: ``MATBENCH_SETTING_<NAME>`` for each setting, the test directory, the URL."""
+    named = {f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', n).upper()}": show(v) for n, v in settings.items()}
+    return {**named, "MATBENCH_TEST_DIR": str(directory), **({"MATBENCH_URL": url} if url else {})}
+
+
+def _later(name: str, value: object) -> Mapping[str, str]:
+    return {} if value is None else {name: str(value)}
+
+
+def _last_line(log: Path) -> str:
+    lines: Sequence[str] = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+    return f": {anonymous(lines[-1])[:200]}" if lines else ""

@@ -1,0 +1,86 @@
+"""The answer of a search, and the sentence that says how far it can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from .search_terms import Answer
+
+if TYPE_CHECKING:
+    from .search_evidence import Evidence
+    from .search_judge import Judgement
+
+
+def answer(evidence: Evidence, judgement: Judgement) -> Answer:
+    """The answer that *judgement* leads to."""
+    spec, vus = evidence.spec, judgement.leader
+    keeps_limit = evidence.keeps_limit(vus)
+    return Answer(
+        vus=vus,
+        throughput=evidence.throughput(vus),
+        runs=len(evidence.runs[vus]),
+        settled=keeps_limit and judgement.doubt < spec.doubt,
+        at_maximum=vus == spec.max,
+        failed_at=evidence.failed_at,
+        tied_with=judgement.tied,
+        keeps_limit=keeps_limit,
+        reason=_reason(evidence, judgement) if keeps_limit else _over_limit(evidence, vus),
+    )
+
+
+def _reason(evidence: Evidence, judgement: Judgement) -> str:
+    parts = [_compared(evidence, judgement)]
+    if evidence.spec.p95_ms is not None:
+        p95 = evidence.p95_ms(judgement.leader)
+        parts.append(f"its p95 of {p95:.0f} ms is under the limit of {evidence.spec.p95_ms:g} ms")
+    if judgement.leader == evidence.spec.max:
+        parts.append(_maximum(evidence, judgement))
+    if evidence.failed_at is not None:
+        parts.append(f"the server failed at {evidence.failed_at} VUs; best of what it survived")
+    return "; ".join(parts)
+
+
+def _compared(evidence: Evidence, judgement: Judgement) -> str:
+    """The leader, against those that can't be told from it or against its neighbours."""
+    spec, leader = evidence.spec, judgement.leader
+    own = f"{leader} VUs: {_throughput(evidence, leader)}"
+    if judgement.doubt >= spec.doubt:
+        return f"{own}; after {evidence.spent} measurements another number may still be better by {spec.tolerance:.0%}"
+    if judgement.tied:
+        tied = _listed(judgement.tied)
+        return f"{own}; can't tell {tied} from it, and none is likely to be better by {spec.tolerance:.0%}"
+    neighbours = _neighbours(evidence, leader)
+    if not neighbours:
+        return f"{own}; nothing else could be measured"
+    verb = "is" if len(neighbours) == 1 else "are"
+    return f"{own}; {_listed(neighbours)} VUs {verb} slower by more than the noise"
+
+
+def _maximum(evidence: Evidence, judgement: Judgement) -> str:
+    if judgement.tied:
+        return f"no clear rise towards the maximum of {evidence.spec.max} VUs"
+    return f"still rising at the maximum of {evidence.spec.max} VUs: raise max"
+
+
+def _over_limit(evidence: Evidence, lowest: int) -> str:
+    return (
+        f"no measured value keeps p95 under {evidence.spec.p95_ms:g} ms; the lowest is"
+        f" {evidence.p95_ms(lowest):.0f} ms at {lowest} VUs"
+    )
+
+
+def _throughput(evidence: Evidence, vus: int) -> str:
+    runs = len(evidence.runs[vus])
+    return f"{evidence.throughput(vus):.3g} inputs/s over {runs} {'run' if runs == 1 else 'runs'}"
+
+
+def _neighbours(evidence: Evidence, vus: int) -> list[int]:
+    below = [other for other in evidence.runs if other < vus]
+    above = [other for other in evidence.runs if other > vus]
+    return below[-1:] + above[:1]
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    *rest, last = (str(number) for number in numbers)
+    return f"{', '.join(rest)} and {last}" if rest else last

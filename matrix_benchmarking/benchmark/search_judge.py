@@ -1,0 +1,163 @@
+"""Who leads a search, and who may beat it: the model's judgement of the evidence."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from .search_evidence import Evidence, is_positive
+from .search_model import LATENCY, THROUGHPUT, Array, Belief, believe
+
+FINEST = 1.02
+"""Numbers of virtual users closer than this ratio needn't be told apart."""
+
+FINEST_BELOW_FAILURE = 1.03
+"""The same below a failure: to look closer there costs the server's life."""
+
+NEAR = 1.5
+"""Neighbours within this ratio are near."""
+
+NEAR_IF_TIED = 2.1
+"""The same for two numbers that are both tied with the leader."""
+
+STEEPEST = 1.25
+"""Throughput rises at most this much faster than in proportion to the virtual users."""
+
+SURE = 0.75
+"""Probability with which the answer must keep the latency limit to within the tolerance."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judgement:
+    """The state of the contest.
+
+    Attributes:
+        leader: the measured number of virtual users with the highest expected throughput.
+        doubt: probability that the best challenger beats it by more than the tolerance.
+        telling: what to measure to lower the doubt; None if nothing may be repeated any more.
+        bracket: a number to look at whatever the model thinks of it, next to the leader or at an edge of the
+            tied; None if there is none.
+        tied: measured numbers whose throughput can't be told from the leader's, ascending.
+    """
+
+    leader: int
+    doubt: float
+    telling: int | None
+    bracket: int | None
+    tied: tuple[int, ...]
+
+
+def judge(evidence: Evidence) -> Judgement:
+    """Judge evidence of at least one successful run."""
+    points = _points(evidence)
+    measured = np.isin(points, list(evidence.runs))
+    belief = _throughput(evidence, points)
+    keeping = _keeping(evidence, points, 0.0)
+    allowed = measured & [point in evidence.runs and evidence.keeps_limit(point) for point in points]
+    if not allowed.any():
+        return _without_leader(evidence, points, keeping)
+    leader = int(np.argmax(np.where(allowed, belief.expected(), -np.inf)))
+    tied = allowed & (belief.probability_of_gain(leader, 0.0) > evidence.spec.doubt)
+    tied[leader] = False
+    doubt, telling = _challenge(evidence, points, belief, leader, keeping)
+    surely = _keeping(evidence, points, evidence.spec.tolerance)[leader]
+    if surely < SURE and _repeatable(evidence, points[leader]):
+        doubt, telling = max(doubt, 1 - float(surely)), points[leader]
+    contenders = [point for point, is_tied in zip(points, tied, strict=True) if is_tied]
+    likely = {point for point, probability in zip(points, keeping, strict=True) if probability > evidence.spec.doubt}
+    bracket = _bracket(evidence, points[leader], contenders, likely)
+    return Judgement(points[leader], doubt, telling, bracket, tuple(contenders))
+
+
+def _bracket(evidence: Evidence, leader: int, tied: list[int], likely: set[int]) -> int | None:
+    """The middle of a gap where a peak or a cliff could hide from the model, which expects smooth curves.
+
+    First beside the leader, then between a tied number and one that isn't, then between two that are tied.
+    """
+    contenders = {leader, *tied}
+    gaps = [gap for gap in evidence.gaps() if contenders.intersection(gap)]
+    for low, high in sorted(gaps, key=lambda gap: (leader not in gap, contenders.issuperset(gap))):
+        near = NEAR_IF_TIED if leader not in (low, high) and contenders.issuperset((low, high)) else NEAR
+        middle = round(math.sqrt(low * high))
+        most = STEEPEST * evidence.throughput(low) * middle / low
+        is_open = low < middle < high and middle not in evidence.runs and middle in likely
+        if high > near * low and is_open and most > evidence.throughput(leader):
+            return middle
+    return None
+
+
+def _challenge(
+    evidence: Evidence, points: list[int], belief: Belief, leader: int, keeping: Array
+) -> tuple[float, int | None]:
+    """The doubt about the leader, and the number of virtual users to measure."""
+    tolerance = evidence.spec.tolerance
+    others = np.where(np.arange(len(points)) == leader, 0.0, keeping)
+    doubt = float((belief.probability_of_gain(leader, tolerance) * others).max())
+    gain = belief.expected_gain(leader, tolerance) * others * _survival(evidence, points)
+    if not _repeatable(evidence, points[leader]):
+        gain = gain * [_repeatable(evidence, point) for point in points]
+    challenger = int(np.argmax(gain))
+    if not gain[challenger]:
+        return doubt, None
+    telling = points[belief.more_telling(leader, challenger)]
+    if not _repeatable(evidence, telling):
+        telling = points[challenger] if telling == points[leader] else points[leader]
+    return doubt, telling
+
+
+def _without_leader(evidence: Evidence, points: list[int], keeping: Array) -> Judgement:
+    """No measured number keeps the latency limit: look where it is most likely kept."""
+    lowest = min(evidence.runs, key=evidence.p95_ms)
+    repeatable = np.array([_repeatable(evidence, point) for point in points])
+    hope = keeping * repeatable
+    hopeful = int(np.argmax(hope))
+    return Judgement(lowest, float(keeping.max()), points[hopeful] if hope[hopeful] else None, None, ())
+
+
+def _points(evidence: Evidence) -> list[int]:
+    """What was measured and, in each gap, the numbers at a quarter, half and three quarters of it."""
+    points = set(evidence.runs)
+    for low, high in evidence.gaps():
+        finest = FINEST_BELOW_FAILURE if high == evidence.failed_at else FINEST
+        for fraction in (0.25, 0.5, 0.75):
+            point = round(low * (high / low) ** fraction)
+            if point >= low * FINEST and high >= point * finest:
+                points.add(point)
+    return sorted(points)
+
+
+def _throughput(evidence: Evidence, points: list[int]) -> Belief:
+    runs = [(vus, run.throughput) for vus, runs in evidence.runs.items() for run in runs]
+    known = [(vus, throughput) for vus, throughput in runs if throughput is not None]
+    return believe(THROUGHPUT, known, points, (evidence.spec.start, evidence.spec.max))
+
+
+def _keeping(evidence: Evidence, points: list[int], leeway: float) -> Array:
+    """For each point, the probability that its p95 is under (1 + leeway) times the limit."""
+    limit = evidence.spec.p95_ms
+    if limit is None:
+        return np.ones(len(points))
+    runs = [(vus, run.p95_ms) for vus, runs in evidence.runs.items() for run in runs]
+    known = [(vus, p95_ms) for vus, p95_ms in runs if p95_ms is not None and is_positive(p95_ms)]
+    if not known:
+        return np.zeros(len(points))
+    belief = believe(LATENCY, known, points, (evidence.spec.start, evidence.spec.max))
+    return belief.probability_below(limit * (1 + leeway))
+
+
+def _survival(evidence: Evidence, points: list[int]) -> Array:
+    """For each point, the probability that the server survives it.
+
+    Where it begins to fail, between the most it survived and the least it didn't, all ratios are as probable.
+    """
+    if evidence.failed_at is None:
+        return np.ones(len(points))
+    survived = math.log(max(evidence.runs))
+    failed = math.log(evidence.failed_at)
+    return np.clip((failed - np.log(points)) / (failed - survived), 0, 1)
+
+
+def _repeatable(evidence: Evidence, vus: int) -> bool:
+    return len(evidence.runs.get(vus, ())) < evidence.spec.max_repeats

@@ -1,0 +1,100 @@
+"""Put the parts together and run a plan: lock, preconditions, runner, targets, campaign."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..errors import ConfigError, MatbenchError
+from .campaign import Campaign, Listener, Report, Runner, recorder
+from .expand import Point
+from .limits import Limits
+from .lock import only_one
+from .plan import Group, Plan, script_of
+from .targets import make_target
+from .targets.base import Target
+
+
+def run(
+    plan: Plan,
+    listener: Listener,
+    *,
+    max_duration_s: float | None = None,
+    max_usd: float | None = None,
+    stop_on_error: bool = False,
+    repeat_command: Callable[[Point], str],
+) -> Report:
+    """Run what is not done of *plan*.
+
+    Raises:
+        MatbenchError: it can't be started, or can't go on.
+    """
+    check_extra()
+    check_money(plan, max_usd)
+    with only_one(plan.root):
+        limits = Limits(max_duration_s, max_usd)
+        runner, versions = make_runner(plan, limits, listener)
+        record = recorder(repeat_command)
+
+        def record_with_versions(point: Point, description: Mapping[str, Any]) -> Mapping[str, Any]:
+            return record(point, {**description, "versions": {**description.get("versions", {}), **versions}})
+
+        campaign = Campaign(
+            plan,
+            runner,
+            lambda group: target_of(plan, group),
+            limits,
+            listener,
+            record=record_with_versions,
+            stop_on_error=stop_on_error,
+        )
+        return campaign.run()
+
+
+def check_extra() -> None:
+    """Raise MatbenchError where the packages of the extra ``benchmark`` are missing."""
+    try:
+        import httpx  # noqa: F401
+        import psutil  # noqa: F401
+    except ImportError as error:
+        raise MatbenchError(
+            f"running a benchmark needs {error.name}: pip install 'matrix-benchmarking[benchmark]'"
+        ) from error
+
+
+def check_money(plan: Plan, max_usd: float | None) -> None:
+    """Raise ConfigError where the limit can't be kept, or is too low for the plan."""
+    if max_usd is None:
+        return
+    for group in plan.groups():
+        paid = group.target is not None and group.target.hf_endpoint is not None
+        if paid and plan.usd_per_hour(group.target, group.settings) is None:
+            raise ConfigError(
+                "a limit in USD can't be kept without the target's price: give target.usd_per_hour in the benchmark "
+                "file, or --price VENDOR/HW_TYPE=USD"
+            )
+    usd = plan.estimate().usd
+    if usd is not None and usd > max_usd:
+        raise ConfigError(
+            f"the plan will cost about {usd:.2f} USD, more than the limit of {max_usd:g}: raise --max-usd, or run less "
+            "of it with --filters"
+        )
+
+
+def make_runner(plan: Plan, limits: Limits, listener: Listener) -> tuple[Runner, Mapping[str, str]]:
+    """How the plan's points are measured, and the versions of what measures them."""
+    script = script_of(plan.file)
+    if script is not None:
+        from .script_point import ScriptRunner
+
+        return ScriptRunner(script, plan.base, plan.context), {}
+    from .load_point import LoadRunner
+
+    runner = LoadRunner(plan, limits, listener.rate)
+    return runner, {"k6": runner.k6_version}
+
+
+def target_of(plan: Plan, group: Group) -> Target:
+    assert group.target is not None
+    price = plan.usd_per_hour(group.target, group.settings)
+    return make_target(group.target, plan.base, plan.root, price)

@@ -1,0 +1,31 @@
+"""What is benchmarked: a URL that answers, a process that is started, a paid endpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from .. import schema
+from .base import Target
+
+
+def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None) -> Target:
+    """The target that *spec* describes, not started.
+
+    Args:
+        spec: the file's description, its settings filled in.
+        base: the directory that its paths are relative to.
+        results: the results directory, where leases of paid targets are kept.
+        usd_per_hour: its price, where known.
+    """
+    if spec.process is not None:
+        from .process import ProcessTarget
+
+        return ProcessTarget(spec.process, base)
+    if spec.hf_endpoint is not None:
+        from .hf_endpoint import HFEndpoint
+
+        return HFEndpoint(spec.hf_endpoint, results, usd_per_hour)
+    from .url import UrlTarget
+
+    assert spec.url is not None
+    return UrlTarget(schema.UrlTarget(url=spec.url) if isinstance(spec.url, str) else spec.url)

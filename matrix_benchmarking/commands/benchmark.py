@@ -1,0 +1,239 @@
+"""``matbench benchmark``: a benchmark file in; the plan, or a tree of finished test directories out."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from ..errors import ConfigError, MatbenchError, VerdictError
+from . import outputs
+from .options import Command, Invocation, Price, common, flag, option
+from .run import warn
+
+if TYPE_CHECKING:
+    from ..benchmark.campaign import Report
+    from ..benchmark.file import BenchmarkFile
+    from ..benchmark.plan import Plan
+
+FILE = click.Path(path_type=Path)
+
+
+@click.command("benchmark", cls=Command)
+@click.argument("benchmark_file_argument", metavar="[BENCHMARK_FILE]", required=False, type=FILE)
+@option("--benchmark-file", type=FILE, metavar="FILE", help="The benchmark file; also the argument.")
+@option(
+    "--results-dirname",
+    config_key="test_directory",
+    type=FILE,
+    metavar="DIR",
+    help="Where the test directories are made; results/<name of the benchmark file> where nothing says it.",
+)
+@flag("--run", config_key="", help="Run what is not done yet. Without it the plan is printed.")
+@option(
+    "--generate",
+    is_flag=False,
+    flag_value="-",
+    type=outputs.FILE,
+    metavar="[FILE]",
+    help="Write the points (settings, directory, command) as JSON Lines, without running them; - is standard output.",
+)
+@option("--filters", metavar="FILTERS", help="Only these points: image=onnx-int8,vus=8:16.")
+@option("--expe-to-run", multiple=True, metavar="NAME", help="Only this experiment. May be given several times.")
+@flag("--stop-on-error", help="Stop after the first point that fails.")
+@flag("--keep-failed", help="Don't run failed points again.")
+@option("--path-tpl", metavar="TEMPLATE", help="Test directory of a point: {hw_type}/vus_{vus}__repeat_{repeat}.")
+@option("--script-tpl", metavar="COMMAND", help="Run this command for each point, with settings in braces.")
+@option("--max-usd", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Never spend more than this.")
+@option("--max-duration", metavar="DURATION", help="Start no point after this time: 90s, 30m or 2h.")
+@option(
+    "--price",
+    config_key="prices",
+    type=Price(),
+    multiple=True,
+    metavar="[VENDOR/]HW_TYPE=USD",
+    help="USD per hour of a target, for the estimate and --max-usd. May be given several times.",
+)
+@flag("--cleanup", config_key="", help="Tear down paid targets that an earlier run left behind, and stop.")
+@flag("--file-schema", config_key="", help="Print the JSON Schema of benchmark files, and stop.")
+@common
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    benchmark_file_argument: Path | None,
+    benchmark_file: Path | None,
+    run: bool,
+    generate: Path | None,
+    cleanup: bool,
+    file_schema: bool,
+    **options: Any,
+) -> None:
+    """Run a benchmark file: servers, load, monitor, one test directory a point.
+
+    Without --run nothing is started: the plan is printed, with the number of points, what they will take and
+    cost, and which are done. What is finished is never run again; what failed or was interrupted is.
+    """
+    from ..benchmark import file as files
+
+    if file_schema:
+        click.echo(json.dumps(files.json_schema(), indent=2))
+        return
+    path = benchmark_file_argument or benchmark_file
+    if path is None and not (cleanup and options["results_dirname"]):
+        raise ConfigError(
+            "no benchmark file given: name it as the argument, with --benchmark-file FILE or MATBENCH_BENCHMARK_FILE"
+        )
+    content = files.read(path) if path is not None else None
+    chosen = _merge(ctx, content, options, path)
+    if cleanup:
+        _cleanup(chosen["results_dirname"])
+        return
+    assert content is not None
+    assert path is not None
+    plan = _plan(ctx, content.model_copy(update=_changes(chosen)), path, chosen)
+    if generate is not None:
+        outputs.write(generate, lambda stream: _write_points(plan, stream))
+    elif run:
+        _run(plan, path, chosen)
+    else:
+        from .benchmark_plan import print_plan
+
+        print_plan(plan, _again(path, chosen))
+
+
+def _merge(
+    ctx: click.Context, content: BenchmarkFile | None, options: dict[str, Any], path: Path | None
+) -> dict[str, Any]:
+    """The options, those that the benchmark file sets taking the place of config.yaml's and of defaults."""
+    from click.core import ParameterSource
+
+    from ..benchmark import file as files
+
+    chosen = dict(options)
+    strong = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    if content is not None:
+        for name in content.model_fields_set & options.keys():
+            if ctx.get_parameter_source(name) not in strong:
+                chosen[name] = getattr(content, name)
+    if isinstance(chosen["expe_to_run"], str):
+        chosen["expe_to_run"] = shlex.split(chosen["expe_to_run"])
+    if chosen["max_duration"] is not None:
+        chosen["max_duration"] = files.seconds(chosen["max_duration"])
+    if chosen["results_dirname"] is None and path is not None:
+        chosen["results_dirname"] = f"results/{path.stem}"
+    chosen["results_dirname"] = Path(chosen["results_dirname"])
+    return chosen
+
+
+def _changes(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """What the options change of the benchmark file."""
+    changed: dict[str, Any] = {name: chosen[name] for name in ("path_tpl",) if chosen[name]}
+    if isinstance(chosen["script_tpl"], str):
+        changed |= {"script_tpl": chosen["script_tpl"], "load": None, "answers": None}
+    return changed
+
+
+def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
+    from .. import filters
+    from ..benchmark.plan import Plan
+
+    config = ctx.find_object(Invocation).config  # type: ignore[union-attr]
+    assert config is not None
+    plan = Plan(
+        content,
+        path.parent,
+        chosen["results_dirname"],
+        filters=filters.parse(chosen["filters"] or ""),
+        experiments=list(chosen["expe_to_run"] or ()),
+        prices={**config.prices, **dict(chosen["price"])},
+        keep_failed=chosen["keep_failed"],
+    )
+    warn(plan.notes)
+    return plan
+
+
+def _write_points(plan: Plan, stream: IO[bytes]) -> None:
+    from ..benchmark.plan import describe_point
+
+    for point in plan.points:
+        stream.write(json.dumps(describe_point(plan, point), ensure_ascii=False).encode() + b"\n")
+    for case in plan.searches:
+        described = {"experiment": case.experiment, "settings": dict(case.settings), "search": case.range.model_dump()}
+        stream.write(json.dumps(described, ensure_ascii=False).encode() + b"\n")
+
+
+def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
+    from ..benchmark import start
+    from .benchmark_progress import listening
+
+    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGHUP, _interrupt)
+    repeat = ["matbench", "benchmark", str(path), "--results-dirname=repeated", "--run"]
+    with listening(plan) as listener:
+        report = start.run(
+            plan,
+            listener,
+            max_duration_s=chosen["max_duration"],
+            max_usd=chosen["max_usd"],
+            stop_on_error=chosen["stop_on_error"],
+            repeat_command=lambda point: shlex.join(
+                [*repeat, f"--expe-to-run={point.experiment}", f"--filters={plan.filter_of(point)}"]
+            ),
+        )
+    _conclude(plan, report, shlex.join(_again(path, chosen)))
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
+    """The command line that carries the plan on."""
+    words = ["matbench", "benchmark", str(path), f"--results-dirname={chosen['results_dirname']}"]
+    words += [f"--filters={chosen['filters']}"] if chosen["filters"] else []
+    words += [f"--expe-to-run={name}" for name in chosen["expe_to_run"] or ()]
+    return [*words, "--run"]
+
+
+def _conclude(plan: Plan, report: Report, again: str) -> None:
+    """Say what became of it; the exit status is that of the worst."""
+    done = report.succeeded
+    parts = [f"{done} {'point' if done == 1 else 'points'} measured"]
+    parts += [f"{report.failed} failed"] if report.failed else []
+    parts += [f"{report.not_started} not started"] if report.not_started else []
+    parts += [f"{report.left} left"] if report.left else []
+    parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd else []
+    click.echo(f"{plan.root}: {', '.join(parts)}.")
+    for found in report.searches:
+        click.echo(f"search {_where(found['settings'])}: {found.get('reason') or found.get('error')}")
+    workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
+    if done or not report.left:
+        click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.root))}{workload}")
+    if report.interrupted:
+        click.echo(f"Interrupted; go on with: {again}", err=True)
+        raise KeyboardInterrupt
+    if report.stopped_by:
+        click.echo(f"Stopped: {report.stopped_by}; go on with: {again}", err=True)
+    if report.not_started:
+        raise MatbenchError(f"{report.not_started} points could not be started")
+    if report.failed or any("error" in found for found in report.searches):
+        failed = report.failed or sum("error" in found for found in report.searches)
+        raise VerdictError(f"{failed} {'point' if failed == 1 else 'points'} failed; they are run again with: {again}")
+
+
+def _where(settings: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in settings.items())
+
+
+def _cleanup(results: Path) -> None:
+    from ..benchmark.targets import lease  # type: ignore[attr-defined]
+
+    sentences: Sequence[str] = lease.cleanup(results)
+    for sentence in sentences or [f"nothing is left behind in {results}"]:
+        click.echo(sentence)

@@ -1,0 +1,52 @@
+"""A little HTTP server for tests of targets: answers 200 on /health, and fails on demand.
+
+``python little_server.py PORT [--not-ready] [--die-after SECONDS] [--workers] [--no-listen] [--exit STATUS]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import http.server
+import os
+import sys
+import threading
+import time
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    ready = True
+
+    def do_GET(self) -> None:
+        self.send_response(200 if self.ready else 503)
+        self.end_headers()
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("port", type=int)
+    parser.add_argument("--not-ready", action="store_true")
+    parser.add_argument("--no-listen", action="store_true")
+    parser.add_argument("--die-after", type=float)
+    parser.add_argument("--exit", type=int)
+    parser.add_argument("--workers", action="store_true")
+    options = parser.parse_args()
+    print(f"little server on {options.port}", flush=True)
+    if options.exit is not None:
+        print("no weights found", file=sys.stderr)
+        sys.exit(options.exit)
+    if options.no_listen:
+        time.sleep(600)
+    Handler.ready = not options.not_ready
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
+    if options.workers and os.fork():  # the parent listens no less, as LitServe's children go on answering
+        threading.Event().wait(600)
+    if options.die_after is not None:
+        threading.Timer(options.die_after, os._exit, [3]).start()
+    server.serve_forever()
+
+
+if __name__ == "__main__":
+    main()

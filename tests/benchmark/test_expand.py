@@ -1,0 +1,53 @@
+"""Expansion: cases in expand_cases.yaml, and the matrix that nobody means."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from matrix_benchmarking import filters
+from matrix_benchmarking.benchmark import expand
+from matrix_benchmarking.benchmark.file import read
+from matrix_benchmarking.errors import MatbenchError
+from matrix_benchmarking.matrix import typed
+
+CASES = yaml.safe_load(Path(__file__).with_name("expand_cases.yaml").read_text())
+
+
+def _expand(tmp_path, case):
+    content = {"common_settings": case.get("common_settings", {}), "expe": case["expe"]}
+    path = tmp_path / "benchmark.yaml"
+    # As the file has it, so that dates are read as a user would write them.
+    path.write_text(yaml.safe_dump(content, sort_keys=False).replace("datetime.date", ""))
+    wanted = filters.parse(case.get("filters", ""))
+    return expand.expand(read(path), wanted, case.get("experiments", ()))
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_file_gives_its_points(tmp_path, case):
+    if "error" in case:
+        with pytest.raises(MatbenchError) as caught:
+            _expand(tmp_path, case)
+        assert case["error"] in str(caught.value)
+        return
+    expansion = _expand(tmp_path, case)
+    points = [(p.experiment, {n: typed(v) for n, v in p.settings.items()}, p.repeat) for p in expansion.points]
+    wanted = [(name, {n: typed(v) for n, v in s.items()}, repeat) for name, s, repeat in case.get("points", [])]
+    assert points == wanted
+    searches = [[c.experiment, dict(c.settings), c.range.start, c.range.max] for c in expansion.searches]
+    assert searches == case.get("searches", [])
+    assert len(expansion.notes) == case.get("notes", 0)
+
+
+def test_ten_million_points_are_refused_before_they_are_made(tmp_path):
+    values = list(range(215))
+    case = {"expe": {"cpu": {"a": values, "b": values, "c": values}}}
+    with pytest.raises(MatbenchError, match=r"expe\.cpu has 9,938,375 points \(215 of a × 215 of b × 215 of c"):
+        _expand(tmp_path, case)
+
+
+def test_a_huge_repeat_is_refused_too(tmp_path):
+    with pytest.raises(MatbenchError, match="10,000,000 points"):
+        _expand(tmp_path, {"expe": {"cpu": {"a": 1, "repeat": 10_000_000}}})

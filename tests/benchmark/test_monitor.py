@@ -1,0 +1,114 @@
+"""The monitor: cores, processes and GPUs, and unknown where there is nothing to see."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import types
+
+import pytest
+
+from matrix_benchmarking.benchmark.gpus import Gpus
+from matrix_benchmarking.benchmark.monitor import Monitor
+
+BUSY = "import time\nend = time.time() + 30\nwhile time.time() < end: pass"
+
+
+class TwoGpus:
+    """Stands for GPUs, which this machine may not have."""
+
+    def loads(self):
+        return [0.25, 1.0]
+
+    def memory(self):
+        return [0.5, 0.125]
+
+
+@pytest.mark.xdist_group("load")
+def test_a_busy_process_is_seen_and_only_the_load_window_counts():
+    with subprocess.Popen([sys.executable, "-c", BUSY]) as busy:
+        with Monitor({"busy": [busy.pid], "ourselves": [os.getpid()]}, TwoGpus()) as monitor:
+            time.sleep(0.5)
+            window = {"start": time.time(), "end": time.time() + 1.0}
+            time.sleep(1.3)
+        busy.kill()
+    seen = monitor.utilization(window)
+    count = len(seen["time"])
+    assert 7 <= count <= 11
+    assert all(window["start"] <= moment <= window["end"] for moment in seen["time"])
+    assert sum(seen["processes"]["busy"]) / count > 0.3
+    assert max(seen["processes"]["ourselves"]) < 0.3
+    assert [len(values) for values in (seen["cpus_load"], seen["main_memory"], seen["gpus_load"])] == [count] * 3
+    assert seen["gpus_load"][0] == [0.25, 1.0]
+    assert seen["gpus_memory"][0] == [0.5, 0.125]
+    assert 0 < seen["monitor_cores"] < 0.2
+
+
+def test_without_a_gpu_its_load_is_unknown_and_not_zero():
+    class NoGpu:
+        def loads(self):
+            return []
+
+        memory = loads
+
+    began = time.time()
+    with Monitor({}, NoGpu()) as monitor:
+        time.sleep(0.35)
+    seen = monitor.utilization({"start": began, "end": time.time()})
+    assert seen["time"]
+    assert (seen["gpus_load"], seen["gpus_memory"]) == ([], [])
+
+
+def test_a_process_that_ends_does_not_count_as_negative_work():
+    short = subprocess.Popen([sys.executable, "-c", "sum(range(10**6))"])
+    with short, Monitor({"short": [short.pid]}, TwoGpus()) as monitor:
+        time.sleep(0.6)
+    seen = monitor.utilization({"start": 0, "end": time.time()})
+    assert min(seen["processes"]["short"]) >= 0
+
+
+def _nvml(**changes):
+    """A stand-in for the module pynvml."""
+
+    class NVMLError(Exception):
+        pass
+
+    functions = {
+        "NVMLError": NVMLError,
+        "nvmlInit": lambda: None,
+        "nvmlDeviceGetCount": lambda: 2,
+        "nvmlDeviceGetHandleByIndex": lambda at: at,
+        "nvmlDeviceGetUtilizationRates": lambda handle: types.SimpleNamespace(gpu=[37, 100][handle]),
+        "nvmlDeviceGetMemoryInfo": lambda handle: types.SimpleNamespace(used=4, total=16),
+        "nvmlDeviceGetName": lambda handle: b"NVIDIA L4",
+        "nvmlSystemGetDriverVersion": lambda: "570.1",
+    }
+    return types.SimpleNamespace(**functions | {name: make(NVMLError) for name, make in changes.items()})
+
+
+def _failing(error):
+    def fail(*arguments):
+        raise error
+
+    return fail
+
+
+def test_gpus_are_read_through_nvml():
+    gpus = Gpus(_nvml())
+    assert gpus.loads() == [0.37, 1.0]
+    assert gpus.memory() == [0.25, 0.25]
+    assert gpus.describe()[0] == {"model": "NVIDIA L4", "memory_total_bytes": 16, "driver": "570.1"}
+
+
+@pytest.mark.parametrize("function", ["nvmlInit", "nvmlDeviceGetCount"])
+def test_a_machine_without_a_driver_has_no_gpu(function):
+    gpus = Gpus(_nvml(**{function: _failing}))
+    assert (gpus.loads(), gpus.memory(), gpus.describe()) == ([], [], [])
+
+
+def test_a_gpu_that_does_not_tell_its_load_is_unknown():
+    gpus = Gpus(_nvml(nvmlDeviceGetUtilizationRates=_failing))
+    assert gpus.loads() == []
+    assert gpus.memory() == [0.25, 0.25]

@@ -1,0 +1,334 @@
+"""``matbench benchmark`` with scripts: the plan, a run, what goes wrong, and going on after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+BENCHMARK = """
+workload: tiny.py
+expe:
+  hash:
+    size: [1, 2]
+    colour: [red, blue]
+    repeat: 2
+script_tpl: [python, -c, "{code}", "{size}", "{colour}"]
+derived:
+  colour:
+    red: {code: "%s"}
+    blue: {code: "%s"}
+"""
+WORKS = "import sys, json; json.dump({'rate': int(sys.argv[1])}, open('rate.json', 'w')); print(sys.argv[2])"
+FAILS = "import sys; sys.exit('no such colour')"
+
+
+@pytest.fixture
+def benchmark(directory: Path) -> Callable[..., int]:
+    """``matbench benchmark`` on a file of eight points, with further options; gives the exit status."""
+    write(directory)
+    return lambda *options: main(["benchmark", "benchmark.yaml", "--results-dirname=measured", *options])
+
+
+def write(directory: Path, red: str = WORKS, blue: str = WORKS, extra: str = "") -> None:
+    (directory / "benchmark.yaml").write_text(BENCHMARK % (red, blue) + extra, encoding="utf-8")
+
+
+def finished(results: str = "measured") -> list[Path]:
+    return sorted(path.parent for path in Path(results).glob("**/exit_code") if ".matbench" not in path.parts)
+
+
+def test_without_run_the_plan_is_printed_and_nothing_started(benchmark, capsys: Capture) -> None:
+    assert benchmark() == 0
+    out = capsys.readouterr().out
+    assert "8 of 8 points to run" in out
+    assert "size, colour" in out
+    assert "--run" in out
+    assert not Path("measured").exists()
+
+
+def test_a_run_makes_one_test_directory_a_point_that_parse_reads(benchmark, capsys: Capture) -> None:
+    assert benchmark("--run") == 0
+    captured = capsys.readouterr()
+    assert "8 points measured" in captured.out
+    assert captured.err.count("[8/8]") == 1
+    assert len(finished()) == 8
+    assert main(["parse", "--results-dirname=measured", "--workload=tiny.py", "--output-matrix=m.json"]) == 0
+    entries = json.loads(Path("m.json").read_text())
+    assert sorted((e["settings"]["size"], e["settings"]["colour"], e["repeat"]) for e in entries) == sorted(
+        (size, colour, repeat) for size in (1, 2) for colour in ("red", "blue") for repeat in (0, 1)
+    )
+    assert all(e["results"]["rate"] == e["settings"]["size"] for e in entries)
+
+
+def test_a_point_keeps_its_outputs_its_environment_and_the_command_that_repeats_it(benchmark, capsys: Capture) -> None:
+    assert benchmark("--run", "--filters=size=1,colour=red,repeat=1") == 0
+    (point,) = finished()
+    assert (point / "000__script" / "stdout.log").read_text() == "red\n"
+    assert (point / "000__script" / "stderr.log").read_text() == ""
+    environment = json.loads((point / "environment.json").read_text())
+    assert {"cpu_model", "kernel", "gpus", "versions", "command"} <= environment.keys()
+    assert "matbench" in environment["versions"]
+    times = json.loads((point / "test_start_end.json").read_text())
+    assert times["start"] < times["end"]
+    repeat = environment["command"].removeprefix("matbench ")
+    import shlex
+
+    assert main(shlex.split(repeat)) == 0
+    again = [path.parent for path in Path("repeated").glob("**/exit_code")]
+    assert len(again) == 1
+    assert (again[0] / "settings.yaml").read_text() == (point / "settings.yaml").read_text()
+
+
+def test_what_is_finished_is_not_run_again(benchmark, capsys: Capture) -> None:
+    assert benchmark("--run", "--filters=size=1") == 0
+    before = {path: (path / ".uuid").read_text() for path in finished()}
+    capsys.readouterr()
+    assert benchmark() == 0
+    assert "4 of 8 points to run" in capsys.readouterr().out
+    assert benchmark("--run") == 0
+    assert len(finished()) == 8
+    assert {path: (path / ".uuid").read_text() for path in before} == before
+    assert benchmark() == 0
+    assert "Everything is done" in capsys.readouterr().out
+
+
+def test_what_is_finished_is_recognised_wherever_it_lies(benchmark) -> None:
+    assert benchmark("--run", "--filters=size=1") == 0
+    assert benchmark("--run", "--path-tpl=elsewhere/{size}_{colour}_{repeat}") == 0
+    assert len(finished()) == 8
+    assert len(list(Path("measured/elsewhere").iterdir())) == 4
+
+
+def test_failed_points_exit_with_1_keep_their_reason_and_are_run_again(directory, benchmark, capsys: Capture) -> None:
+    write(directory, blue=FAILS)
+    assert benchmark("--run") == 1
+    err = capsys.readouterr().err
+    assert "no such colour" in err
+    assert "4 points failed; they are run again with: matbench benchmark" in err
+    assert len(finished()) == 8
+    write(directory)
+    assert benchmark("--run") == 0
+    assert len(finished()) == 8
+    assert len(list(Path("measured/.matbench/set_aside").iterdir())) == 4
+
+
+def test_failed_points_may_be_kept(directory, benchmark, capsys: Capture) -> None:
+    write(directory, blue=FAILS)
+    assert benchmark("--run") == 1
+    assert benchmark("--run", "--keep-failed") == 0
+    assert not Path("measured/.matbench/set_aside").exists()
+
+
+def test_stop_on_error_stops_after_the_first_failure(directory, benchmark, capsys: Capture) -> None:
+    write(directory, red=FAILS, blue=FAILS, extra="stop_on_error: true\n")
+    assert benchmark("--run") == 1
+    assert len(finished()) == 1
+    assert "7 left" in capsys.readouterr().out
+
+
+def test_a_flag_goes_before_the_environment_and_that_before_the_file(
+    directory, benchmark, monkeypatch, capsys: Capture
+) -> None:
+    write(directory, extra="filters: size=1,colour=red,repeat=0\n")
+    assert benchmark() == 0
+    assert "1 of 1 points" in capsys.readouterr().out
+    monkeypatch.setenv("MATBENCH_FILTERS", "size=1,colour=red")
+    assert benchmark() == 0
+    assert "2 of 2 points" in capsys.readouterr().out
+    assert benchmark("--filters=size=1") == 0
+    assert "4 of 4 points" in capsys.readouterr().out
+
+
+def test_the_file_may_be_named_by_the_environment(benchmark, monkeypatch, capsys: Capture) -> None:
+    monkeypatch.setenv("MATBENCH_BENCHMARK_FILE", "benchmark.yaml")
+    assert main(["benchmark"]) == 0
+    assert "into results/benchmark" in capsys.readouterr().out
+
+
+def test_generate_writes_the_points_and_runs_nothing(benchmark, capsys: Capture) -> None:
+    assert benchmark("--generate") == 0
+    points = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert len(points) == 8
+    assert points[0]["settings"] == {"size": 1, "colour": "red", "repeat": 0}
+    assert points[0]["command"][-2:] == ["1", "red"]
+    assert points[0]["directory"] == "hash/size_1/colour_red__repeat_0"
+    assert not Path("measured").exists()
+    assert benchmark("--generate=points.jsonl") == 0
+    assert len(Path("points.jsonl").read_text().splitlines()) == 8
+
+
+def test_a_time_limit_stops_in_good_order(directory, benchmark, capsys: Capture) -> None:
+    slow = "import time; time.sleep(0.4)"
+    write(directory, red=slow, blue=slow)
+    assert benchmark("--run", "--max-duration=0.9s") == 0
+    captured = capsys.readouterr()
+    assert "time limit" in captured.err
+    assert "go on with: matbench benchmark" in captured.err
+    assert 1 <= len(finished()) <= 3
+
+
+def test_a_script_that_runs_too_long_is_ended(directory, benchmark, capsys: Capture) -> None:
+    (directory / "benchmark.yaml").write_text("expe: {a: {x: 1}}\nscript_tpl: {command: sleep 60, timeout_s: 0.3}\n")
+    assert benchmark("--run") == 1
+    assert "ran longer than 0.3 s" in capsys.readouterr().err
+    assert Path("measured/a/repeat_0/exit_code").read_text() == "124\n"
+
+
+def test_settings_never_become_shell_code(directory, benchmark) -> None:
+    content = {
+        "expe": {"a": {"word": ["$(touch hacked)", "; touch hacked", "it's"]}},
+        "script_tpl": {"command": "echo {word} > said", "shell": True},
+        "path_tpl": "{word}",
+    }
+    (directory / "benchmark.yaml").write_text(yaml.safe_dump(content))
+    assert benchmark("--run") == 0
+    assert sorted(path.read_text() for path in Path("measured").glob("*/said")) == [
+        "$(touch hacked)\n",
+        "; touch hacked\n",
+        "it's\n",
+    ]
+    assert not list(Path().glob("**/hacked"))
+
+
+def test_a_command_without_a_shell_gets_settings_as_single_words_and_as_environment(directory, benchmark) -> None:
+    content = {
+        "expe": {"a": {"text": ["two words"], "batch-size": 3}},
+        "script_tpl": "sh -c 'echo \"$1\" $MATBENCH_SETTING_BATCH_SIZE' sh {text}",
+    }
+    (directory / "benchmark.yaml").write_text(yaml.safe_dump(content))
+    assert benchmark("--run") == 0
+    assert Path("measured/a/repeat_0/000__script/stdout.log").read_text() == "two words 3\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "sentence"),
+    [
+        ("expe: {a: {x: 1}}", [], "neither load (k6 on a target) nor script_tpl"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo {y}", ["--run"], "names a setting 'y'"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo {y}", [], "names a setting 'y'"),
+        ("expe: {a: {x: []}}\nscript_tpl: echo", [], "expe.a.x"),
+        ("expe: {}\nscript_tpl: echo", [], "expe"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo\nfoo: 1", [], "foo is not a known key"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo\nderived: {y: {}}", [], "derived.y is no setting"),
+        ("expe: {a: {x: [1, 2]}}\nscript_tpl: echo\npath_tpl: same", [], "two points the directory"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--filters=x=2"], "no point"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--expe-to-run=b"], "there is no experiment 'b'"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--max-duration=soon"], "not a duration"),
+        ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--max-usd=0"], "max-usd"),
+        ("expe: {a: {x: 1}}\nload: {inputs: texts.txt}", [], "a load and no target"),
+        ("expe: {a: {vus: {search: {}}}}\nscript_tpl: echo", [], "a search needs a load"),
+    ],
+)
+def test_a_file_that_cannot_be_carried_out_exits_with_2(
+    directory, benchmark, content, options, sentence, capsys
+) -> None:
+    (directory / "benchmark.yaml").write_text(content)
+    assert benchmark(*options) == 2
+    err = capsys.readouterr().err
+    assert sentence in err
+    assert "Traceback" not in err
+
+
+def test_a_command_that_is_not_there_is_a_failed_point_with_a_sentence(directory, benchmark, capsys: Capture) -> None:
+    (directory / "benchmark.yaml").write_text("expe: {a: {x: 1}}\nscript_tpl: no-such-program {x}")
+    assert benchmark("--run") == 1
+    assert "there is no program 'no-such-program'" in capsys.readouterr().err
+
+
+def test_no_file_at_all_is_a_sentence(directory, capsys: Capture) -> None:
+    assert main(["benchmark"]) == 2
+    assert "no benchmark file given" in capsys.readouterr().err
+    assert main(["benchmark", "absent.yaml"]) == 2
+    assert "absent.yaml" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_a_sentence(directory, benchmark, capsys: Capture) -> None:
+    Path("measured").write_text("a file")
+    assert benchmark("--run") == 2
+    assert "measured" in capsys.readouterr().err
+
+
+def test_a_finished_run_of_other_settings_is_never_overwritten(directory, benchmark, capsys: Capture) -> None:
+    assert benchmark("--run") == 0
+    before = {path: (path / ".uuid").read_text() for path in finished()}
+    write(directory, extra="common_settings: {version: 2}\n")
+    assert benchmark("--run") == 2
+    assert "add {version} to path_tpl" in capsys.readouterr().err
+    assert {path: (path / ".uuid").read_text() for path in finished()} == before
+
+
+def test_two_benchmarks_do_not_share_a_results_directory(directory, benchmark, capsys: Capture) -> None:
+    slow = "import time; time.sleep(20)"
+    write(directory, red=slow, blue=slow)
+    first = run_apart(directory)
+    try:
+        assert wait_for(lambda: list(Path("measured").glob("**/settings.yaml")))
+        assert benchmark("--run") == 2
+        assert f"another benchmark (process {first.pid})" in capsys.readouterr().err
+    finally:
+        first.send_signal(signal.SIGTERM)
+        first.communicate(timeout=20)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_ends_the_point_as_interrupted_and_says_how_to_go_on(directory, benchmark, number) -> None:
+    slow = "import time, os; open('pid', 'w').write(str(os.getpid())); time.sleep(30)"
+    write(directory, red=slow, blue=slow)
+    process = run_apart(directory)
+    assert wait_for(lambda: [path for path in Path("measured").glob("**/pid") if path.read_text()])
+    pid = int(next(Path("measured").glob("**/pid")).read_text())
+    process.send_signal(number)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Interrupted; go on with: matbench benchmark benchmark.yaml" in err
+    assert not Path(f"/proc/{pid}").exists()
+    (point,) = [path.parent for path in Path("measured").glob("**/settings.yaml")]
+    assert not (point / "exit_code").exists()
+    assert (point / "interrupted").exists()
+    write(directory)
+    assert benchmark("--run") == 0
+    assert len(finished()) == 8
+
+
+def test_killed_again_and_again_it_completes_the_matrix_with_each_point_once(directory, benchmark) -> None:
+    short = "import time; time.sleep(0.15)"
+    write(directory, red=short, blue=short)
+    for attempt in range(4):
+        process = run_apart(directory)
+        assert wait_for(lambda: list(Path("measured").glob("**/settings.yaml")))
+        time.sleep(0.2 * attempt)
+        process.kill()
+        process.communicate()
+    assert benchmark("--run") == 0
+    settings = [(path / "settings.yaml").read_text() for path in finished()]
+    assert len(settings) == len(set(settings)) == 8
+
+
+def run_apart(directory: Path) -> subprocess.Popen[str]:
+    program = "import sys; from matrix_benchmarking.cli import main; sys.exit(main())"
+    repository = Path(__file__).resolve().parents[2]
+    command = [sys.executable, "-c", program, "benchmark", "benchmark.yaml", "--results-dirname=measured", "--run"]
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    return subprocess.Popen(command, cwd=directory, env=environment, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(condition: Callable[[], object], timeout_s: float = 20.0) -> bool:
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
