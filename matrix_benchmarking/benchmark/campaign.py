@@ -74,6 +74,7 @@ class Report:
         not_started: points whose target could not be started.
         left: points for another time, because of a limit, an interrupt or an error before them.
         stopped_by: why not everything was run; None where it was.
+        left_behind: what could not be torn down and may still cost money, a sentence each.
         interrupted: True if the user (or the system) interrupted it.
         spent_usd: what the targets cost.
     """
@@ -83,6 +84,7 @@ class Report:
     not_started: int = 0
     left: int = 0
     stopped_by: str | None = None
+    left_behind: list[str] = dataclasses.field(default_factory=list)
     interrupted: bool = False
     spent_usd: float = 0.0
     searches: list[dict[str, Any]] = dataclasses.field(default_factory=list)
@@ -181,7 +183,10 @@ class Campaign:
             endpoint = target.start(log.path, self._keep_on)
             yield Served(group, target, endpoint, log)
         finally:
-            target.stop()
+            try:
+                target.stop()
+            except TargetError as error:
+                self.report.left_behind.append(str(error))
             self._limits.stop_meter()
 
     def _run_point(self, served: Served, point: Point) -> Outcome:

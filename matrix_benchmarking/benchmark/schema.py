@@ -119,7 +119,7 @@ class HFEndpointTarget(Section):
     region: str = "us-east-1"
     instance_type: str = "{hw_type}"
     instance_size: str = "x1"
-    type: str = "protected"
+    type: str | None = None
     revision: str | None = None
     custom_image: dict[str, Any] | None = None
     env: dict[str, str] = Field(default_factory=dict)

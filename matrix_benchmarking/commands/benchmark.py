@@ -215,6 +215,8 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
     workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
     if done or not report.left:
         click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.root))}{workload}")
+    if report.left_behind:
+        raise MatbenchError("\n".join(report.left_behind))
     if report.interrupted:
         click.echo(f"Interrupted; go on with: {again}", err=True)
         raise KeyboardInterrupt
@@ -232,7 +234,7 @@ def _where(settings: Mapping[str, Any]) -> str:
 
 
 def _cleanup(results: Path) -> None:
-    from ..benchmark.targets import lease  # type: ignore[attr-defined]
+    from ..benchmark.targets import lease
 
     sentences: Sequence[str] = lease.cleanup(results)
     for sentence in sentences or [f"nothing is left behind in {results}"]:

@@ -19,7 +19,7 @@ from matrix_benchmarking.benchmark import schema
 from matrix_benchmarking.benchmark.targets.base import TargetError
 from matrix_benchmarking.benchmark.targets.process import ProcessTarget, cores
 
-SERVER = Path(__file__).resolve().parent.parent / "little_server.py"
+SERVER = Path(__file__).resolve().parents[2] / "benchmark_support" / "little_server.py"
 
 
 def target(*options: str, **changes: object) -> ProcessTarget:

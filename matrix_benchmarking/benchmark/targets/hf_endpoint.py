@@ -1,0 +1,296 @@
+"""A Hugging Face Inference Endpoint: created, waited for, and torn down for certain, since it costs money."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import schema
+from .base import Endpoint, TargetError
+from .lease import Lease, LeaseFile, write_lease
+from .url import bearer
+
+if TYPE_CHECKING:
+    from huggingface_hub import HfApi, InferenceEndpoint
+
+WEB_ADDRESS = "https://endpoints.huggingface.co"
+LONGEST_NAME = 32
+POLL_S, CHECK_S, BACKOFF_S = 5.0, 30.0, 2.0
+ATTEMPTS = 5
+STARTING = ("pending", "initializing", "updating")
+AT_REST = ("paused", "scaledToZero")
+NOT_FOUND, CONFLICT = 404, 409
+
+
+class HFEndpoint:
+    """An endpoint that is made for the benchmark.
+
+    Args:
+        spec: the file's description, its settings filled in.
+        results: the results directory, where the lease is kept.
+        usd_per_hour: its price, where known.
+        poll_s: how often its state is asked for.
+    """
+
+    paid = True
+
+    def __init__(
+        self, spec: schema.HFEndpointTarget, results: Path, usd_per_hour: float | None, poll_s: float | None = None
+    ) -> None:
+        self._spec, self._results, self._usd_per_hour = spec, results, usd_per_hour
+        self._poll_s = POLL_S if poll_s is None else poll_s
+        self._lease: LeaseFile | None = None
+        self._next_check = 0.0
+
+    def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
+        spec = self._spec
+        headers = bearer(spec.token_env)
+        api = api_of(spec.token_env)
+        namespace = spec.namespace or _namespace(api)
+        name = spec.name or _new_name(spec.repository)
+        _refuse_existing(api, name, namespace)
+        lease = Lease(
+            name=name,
+            namespace=namespace,
+            repository=spec.repository,
+            finally_=spec.finally_,
+            token_env=spec.token_env,
+            created=time.time(),
+            usd_per_hour=self._usd_per_hour,
+        )
+        self._lease = write_lease(self._results, lease)
+        try:
+            self._create(api, lease)
+            url = self._wait(api, lease, log, keep_on)
+            self._wait_for_answers(url, headers, log, keep_on)
+        except BaseException:
+            self.stop()
+            raise
+        self._next_check = time.monotonic() + CHECK_S
+        described = spec.model_dump(mode="json", by_alias=True, exclude={"env", "token_env", "custom_image"})
+        image = {"custom_image": spec.custom_image["url"]} if spec.custom_image and "url" in spec.custom_image else {}
+        return Endpoint(
+            url=url, headers=headers, description={"kind": "hf_endpoint", **described, **image, "name": name}
+        )
+
+    def check(self) -> None:
+        if self._lease is None or time.monotonic() < self._next_check:
+            return
+        self._next_check = time.monotonic() + CHECK_S
+        lease = self._lease.lease
+        try:
+            state = api_of(lease.token_env).get_inference_endpoint(lease.name, namespace=lease.namespace).status
+        except _http_errors():
+            return  # the API may be away for a moment without the endpoint being so
+        if state not in ("running", *STARTING):
+            raise TargetError(f"the endpoint '{lease.name}' is {state}")
+
+    def process_ids(self) -> Sequence[int]:
+        return ()
+
+    def stop(self) -> None:
+        if self._lease is not None:
+            tear_down(self._lease)
+            self._lease = None
+
+    def _create(self, api: HfApi, lease: Lease) -> None:
+        spec = self._spec
+        options: dict[str, Any] = {
+            "task": spec.task,
+            "revision": spec.revision,
+            "custom_image": spec.custom_image,
+            "env": spec.env or None,
+            "type": spec.type,
+        }
+        try:
+            api.create_inference_endpoint(
+                lease.name,
+                repository=spec.repository,
+                framework=spec.framework,
+                accelerator=spec.accelerator,
+                instance_size=spec.instance_size,
+                instance_type=spec.instance_type,
+                region=spec.region,
+                vendor=spec.vendor,
+                min_replica=int(spec.min_replica),
+                max_replica=int(spec.max_replica),
+                namespace=lease.namespace,
+                **{name: value for name, value in options.items() if value is not None},
+            )
+        except _http_errors() as error:
+            if _status(error) == CONFLICT:  # somebody else's: it is not ours to tear down
+                assert self._lease is not None
+                self._lease.remove()
+                self._lease = None
+            raise TargetError(f"the endpoint '{lease.name}' could not be created: {_told(error)}") from error
+
+    def _wait(self, api: HfApi, lease: Lease, log: Path, keep_on: Callable[[], None]) -> str:
+        """Wait until the endpoint runs; its URL."""
+        deadline, said = time.monotonic() + float(self._spec.ready_timeout_s), ""
+        while time.monotonic() < deadline:
+            endpoint: InferenceEndpoint | None = None
+            try:
+                endpoint = api.get_inference_endpoint(lease.name, namespace=lease.namespace)
+                state = str(endpoint.status)
+            except _http_errors() as error:
+                state = _told(error)
+            if state != said:
+                _write(log, f"{lease.name}: {state}")
+                said = state
+            if endpoint is not None and state == "running" and endpoint.url:
+                return endpoint.url.rstrip("/")
+            if endpoint is not None and state not in (*STARTING, "running"):
+                message = endpoint.raw.get("status", {}).get("message") or "no reason is given"
+                raise TargetError(f"the endpoint '{lease.name}' is {state}: {message}")
+            _pause(self._poll_s, keep_on)
+        raise TargetError(f"the endpoint '{lease.name}' was not ready after {self._spec.ready_timeout_s:.0f} s: {said}")
+
+    def _wait_for_answers(self, url: str, headers: dict[str, str], log: Path, keep_on: Callable[[], None]) -> None:
+        """Wait until the model behind the URL answers; a gateway may still say 502 or 503 when the API says running."""
+        import httpx
+
+        deadline, reason = time.monotonic() + float(self._spec.ready_timeout_s), ""
+        while time.monotonic() < deadline:
+            try:
+                status = httpx.get(f"{url}/health", headers=headers, timeout=30.0, trust_env=False).status_code
+                if status < 500:
+                    return
+                reason = f"GET /health answers {status}"
+            except httpx.HTTPError as error:
+                reason = type(error).__name__
+            _write(log, reason)
+            _pause(self._poll_s, keep_on)
+        raise TargetError(f"{url} doesn't answer: {reason}")
+
+
+def tear_down(file: LeaseFile) -> str:
+    """Delete or pause the endpoint of a lease, make sure of it, and remove the lease; a sentence on what happened.
+
+    Raises:
+        TargetError: it could not be confirmed. The lease stays, for the next attempt.
+    """
+    lease = file.lease
+    place = f"{WEB_ADDRESS}/{lease.namespace}/endpoints/{lease.name}"
+    reason = ""
+    try:
+        api = api_of(lease.token_env)
+    except TargetError as error:
+        raise TargetError(f"the endpoint '{lease.name}' may still cost money ({place}): {error}") from error
+    for attempt in range(ATTEMPTS):
+        try:
+            done = _try_to_end(api, lease)
+        except _http_errors() as error:
+            reason = _told(error)
+        else:
+            if done is not None:
+                file.remove()
+                return f"{done} endpoint '{lease.name}' ({lease.cost()})"
+            reason = f"the service doesn't confirm that it will {lease.finally_} it"
+        time.sleep(BACKOFF_S * attempt)
+    raise TargetError(
+        f"the endpoint '{lease.name}' may still cost money: {reason}. Look at {place}, or try again with "
+        f"matbench benchmark --cleanup --results-dirname={file.path.parents[2]}"
+    )
+
+
+def api_of(token_env: str) -> HfApi:
+    """The client of the service.
+
+    Raises:
+        TargetError: huggingface_hub is not installed, or there is no token.
+    """
+    token = bearer(token_env)["Authorization"].removeprefix("Bearer ")
+    try:
+        from huggingface_hub import HfApi
+    except ImportError as error:
+        raise TargetError(
+            "an Inference Endpoint needs huggingface_hub: pip install 'matrix-benchmarking[benchmark]'"
+        ) from error
+    return HfApi(token=token)
+
+
+def _try_to_end(api: HfApi, lease: Lease) -> str | None:
+    """Ask for the end, and whether it has come: what happened, or None."""
+    state = _state(api, lease)
+    if state is None:
+        return "already gone:"
+    if lease.finally_ == "pause":
+        if state not in AT_REST:
+            api.pause_inference_endpoint(lease.name, namespace=lease.namespace)
+        return "paused" if _state(api, lease) in (None, *AT_REST) else None
+    api.delete_inference_endpoint(lease.name, namespace=lease.namespace)
+    return "deleted" if _state(api, lease) is None else None
+
+
+def _state(api: HfApi, lease: Lease) -> str | None:
+    """The endpoint's status; None if there is no such endpoint."""
+    try:
+        return str(api.get_inference_endpoint(lease.name, namespace=lease.namespace).status)
+    except _http_errors() as error:
+        if _status(error) == NOT_FOUND:
+            return None
+        raise
+
+
+def _refuse_existing(api: HfApi, name: str, namespace: str) -> None:
+    """Raise TargetError if there is an endpoint of this name: it is somebody's, and must not be torn down."""
+    try:
+        api.get_inference_endpoint(name, namespace=namespace)
+    except _http_errors() as error:
+        if _status(error) == NOT_FOUND:
+            return
+        raise TargetError(f"the Inference Endpoints of {namespace} can't be used: {_told(error)}") from error
+    raise TargetError(f"there is an endpoint '{name}' in {namespace} already: leave the name out, or choose another")
+
+
+def _namespace(api: HfApi) -> str:
+    try:
+        return str(api.whoami()["name"])
+    except _http_errors() as error:
+        raise TargetError(
+            f"whose token it is can't be found out, so give target.hf_endpoint.namespace: {_told(error)}"
+        ) from error
+
+
+def _new_name(repository: str) -> str:
+    """A name that nobody has: lower case letters, digits and dashes, at most 32 of them."""
+    suffix = secrets.token_hex(4)
+    model = re.sub(r"[^a-z0-9]+", "-", repository.rpartition("/")[2].lower()).strip("-")
+    return f"mb-{model[: LONGEST_NAME - len(suffix) - 4].rstrip('-')}-{suffix}"
+
+
+def _http_errors() -> tuple[type[Exception], ...]:
+    """What huggingface_hub raises for an error of the service or of the network."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    # Its bases are the HTTP library's own errors, whichever library that is in this version.
+    return (HfHubHTTPError, *HfHubHTTPError.__bases__)
+
+
+def _status(error: Exception) -> int | None:
+    return getattr(getattr(error, "response", None), "status_code", None)
+
+
+def _told(error: Exception) -> str:
+    """What the service said, in one line."""
+    message = getattr(error, "server_message", None) or str(error).partition("\n")[0] or type(error).__name__
+    status = _status(error)
+    return f"{message} (status {status})" if status is not None and str(status) not in message else str(message)
+
+
+def _pause(seconds: float, keep_on: Callable[[], None]) -> None:
+    """Wait, asking at least once a second whether to go on."""
+    deadline = time.monotonic() + seconds
+    keep_on()
+    while (left := deadline - time.monotonic()) > 0:
+        time.sleep(min(left, 0.5))
+        keep_on()
+
+
+def _write(log: Path, line: str) -> None:
+    with log.open("a", encoding="utf-8") as stream:
+        stream.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")
