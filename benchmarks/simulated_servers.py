@@ -34,7 +34,8 @@ class Server:
         curve: true throughput over its top, from the virtual users.
         dies_at: the virtual users from which each run fails; None: it survives all.
         p95_ms: the latency limit of the scenario, in milliseconds; None: no limit.
-        is_hard: no method is expected to find its best with this noise and so few runs.
+        is_hard: a known weakness of the search, in the table for honesty: a smooth model of the curve draws
+            the edge of a cliff down.
     """
 
     name: str

@@ -147,6 +147,8 @@ class Workload:
             best configuration for each combination of their values.
         gates: limits that a best configuration has to keep.
         warnings: ``(lts_payload)`` to sentences on what makes this test's numbers doubtful.
+        price: from settings to USD per hour of the hardware that they name, None where it is unknown; for what a
+            benchmark's plan will cost.
         plots, reports: functions that import and give the plot and report classes.
         regression: keys of the regression analysis.
         spec: the name under which :func:`load` found it; None for a value made in process.
@@ -160,6 +162,7 @@ class Workload:
     group_keys: Sequence[str] = ()
     gates: Sequence[Gate] = ()
     warnings: Callable[[Any], Sequence[str]] | None = None
+    price: Callable[[Mapping[str, Scalar]], float | None] | None = None
     plots: Callable[[], Sequence[type[Any]]] = tuple
     reports: Callable[[], Sequence[type[Any]]] = tuple
     regression: RegressionKeys = RegressionKeys()

@@ -58,6 +58,9 @@ class Listener:
     def tick(self) -> None:
         """Time passes."""
 
+    def note(self, sentence: str) -> None:
+        """Something else that is worth knowing."""
+
     def rate(self, inputs_per_second: float) -> None:
         """The throughput of the last second."""
 
@@ -145,7 +148,10 @@ class Campaign:
         return self.report
 
     def _run_group(self, group: Group) -> None:
-        points, searches = list(group.points), list(group.searches)
+        points = [point for point in group.points if self._plan.status(point) != "done"]
+        searches = list(group.searches)
+        if not points and not searches:
+            return
         if group.key in self._cannot_start:
             self._give_up(group, points, searches, self._cannot_start[group.key])
             return
@@ -156,6 +162,7 @@ class Campaign:
                 with self._running(group, (points or [searches[0].point(searches[0].range.start, 0)])[0]) as served:
                     while points and served.alive:
                         self._run_point(served, points.pop(0))
+                        points = [point for point in points if self._plan.status(point) != "done"]
                     while searches and served.alive:
                         self._search(served, searches.pop(0))
             except TargetError as error:
@@ -179,7 +186,8 @@ class Campaign:
         self._listener.target_starts(group)
         price = self._plan.usd_per_hour(group.target, group.settings)
         try:
-            self._limits.start_meter(price)
+            # Nobody is charged for a process of ours, unless the file says what it costs.
+            self._limits.start_meter(price if target.paid or group.target.usd_per_hour is not None else None)
             endpoint = target.start(log.path, self._keep_on)
             yield Served(group, target, endpoint, log)
         finally:
@@ -208,6 +216,7 @@ class Campaign:
             reason = str(error) if isinstance(error, MatbenchError) else type(error).__name__
             run_directory.interrupt(directory, reason)
             raise
+        self._plan.note(point, directory, outcome)
         self._pending.discard(point.key)
         self.report.succeeded += outcome.exit_code == 0
         self.report.failed += outcome.exit_code != 0

@@ -78,10 +78,12 @@ class LoadRun:
         load = self._k6_load(users, "warm-up")
         process = self._start(load, log, None, None)
         try:
-            process.wait(load.longest_s, self._still_there)
+            status = process.wait(load.longest_s, self._still_there)
         finally:
             process.stop()
-            log.unlink(missing_ok=True)
+        if status not in (0, THRESHOLD_CROSSED):
+            raise k6.K6Error(f"the warm-up failed: {_last_line(log.read_text(encoding='utf-8', errors='replace'))}")
+        log.unlink(missing_ok=True)
 
     def load_it(self) -> Outcome:
         """Put the load on, and write what k6 and the monitor saw of it."""
@@ -249,8 +251,7 @@ def _outcome(status: int | None, summary: Any, log: str) -> Outcome:
     try:
         headline = k6.headline(summary)
     except ValueError as error:
-        last = (log.strip().splitlines() or ["no output"])[-1]
-        return Outcome(status or 1, problem=f"k6 wrote no usable summary ({error}): {last[:200]}")
+        return Outcome(status or 1, problem=f"k6 wrote no usable summary ({error}): {_last_line(log)}")
     if headline.answered_inputs == 0:
         requests = f"{headline.requests:,} requests" if headline.requests != 1 else "1 request"
         return Outcome(1, 0.0, None, f"none of {requests} was answered right")
@@ -260,6 +261,10 @@ def _outcome(status: int | None, summary: Any, log: str) -> Outcome:
     elif status:
         problem = f"k6 failed with exit status {status}"
     return Outcome(status, headline.throughput, headline.p95_ms, problem)
+
+
+def _last_line(log: str) -> str:
+    return (log.strip().splitlines() or ["no output"])[-1][:200]
 
 
 def _ids_of(process: processes.GuardedProcess) -> list[int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from . import paths, run_directory, schema, templates
 from .expand import SEARCHABLE, Expansion, Point, PointKey, SearchCase, expand
 from .file import BenchmarkFile
 from .load.tasks import TASKS
-from .run_directory import FoundRun
+from .run_directory import FoundRun, Outcome
 
 OVERHEAD_S, PROCESS_START_S, ENDPOINT_START_S = 1.5, 5.0, 300.0
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -53,7 +53,7 @@ class Plan:
         base: the directory that its paths are relative to.
         root: the results directory, which may not exist yet.
         filters, experiments: what is selected.
-        prices: USD per hour by ``vendor/hw_type`` or ``hw_type``, for targets whose price the file doesn't tell.
+        price_of: from settings to USD per hour, for targets whose price the file doesn't tell.
         keep_failed: failed points count as done.
 
     Raises:
@@ -68,18 +68,19 @@ class Plan:
         *,
         filters: Filters | None = None,
         experiments: Sequence[str] = (),
-        prices: Mapping[str, float] | None = None,
+        price_of: Callable[[Mapping[str, Scalar]], float | None] = lambda settings: None,
         keep_failed: bool = False,
     ) -> None:
         check_parts(file)
-        self.file, self.base, self.root = file, base, root
-        self._prices, self._keep_failed = prices or {}, keep_failed
+        # Absolute, since what is started runs in other directories; *results* is how the user calls it.
+        self.file, self.base, self.root, self.results = file, base.absolute(), root.absolute(), root
+        self._price_of, self._keep_failed = price_of, keep_failed
         expansion: Expansion = expand(file, filters or {}, experiments)
         self.points, self.searches, self.notes = expansion.points, expansion.searches, list(expansion.notes)
         self._everything = expansion if not filters and not experiments else expand(file, {}, ())
         self.template = file.path_tpl or self._default_template()
         paths.check_distinct(self.template, [*self.points, *(case.point(1, 0) for case in self.searches)])
-        self.found: Mapping[PointKey, FoundRun] = run_directory.scan(root)
+        self.found: dict[PointKey, FoundRun] = run_directory.scan(self.root)
         self._check_places()
         for point in (*self.points, *(case.point(case.range.start, 0) for case in self.searches)):
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
@@ -102,6 +103,10 @@ class Plan:
         if run.exit_code is None:
             return "interrupted"
         return "done" if run.done or self._keep_failed else "failed"
+
+    def note(self, point: Point, directory: Path, outcome: Outcome) -> None:
+        """*point* was just run: a search at the same settings, or a later round, need not run it again."""
+        self.found[point.key] = FoundRun(directory, point.settings, point.repeat, outcome.exit_code, outcome)
 
     def to_do(self) -> list[Point]:
         return [point for point in self.points if self.status(point) != "done"]
@@ -158,13 +163,9 @@ class Plan:
         """The price of a running target; None where it is unknown."""
         if target is None:
             return None
-        if target.usd_per_hour is not None:
-            return float(target.usd_per_hour)
-        vendor, hw_type = settings.get("vendor"), settings.get("hw_type")
-        for name in (f"{vendor}/{hw_type}", f"{hw_type}"):
-            if name in self._prices:
-                return self._prices[name]
-        return None
+        price = self._price_of(settings) if target.usd_per_hour is None else float(target.usd_per_hour)
+        replicas = int(target.hf_endpoint.max_replica) if target.hf_endpoint is not None else 1
+        return None if price is None else price * replicas
 
     def point_s(self, point: Point) -> float | None:
         """About how long a point takes, its target's start not counted; None where nothing tells."""
@@ -229,9 +230,10 @@ class Plan:
             if run is not None and (run.settings, run.repeat) != (point.settings, point.repeat):
                 names = sorted({*run.settings, *point.settings})
                 other = [n for n in names if run.settings.get(n) != point.settings.get(n)]
+                place = self.results / self.path_of(point)
                 raise ConfigError(
-                    f"{run.path} holds a finished run with another {', '.join(other) or 'repeat'}: choose another "
-                    f"results directory, or add {', '.join(f'{{{name}}}' for name in other)} to path_tpl"
+                    f"{place} holds a finished run with another {', '.join(other) or 'repeat'}: choose another results "
+                    f"directory, or add {', '.join(f'{{{name}}}' for name in other)} to path_tpl"
                 )
 
 

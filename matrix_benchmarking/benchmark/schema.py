@@ -16,7 +16,10 @@ from ..filters import Scalar
 
 Template = Annotated[str, Field(pattern=r"^\{[^{}]+\}$")]
 Seconds = Annotated[float, Field(gt=0)] | Template
-SecondsOrNone = Annotated[float, Field(ge=0)] | Template
+LoadSeconds = Annotated[float, Field(ge=1)] | Template
+"""k6 runs nothing for less than a second."""
+
+WarmUpSeconds = Literal[0] | Annotated[float, Field(ge=1)] | Template
 Count = Annotated[int, Field(gt=0)] | Template
 Rate = Annotated[float, Field(gt=0)] | Template
 Cores = list[Annotated[int, Field(ge=0)]] | str
@@ -160,10 +163,10 @@ class Load(Section):
         inputs: file of texts (one a line), .jsonl of ``{"input": …, "label": …}``, or directory of images.
         inputs_per_request: texts or images in a request.
         vus: virtual users, each with one request in flight; with a rate, the most that may be used.
-        duration_s: how long the load is, not counting the warm-up.
+        duration_s: how long the load is, not counting the warm-up; at least a second.
         requests: a fixed number of requests, shared by the virtual users, in at most ``duration_s``.
         rate: requests per second, sent whether or not earlier ones were answered (the open model).
-        warm_up_s: uncounted load before it.
+        warm_up_s: uncounted load before it; none with 0.
         request_timeout_s: a request that takes longer has failed.
         cpus: the cores that k6 may use.
         script: an own k6 script instead of ours; it gets the same environment.
@@ -175,10 +178,10 @@ class Load(Section):
     inputs: str
     inputs_per_request: Count | None = None
     vus: Count = "{vus}"
-    duration_s: Seconds = 30.0
+    duration_s: LoadSeconds = 30.0
     requests: Count | None = None
     rate: Rate | None = None
-    warm_up_s: SecondsOrNone = 5.0
+    warm_up_s: WarmUpSeconds = 5.0
     request_timeout_s: Seconds = 60.0
     cpus: Cores | None = None
     script: str | None = None

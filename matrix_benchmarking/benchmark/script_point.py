@@ -80,12 +80,13 @@ def command_of(
     In a line for a shell they are quoted, so that no setting is ever more than a word.
     """
     context = {**settings, **_later("url", url), **_later("test_dir", test_dir)}
+    keep = {"url", "test_dir"} - context.keys()
     if script.shell:
         line = script.command if isinstance(script.command, str) else " ".join(script.command)
         quoted = {name: shlex.quote(show(value)) for name, value in context.items()}
-        return ["/bin/sh", "-c", str(templates.fill(line, quoted, keep=("url", "test_dir")))]
+        return ["/bin/sh", "-c", str(templates.fill(line, quoted, keep))]
     words = shlex.split(script.command) if isinstance(script.command, str) else script.command
-    filled: list[str] = templates.fill(words, context, keep=("url", "test_dir"))
+    filled: list[str] = templates.fill(words, context, keep)
     return filled
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, MatbenchError
@@ -11,7 +12,7 @@ from .expand import Point
 from .limits import Limits
 from .lock import only_one
 from .plan import Group, Plan, script_of
-from .targets import make_target
+from .targets import lease, make_target
 from .targets.base import Target
 
 
@@ -32,6 +33,8 @@ def run(
     check_extra()
     check_money(plan, max_usd)
     with only_one(plan.root):
+        for sentence in lease.cleanup(plan.root):
+            listener.note(f"left behind by an earlier run: {sentence}")
         limits = Limits(max_duration_s, max_usd)
         runner, versions = make_runner(plan, limits, listener)
         record = recorder(repeat_command)
@@ -48,7 +51,26 @@ def run(
             record=record_with_versions,
             stop_on_error=stop_on_error,
         )
-        return campaign.run()
+        report = campaign.run()
+        left = lease.read_leases(plan.root)
+        if left and not report.left_behind:
+            report.left_behind.append(
+                f"the endpoints {lease.describe(left)} may still cost money: run matbench benchmark --cleanup "
+                f"--results-dirname={plan.results}"
+            )
+        return report
+
+
+def cleanup(root: Path) -> list[str]:
+    """Tear down what earlier runs left behind; a sentence for each.
+
+    Raises:
+        MatbenchError: a benchmark still works with it, or it could not be torn down.
+    """
+    if not root.is_dir():
+        raise MatbenchError(f"results directory '{root}' does not exist")
+    with only_one(root):
+        return lease.cleanup(root)
 
 
 def check_extra() -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shlex
 import signal
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from ..errors import ConfigError, MatbenchError, VerdictError
+from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from . import outputs
 from .options import Command, Invocation, Price, common, flag, option
 from .run import warn
@@ -151,11 +153,32 @@ def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mappin
         chosen["results_dirname"],
         filters=filters.parse(chosen["filters"] or ""),
         experiments=list(chosen["expe_to_run"] or ()),
-        prices={**config.prices, **dict(chosen["price"])},
+        price_of=_price_of(content.workload, {**config.prices, **dict(chosen["price"])}),
         keep_failed=chosen["keep_failed"],
     )
     warn(plan.notes)
     return plan
+
+
+def _price_of(workload: str | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Any]], float | None]:
+    """What hardware costs: as the user says, else as the workload's own table does."""
+    from .run import load_workload
+
+    known = None
+    if workload is not None:
+        try:
+            known = load_workload(workload).price
+        except WorkloadError as error:
+            warn([f"the benchmark file's {error}; its prices are unknown"])
+
+    def price_of(settings: Mapping[str, Any]) -> float | None:
+        vendor, hw_type = settings.get("vendor"), settings.get("hw_type")
+        for name in (f"{vendor}/{hw_type}", f"{hw_type}"):
+            if name in given:
+                return given[name]
+        return known(settings) if known is not None else None
+
+    return price_of
 
 
 def _write_points(plan: Plan, stream: IO[bytes]) -> None:
@@ -172,10 +195,8 @@ def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
     from ..benchmark import start
     from .benchmark_progress import listening
 
-    signal.signal(signal.SIGTERM, _interrupt)
-    signal.signal(signal.SIGHUP, _interrupt)
     repeat = ["matbench", "benchmark", str(path), "--results-dirname=repeated", "--run"]
-    with listening(plan) as listener:
+    with _interruptible(), listening(plan) as listener:
         report = start.run(
             plan,
             listener,
@@ -189,8 +210,23 @@ def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
     _conclude(plan, report, shlex.join(_again(path, chosen)))
 
 
-def _interrupt(number: int, frame: object) -> None:
-    raise KeyboardInterrupt
+@contextlib.contextmanager
+def _interruptible() -> Iterator[None]:
+    """Take a request to end, or the end of the terminal, as Ctrl-C, so that everything is stopped in good order."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    taken: dict[signal.Signals, Any] = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Who ignores the hangup (nohup) wants to go on after it.
+        if signal.getsignal(number) is not signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+            taken[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
 
 
 def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
@@ -208,13 +244,13 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
     parts += [f"{report.failed} failed"] if report.failed else []
     parts += [f"{report.not_started} not started"] if report.not_started else []
     parts += [f"{report.left} left"] if report.left else []
-    parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd else []
-    click.echo(f"{plan.root}: {', '.join(parts)}.")
+    parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd >= 0.005 else []
+    click.echo(f"{plan.results}: {', '.join(parts)}.")
     for found in report.searches:
         click.echo(f"search {_where(found['settings'])}: {found.get('reason') or found.get('error')}")
     workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
     if done or not report.left:
-        click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.root))}{workload}")
+        click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.results))}{workload}")
     if report.left_behind:
         raise MatbenchError("\n".join(report.left_behind))
     if report.interrupted:
@@ -234,8 +270,8 @@ def _where(settings: Mapping[str, Any]) -> str:
 
 
 def _cleanup(results: Path) -> None:
-    from ..benchmark.targets import lease
+    from ..benchmark import start
 
-    sentences: Sequence[str] = lease.cleanup(results)
+    sentences: Sequence[str] = start.cleanup(results)
     for sentence in sentences or [f"nothing is left behind in {results}"]:
         click.echo(sentence)

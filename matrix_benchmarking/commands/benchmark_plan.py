@@ -31,7 +31,7 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     parts = [f"{to_do:,} of {len(plan.points):,} points to run"] if plan.points else []
     parts += [f"{len(plan.searches)} searches of about 16 runs each"] if plan.searches else []
     parts += [f"on {len(targets)} {'target' if len(targets) == 1 else 'targets'}"] if targets else []
-    click.echo(f"\n{', '.join(parts)}; into {plan.root}")
+    click.echo(f"\n{', '.join(parts)}; into {plan.results}")
     estimate = plan.estimate()
     click.echo(f"time: {duration(estimate.seconds)}; cost: {_usd(estimate.usd, bool(targets))}")
     if to_do or plan.searches:

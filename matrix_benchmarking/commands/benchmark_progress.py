@@ -32,6 +32,9 @@ class Lines(Listener):
     def say(self, line: str) -> None:
         click.echo(f"{time.strftime('%H:%M:%S')} {printable(line)}", err=True)
 
+    def note(self, sentence: str) -> None:
+        self.say(sentence)
+
     def target_failed(self, group: Group, reason: str, points: int) -> None:
         self.say(f"target can't be used, {points} {'point is' if points == 1 else 'points are'} left out: {reason}")
 

@@ -43,6 +43,8 @@ def _problem(tmp_path, text):
         ),
         ("expe: {a: {vus: 1}}\ntarget:\n  process: {comand: [a]}", "did you mean 'command'?"),
         ("expe: {a: {vus: 1}}\nload: {inputs: t, duration_s: soon}", "a setting in braces, such as {batch_size}"),
+        ("expe: {a: {vus: 1}}\nload: {inputs: t, duration_s: 0.5}", "a number of at least 1"),
+        ("expe: {a: {vus: 1}}\nload: {inputs: t, warm_up_s: 0.5}", "load.warm_up_s"),
         ("expe: [", "broken YAML"),
         ("- 1", "expected a mapping"),
         ("expe: {a: {vus: 1}}\nexpe: {b: {vus: 1}}", "'expe' is here twice"),

@@ -1,4 +1,4 @@
-"""A little HTTP server for tests of targets: answers 200 on /health, and fails on demand.
+"""A little HTTP server for tests of targets: answers 200 on /health and embeds nothing well, and fails on demand.
 
 ``python little_server.py PORT [--not-ready] [--die-after SECONDS] [--workers] [--no-listen] [--exit STATUS]``
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import http.server
+import json
 import os
 import sys
 import threading
@@ -14,11 +15,22 @@ import time
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
     ready = True
 
     def do_GET(self) -> None:
         self.send_response(200 if self.ready else 503)
+        self.send_header("Content-Length", "0")
         self.end_headers()
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        time.sleep(0.01)
+        content = json.dumps({"data": [{"embedding": [1.0, 2.0]} for _ in body["input"]]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
 
     def log_message(self, *arguments: object) -> None:
         pass

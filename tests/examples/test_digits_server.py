@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from requirements import missing
 
+from matrix_benchmarking.benchmark import schema
+from matrix_benchmarking.benchmark.targets.process import ProcessTarget
+
 SERVER = Path("examples/encoder_server")
 PACKAGES = ("litserve", "onnxruntime", "onnx", "sklearn", "PIL", "httpx", "psutil", "numpy")
 PREFIX = "data:image/png;base64,"
@@ -82,16 +85,15 @@ def vision(server_directory, onnx_cache, tmp_path_factory) -> Iterator[Client]:
 
 
 def serve(directory: Path, cache: Path, tmp_path_factory: Any, task: str, image: str) -> Iterator[Client]:
-    spec = importlib.util.spec_from_file_location("encoder_server_process", directory / "server_process.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     options = ["--task", task, "--image", image, "--max-batch-size", "4", "--cache-dir", str(cache)]
-    log = tmp_path_factory.mktemp("digits_log") / "server.log"
-    with module.ServerProcess(options, cpus=(0, 1), log=log) as server:
-        client = Client(server.url)
+    command = ["python", "server.py", *options, "--port", "{port}"]
+    target = ProcessTarget(schema.ProcessTarget(command=command), directory)
+    try:
+        client = Client(target.start(tmp_path_factory.mktemp("digits_log") / "server.log", lambda: None).url)
         yield client
         client.close()
+    finally:
+        target.stop()
 
 
 def accuracy(client: Client, digits: list[dict[str, str]]) -> float:

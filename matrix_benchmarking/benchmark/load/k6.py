@@ -187,13 +187,15 @@ def headline(summary: Any) -> Headline:
     Raises:
         ValueError: it is no summary with HTTP requests.
     """
+    if summary is None:
+        raise ValueError("there is none")
     try:
         metrics, duration_s = summary["metrics"], summary["state"]["testRunDurationMs"] / 1000
         requests = int(metrics["http_reqs"]["values"]["count"])
         answered = _answered(metrics, requests)
         latency = metrics.get("http_req_duration{expected_response:true}", {}).get("values", {}).get("p(95)")
     except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"k6's summary lacks {error}") from error
+        raise ValueError(f"it lacks {error}") from error
     p95_ms = latency if isinstance(latency, (int, float)) and math.isfinite(latency) and answered else None
     return Headline(requests, answered, answered / duration_s if duration_s else 0.0, p95_ms)
 

@@ -1,10 +1,11 @@
 """The encoder_bench workload: its store, models, plots and regression keys, tied together."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matrix_benchmarking.workload import Gate, Workload
 
+from .. import prices
 from . import analyze
 from .store import local_store, warnings
 
@@ -21,6 +22,11 @@ def _reports() -> Sequence[type[Any]]:
     return plotting.REPORTS
 
 
+def _price(settings: Mapping[str, Any]) -> float | None:
+    price = prices.look_up(settings.get("vendor"), settings.get("hw_type"))
+    return price.usd_per_hour if price else None
+
+
 workload = Workload(
     name="encoder_bench",
     store=local_store,
@@ -29,6 +35,7 @@ workload = Workload(
     variant_keys=("vendor", "hw_type", "image", "engine"),
     gates=(Gate(kpi="fidelity", minimum=0.99), Gate(kpi="accuracy_loss", maximum=1.0)),
     warnings=warnings,
+    price=_price,
     plots=_plots,
     reports=_reports,
     regression=analyze.KEYS,

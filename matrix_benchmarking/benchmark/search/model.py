@@ -21,8 +21,8 @@ from scipy import special
 Array = NDArray[np.float64]
 
 KNEES_PER_DOUBLING = 4
-BENDS = (0.03, 0.12)
-"""Over how many doublings the slope changes at the knee."""
+BENDS = (0.05, 0.2)
+"""Over how many doublings the slope changes at the knee: abruptly or gently."""
 
 DEPARTURES = ((0.01, 0.0, 0.45), (0.04, 0.0, 0.25), (0.12, 0.0, 0.26), (0.03, 0.25, 0.04))
 """Standard deviations of a curve around its two slopes and of a jump at the knee, as fractions; how probable."""

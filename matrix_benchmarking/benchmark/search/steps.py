@@ -5,9 +5,9 @@ is no other state, so an interrupted search goes on from its finished runs. The 
 
 1. Scan: ``start``, then four times as many each time, up to ``max`` or until the top is clearly passed.
 2. Bracket: while a neighbour of the leader is further away than half a doubling, measure between them.
-3. Challenge: a model of the whole curve (``search_model``) names the number that is most likely to beat the
-   leader by more than the tolerance; the one of the two whose repeat tells more is measured. The search
-   ends when that probability is small.
+3. Challenge: a model of the whole curve (``model``) names the number that is expected to beat the leader by
+   most; the one of the two whose repeat tells more is measured. The search ends when it is improbable that
+   any number beats the leader by more than the tolerance.
 
 A number at which the server fails is tried once more; what failed twice is never reached again.
 """
@@ -16,11 +16,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .search_answer import answer
-from .search_evidence import Evidence, gather
-from .search_terms import Answer, Measurement, SearchError, SearchSpec
-
-__all__ = ["Answer", "Measurement", "SearchError", "SearchSpec", "next_step"]
+from .answer import answer
+from .evidence import Evidence, gather
+from .terms import Answer, Measurement, SearchError, SearchSpec
 
 STRIDE = 4
 """Each step of the scan has this many times the virtual users of the one before."""
@@ -50,7 +48,7 @@ def next_step(spec: SearchSpec, measurements: Sequence[Measurement]) -> int | An
     scanned = _scan(evidence)
     if scanned is not None and not is_spent:
         return scanned
-    from .search_judge import judge  # numpy and scipy are needed only now
+    from .judge import judge  # numpy and scipy are needed only now
 
     judgement = judge(evidence)
     if is_spent:

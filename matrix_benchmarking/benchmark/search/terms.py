@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from ..errors import MatbenchError
+from ...errors import MatbenchError
 
 
 class SearchError(MatbenchError):

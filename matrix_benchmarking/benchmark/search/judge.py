@@ -7,8 +7,8 @@ import math
 
 import numpy as np
 
-from .search_evidence import Evidence, is_positive
-from .search_model import LATENCY, THROUGHPUT, Array, Belief, believe
+from .evidence import Evidence, is_positive
+from .model import LATENCY, THROUGHPUT, Array, Belief, believe
 
 FINEST = 1.02
 """Numbers of virtual users closer than this ratio needn't be told apart."""
@@ -25,7 +25,10 @@ NEAR_IF_TIED = 2.1
 STEEPEST = 1.25
 """Throughput rises at most this much faster than in proportion to the virtual users."""
 
-SURE = 0.75
+AHEAD = 0.9
+"""A challenger this probably ahead of the leader needs no more comparing: the question is its latency."""
+
+SURE = 0.92
 """Probability with which the answer must keep the latency limit to within the tolerance."""
 
 
@@ -101,7 +104,8 @@ def _challenge(
     challenger = int(np.argmax(gain))
     if not gain[challenger]:
         return doubt, None
-    telling = points[belief.more_telling(leader, challenger)]
+    is_ahead = belief.probability_of_gain(leader, 0.0)[challenger] > AHEAD
+    telling = points[challenger if is_ahead else belief.more_telling(leader, challenger)]
     if not _repeatable(evidence, telling):
         telling = points[challenger] if telling == points[leader] else points[leader]
     return doubt, telling

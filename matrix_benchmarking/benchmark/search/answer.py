@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .search_terms import Answer
+from .terms import Answer
 
 if TYPE_CHECKING:
-    from .search_evidence import Evidence
-    from .search_judge import Judgement
+    from .evidence import Evidence
+    from .judge import Judgement
 
 
 def answer(evidence: Evidence, judgement: Judgement) -> Answer:

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from .search_terms import Measurement, SearchSpec
+from .terms import Measurement, SearchSpec
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
