@@ -26,11 +26,17 @@ class Cause(enum.Enum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Excluded:
-    """A run that takes no part in the ranking, and why, as a sentence without its end."""
+    """A run that takes no part in the ranking.
+
+    Attributes:
+        reason: why, as a sentence without its end.
+        kind: the reason without this run's own values, by which runs are counted.
+    """
 
     entry: Entry
     cause: Cause
     reason: str
+    kind: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -94,7 +100,7 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
     A failed run or one without the value is left out by itself; a run beyond a gate takes its point
     with it, because the best of several answers to a wrong question isn't right.
     """
-    excluded = [Excluded(entry, Cause.UNFINISHED, "did not finish") for entry in matrix.unfinished]
+    excluded = [Excluded(entry, Cause.UNFINISHED, "did not finish", "did not finish") for entry in matrix.unfinished]
     ranked: list[list[Entry]] = []
     for runs in by_point(matrix.entries):
         refused = _refusal(runs, workload.gates, workload.kpis)
@@ -110,8 +116,8 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
     return ranked, excluded
 
 
-def _refusal(runs: Sequence[Entry], gates: Sequence[Gate], kpis: Mapping[str, KPIDefinition]) -> str | None:
-    """Which gate one of a point's runs misses."""
+def _refusal(runs: Sequence[Entry], gates: Sequence[Gate], kpis: Mapping[str, KPIDefinition]) -> tuple[str, str] | None:
+    """Which gate one of a point's runs misses: with the run's value, and without."""
     for gate in gates:
         for entry in runs:
             value = entry.kpis.get(gate.kpi)
@@ -120,16 +126,20 @@ def _refusal(runs: Sequence[Entry], gates: Sequence[Gate], kpis: Mapping[str, KP
                 low = "" if gate.minimum is None else f" at least {show_value(gate.minimum)}"
                 high = "" if gate.maximum is None else f" at most {show_value(gate.maximum)}"
                 limits = " and".join(limit for limit in (low, high) if limit)
-                return f"{gate.kpi} is {show_value(value)}, asked for is{limits}"
+                is_low = gate.minimum is not None and value is not None and value < gate.minimum
+                beyond = f"below {show_value(gate.minimum)}" if is_low else f"above {show_value(gate.maximum)}"
+                return f"{gate.kpi} is {show_value(value)}, asked for is{limits}", f"{gate.kpi} {beyond}"
     return None
 
 
-def _exclusion(entry: Entry, kpi: KPIDefinition, refused: str | None) -> Excluded | None:
+def _exclusion(entry: Entry, kpi: KPIDefinition, refused: tuple[str, str] | None) -> Excluded | None:
     if entry.failed:
-        return Excluded(entry, Cause.FAILED, f"failed with exit code {show(entry.exit_code)}")
+        failed = f"failed with exit code {show(entry.exit_code)}"
+        return Excluded(entry, Cause.FAILED, failed, failed)
     if refused is not None:
-        return Excluded(entry, Cause.GATED, refused)
+        return Excluded(entry, Cause.GATED, *refused)
     if kpi.name not in entry.kpis:
         reason = entry.missing_kpis.get(kpi.name, "not known for this test")
-        return Excluded(entry, Cause.UNKNOWN, f"{kpi.name} is unknown: {reason}")
+        unknown = f"{kpi.name} is unknown: {reason}"
+        return Excluded(entry, Cause.UNKNOWN, unknown, unknown)
     return None

@@ -48,7 +48,7 @@ def exclusions(best: Best) -> str:
     """How many runs take no part in the ranking, by reason; empty if all do."""
     if not best.excluded:
         return ""
-    reasons = collections.Counter(excluded.reason for excluded in best.excluded)
+    reasons = collections.Counter(excluded.kind for excluded in best.excluded)
     listed = [f"{count} × {reason}" for reason, count in reasons.most_common(_NAMED)]
     rest = len(reasons) - len(listed)
     if rest:

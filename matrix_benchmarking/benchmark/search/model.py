@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 KNEES_PER_DOUBLING = 4
 BENDS = (0.05, 0.2)
@@ -33,7 +34,7 @@ NOISES = ((0.025, 0.25), (0.05, 0.5), (0.1, 0.25))
 LEVEL = 3.0
 """Standard deviation of the logarithm of a curve's height at its knee: in effect unknown."""
 
-NEGLIGIBLE = 3e-3
+NEGLIGIBLE = 1e-2
 """Combinations less probable than this, relative to the most probable, are left out."""
 
 
@@ -117,35 +118,66 @@ def believe(shape: Shape, runs: Sequence[tuple[int, float]], points: Sequence[in
     top = values.max()
     count = len(runs)
     positions = np.log2([float(vus) for vus, _ in runs] + [float(point) for point in points])
-    means, covariances = _before(shape, positions, span)
+    prior = _prior(shape, positions, span)
     noises = np.array([noise for noise, _ in NOISES])
-    noisy = covariances[:, :, None, :count, :count] + _diagonal(noises**2, count)
+    noisy = prior.covariances_of_runs(count)[:, :, None] + noises[:, None, None] ** 2 * np.eye(count)
     lower: Array = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
-    surprise = np.broadcast_to((values - top - means[:, :count])[:, None, None, :, None], (*lower.shape[:4], 1))
+    surprise = np.broadcast_to((values - top - prior.means[:, :count])[:, None, None, :, None], (*lower.shape[:4], 1))
     residual = np.linalg.solve(lower, surprise)[..., 0]
     weights = _weights(lower, residual)
     kept = weights > NEGLIGIBLE * weights.max()
     knee, departure, noise = np.nonzero(kept)
-    gain = np.linalg.solve(lower[kept], covariances[knee, departure, :count, count:])
+    covariances = prior.covariances(knee, departure)
+    gain = np.linalg.solve(lower[kept], covariances[:, :count, count:])
     return Belief(
         weights=weights[kept] / weights[kept].sum(),
-        means=top + means[knee, count:] + np.einsum("mn,mnp->mp", residual[kept], gain),
-        covariances=covariances[knee, departure, count:, count:] - np.swapaxes(gain, 1, 2) @ gain,
+        means=top + prior.means[knee, count:] + np.einsum("mn,mnp->mp", residual[kept], gain),
+        covariances=covariances[:, count:, count:] - np.swapaxes(gain, 1, 2) @ gain,
         noises=noises[noise],
     )
 
 
-def _before(shape: Shape, positions: Array, span: tuple[int, int]) -> tuple[Array, Array]:
-    """Means (knees, positions) and covariances (knees, departures, positions, positions) before any run."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Prior:
+    """What is believed before any run: a normal distribution for each knee and departure.
+
+    Attributes:
+        means: shape (knees, positions).
+        level_and_slopes: what these three contribute to the standard deviation, shape (knees, positions, 3).
+        is_above: 1 above the knee, else 0, shape (knees, positions).
+        nearness: correlation of the departures, shape (positions, positions).
+    """
+
+    means: Array
+    level_and_slopes: Array
+    is_above: Array
+    nearness: Array
+
+    def covariances_of_runs(self, count: int) -> Array:
+        """For all combinations and the first *count* positions: shape (knees, departures, count, count)."""
+        knee, departure = np.indices((len(self.means), len(DEPARTURES))).reshape(2, -1)
+        return self.covariances(knee, departure, count).reshape(-1, len(DEPARTURES), count, count)
+
+    def covariances(self, knee: Indices, departure: Indices, count: int | None = None) -> Array:
+        """For some combinations and the first *count* positions: shape (combinations, count, count)."""
+        slopes, above = self.level_and_slopes[knee, :count], self.is_above[knee, :count]
+        departures, jumps, _ = np.array(DEPARTURES)[departure].T[:, :, None, None] ** 2
+        jump = jumps * above[:, :, None] * above[:, None, :]
+        return np.asarray(slopes @ np.swapaxes(slopes, 1, 2) + departures * self.nearness[:count, :count] + jump)
+
+
+def _prior(shape: Shape, positions: Array, span: tuple[int, int]) -> _Prior:
     knees, bends = np.meshgrid(_knees(span), BENDS)
     bend = bends.reshape(-1, 1)
     distances = (positions - knees.reshape(-1, 1)) / bend
     above, below = bend * np.logaddexp(0, distances), -bend * np.logaddexp(0, -distances)
-    means = shape.below[0] * below + shape.above[0] * above
-    slopes = LEVEL**2 + _outer(shape.below[1] * below) + _outer(shape.above[1] * above)
-    departures, jumps, _ = np.array(DEPARTURES).T[:, :, None, None] ** 2
-    jump = jumps * _outer(np.heaviside(distances, 0))[:, None]
-    return means, slopes[:, None] + departures * _matern(positions) + jump
+    level = np.full_like(above, LEVEL)
+    return _Prior(
+        means=shape.below[0] * below + shape.above[0] * above,
+        level_and_slopes=np.stack([level, shape.below[1] * below, shape.above[1] * above], axis=-1),
+        is_above=np.heaviside(distances, 0),
+        nearness=_matern(positions),
+    )
 
 
 def _knees(span: tuple[int, int]) -> Array:
@@ -169,14 +201,6 @@ def _weights(lower: Array, residual: Array) -> Array:
     log_weights = -0.5 * (residual**2).sum(axis=-1) - determinant + departures[:, None] + noises
     weights = np.exp(log_weights - log_weights.max())
     return np.asarray(weights / weights.sum())
-
-
-def _outer(vectors: Array) -> Array:
-    return vectors[:, :, None] * vectors[:, None, :]
-
-
-def _diagonal(variances: Array, count: int) -> Array:
-    return variances[:, None, None] * np.eye(count)
 
 
 def _positive(variances: Array) -> Array:
