@@ -85,6 +85,8 @@ def verdict_box(catalogue: Catalogue, more: Sequence[Any] = ()) -> Any:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
+    if best.groups and best.excluded:
+        lines.append(html.P(f"{wording.exclusions(best)}."))
     for group in best.groups:
         lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in group.warnings]
     return html.Div([*lines, *more], className="verdict")

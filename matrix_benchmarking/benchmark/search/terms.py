@@ -32,7 +32,7 @@ class SearchSpec:
     tolerance: float = 0.03
     doubt: float = 0.03
     max_measurements: int = 18
-    max_repeats: int = 6
+    max_repeats: int = 8
     min_repeats: int = 2
 
     def __post_init__(self) -> None:
