@@ -112,6 +112,13 @@ def test_the_answer_keeps_the_latency_limit_in_the_mean_of_its_runs():
     assert sum(own) / len(own) <= server.p95_ms
 
 
+def test_a_neighbour_over_the_latency_limit_is_not_called_slower():
+    server = named("p95 limit while rising")
+    found, _ = search(server, SearchSpec(p95_ms=server.p95_ms))
+    assert "are over the latency limit" in found.reason
+    assert f"under the limit of {server.p95_ms:g} ms" in found.reason
+
+
 def test_a_run_without_latency_never_keeps_a_limit():
     spec = SearchSpec(max=1, p95_ms=100.0)
     found = next_step(spec, [Measurement(1, 10.0), Measurement(1, 10.0)] * 9)

@@ -45,16 +45,22 @@ def _compared(evidence: Evidence, judgement: Judgement) -> str:
     """The leader, against those that can't be told from it or against its neighbours."""
     spec, leader = evidence.spec, judgement.leader
     own = f"{leader} VUs: {_throughput(evidence, leader)}"
+    tied = f"can't tell {_listed(judgement.tied)} from it" if judgement.tied else ""
     if judgement.doubt >= spec.doubt:
-        return f"{own}; after {evidence.spent} measurements another number may still be better by {spec.tolerance:.0%}"
+        open_end = f"after {evidence.spent} measurements another number may still be better by {spec.tolerance:.0%}"
+        return "; ".join(filter(None, [own, tied, open_end]))
     if judgement.tied:
-        tied = _listed(judgement.tied)
-        return f"{own}; can't tell {tied} from it, and none is likely to be better by {spec.tolerance:.0%}"
+        return f"{own}; {tied}, and none is likely to be better by {spec.tolerance:.0%}"
+    return "; ".join([own, *_against_neighbours(evidence, leader)])
+
+
+def _against_neighbours(evidence: Evidence, leader: int) -> list[str]:
     neighbours = _neighbours(evidence, leader)
-    if not neighbours:
-        return f"{own}; nothing else could be measured"
-    verb = "is" if len(neighbours) == 1 else "are"
-    return f"{own}; {_listed(neighbours)} VUs {verb} slower by more than the noise"
+    slower = [vus for vus in neighbours if evidence.keeps_limit(vus)]
+    over_limit = [vus for vus in neighbours if not evidence.keeps_limit(vus)]
+    parts = [f"{_listed(slower)} VUs are slower by more than the noise"] if slower else []
+    parts += [f"{_listed(over_limit)} VUs are over the latency limit"] if over_limit else []
+    return parts or ["nothing else could be measured"]
 
 
 def _maximum(evidence: Evidence, judgement: Judgement) -> str:
