@@ -6,6 +6,7 @@ read the output stopped reading.
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -83,8 +84,19 @@ def matbench() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``matbench`` with *arguments* (the process's own by default); gives the exit status."""
+    _open_standard_streams()
     invocation = Invocation()
     return _guarded(lambda: _call(arguments, invocation), invocation)
+
+
+def _open_standard_streams() -> None:
+    """Connect streams that were closed by whoever started us to nothing, before a file takes their number."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        continue
+    os.close(descriptor)
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "r" if number == 0 else "w", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
 def _call(arguments: Sequence[str] | None, invocation: Invocation) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ..errors import MatbenchError, OutputError
+from ..settings import SETTINGS_FILE
 from . import environment, run_directory, search
 from .expand import Point, SearchCase
 from .limits import LimitReached, Limits
@@ -210,6 +211,10 @@ class Campaign:
             outcome = self._measure(served, point, directory)
             if served.log is not None:
                 served.log.copy_to(directory / "000__server" / "server.log", _secrets(served.endpoint))
+            if not (directory / SETTINGS_FILE).is_file():
+                outcome = Outcome(1, problem="the command removed its test directory, or the settings in it")
+            # Whatever a script did to them: a run is recognised by its settings.
+            run_directory.write_settings(directory, point)
             outcome = dataclasses.replace(outcome, wall_s=round(time.monotonic() - started, 2))
             run_directory.finish(directory, outcome)
         except BaseException as error:

@@ -74,6 +74,9 @@ def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = (
     for name in experiments:
         if name not in file.expe:
             raise ConfigError(f"there is no experiment '{name}': {did_you_mean(name, file.expe)}")
+    for reserved in ("repeat", "extra"):
+        if reserved in file.common_settings:
+            raise ConfigError(f"common_settings.{reserved}: {reserved} belongs to an experiment, below expe")
     chosen = {name: expe for name, expe in file.expe.items() if not experiments or name in experiments}
     _check_size(file, chosen)
     points: dict[PointKey, Point] = {}
@@ -147,6 +150,9 @@ def _product(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _checked(experiment: str, settings: Mapping[str, Any]) -> tuple[Mapping[str, Scalar], SearchRange | None]:
     """The settings without the one that is searched for, and its range."""
+    for name in settings:
+        if "{" in name or "}" in name:
+            raise ConfigError(f"expe.{experiment}: the setting '{name}' has a brace in its name")
     searched = {name: value for name, value in settings.items() if isinstance(value, Search)}
     for name in searched:
         if name != SEARCHABLE:

@@ -77,7 +77,7 @@ class BenchmarkFile(Section):
     """
 
     common_settings: dict[str, Values] = Field(default_factory=dict)
-    expe: Annotated[dict[str, Experiment], Field(min_length=1)]
+    expe: Annotated[dict[Annotated[str, Field(min_length=1)], Experiment], Field(min_length=1)]
     derived: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)
     target: schema.Target | None = None
     load: schema.Load | None = None

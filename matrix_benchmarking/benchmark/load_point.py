@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from . import schema
+from . import processes, schema
 from .expand import Point
 from .limits import Limits
 from .load import k6
@@ -15,6 +15,7 @@ from .plan import Plan
 from .references import References
 from .run_directory import OWN_DIRECTORY, Outcome
 from .targets.base import Endpoint, Target, TargetError
+from .targets.process import cores
 
 INPUTS_DIRECTORY = f"{OWN_DIRECTORY}/inputs"
 
@@ -28,7 +29,7 @@ class LoadRunner:
         on_rate: gets the throughput of each second, in inputs per second.
 
     Raises:
-        MatbenchError: there is no k6, or the inputs can't be read.
+        MatbenchError: there is no k6, or the inputs, the script or the cores are not there.
     """
 
     def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None:
@@ -38,7 +39,11 @@ class LoadRunner:
         self._inputs: dict[Path, Sequence[Input]] = {}
         self._references = References(plan, limits)
         for point in (*plan.points, *(case.point(case.range.start, 0) for case in plan.searches)):
-            self.inputs(plan.load_of(point))
+            load = plan.load_of(point)
+            self.inputs(load)
+            processes.check_cores(cores(load.cpus))
+            if load.script is not None and not (plan.base / load.script).is_file():
+                raise k6.K6Error(f"the k6 script {plan.base / load.script} does not exist")
 
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
         """Ask the reference engine of the point, where its answers are not known yet."""

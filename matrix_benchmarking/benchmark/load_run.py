@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError
 from . import answers, processes, schema
 from .environment import anonymous
 from .expand import Point
@@ -156,8 +155,6 @@ class LoadRun:
 
     def _users(self) -> k6.Model:
         vus, duration_s = int(self.load.vus), float(self.load.duration_s)
-        if self.load.rate is not None and self.load.requests is not None:
-            raise ConfigError("load has both rate and requests: which of them ends it?")
         if self.load.rate is not None:
             return k6.Open(float(self.load.rate), duration_s, vus)
         if self.load.requests is not None:

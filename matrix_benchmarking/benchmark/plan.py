@@ -157,6 +157,8 @@ class Plan:
         load = templates.fill_model(self.file.load, self.context(point), "load")
         if load.script is None and load.task not in TASKS:
             raise ConfigError(f"load.task: there is no task '{load.task}': {did_you_mean(load.task, TASKS)}")
+        if load.rate is not None and load.requests is not None:
+            raise ConfigError("load has both rate and requests: which of them ends it?")
         return load
 
     def usd_per_hour(self, target: schema.Target | None, settings: Mapping[str, Scalar]) -> float | None:

@@ -97,6 +97,8 @@ class GuardedProcess:
                 )
         except OSError as error:
             raise ProcessError(f"cannot start '{command[0]}': {os_reason(error)}") from error
+        except ValueError as error:  # a NUL in a word or a variable
+            raise ProcessError(f"cannot start '{command[0]}': {error}") from error
 
     def poll(self) -> int | None:
         """The exit status, 128 + the signal's number for a killed command; None while it runs."""

@@ -98,9 +98,14 @@ def begin(root: Path, path: Path, point: Point) -> Path:
     except OSError as error:
         raise OutputError(f"cannot make {directory}: {os_reason(error)}") from error
     write_text(directory / ".uuid", f"{uuid.uuid4()}\n")
+    write_settings(directory, point)
+    return directory
+
+
+def write_settings(directory: Path, point: Point) -> None:
+    """Write ``settings.yaml``: what the run is recognised by."""
     text = yaml.safe_dump(point.all_settings, sort_keys=False, width=10_000)
     write_text(directory / SETTINGS_FILE, text)
-    return directory
 
 
 def finish(directory: Path, outcome: Outcome) -> None:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from ..errors import ConfigError
 from ..filters import Scalar, show
 from . import processes, schema, templates
 from .environment import anonymous
@@ -85,9 +86,18 @@ def command_of(
         line = script.command if isinstance(script.command, str) else " ".join(script.command)
         quoted = {name: shlex.quote(show(value)) for name, value in context.items()}
         return ["/bin/sh", "-c", str(templates.fill(line, quoted, keep))]
-    words = shlex.split(script.command) if isinstance(script.command, str) else script.command
-    filled: list[str] = templates.fill(words, context, keep)
+    filled: list[str] = templates.fill(_words(script.command), context, keep)
     return filled
+
+
+def _words(command: list[str] | str) -> list[str]:
+    try:
+        words = shlex.split(command) if isinstance(command, str) else command
+    except ValueError as error:
+        raise ConfigError(f"script_tpl '{command}': {error}".lower()) from error
+    if not words:
+        raise ConfigError("script_tpl is empty: which command is to be run?")
+    return words
 
 
 def variables(settings: Mapping[str, Scalar], directory: Path, url: str | None) -> dict[str, str]:

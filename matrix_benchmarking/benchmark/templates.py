@@ -14,6 +14,7 @@ import pydantic
 from ..errors import ConfigError, did_you_mean
 from ..filters import show
 from ..validation import dotted, mismatches
+from .schema import PATTERNS
 
 M = TypeVar("M", bound=pydantic.BaseModel)
 
@@ -71,7 +72,7 @@ def fill_model(model: M, settings: Mapping[str, Any], where: str, keep: Collecti
     try:
         return type(model).model_validate(content)
     except pydantic.ValidationError as error:
-        sentences = [f"{where}.{dotted(each.path)}: {each.reason}" for each in mismatches(error, content)]
+        sentences = [f"{where}.{dotted(each.path)}: {each.reason}" for each in mismatches(error, content, PATTERNS)]
         raise ConfigError("\n".join(sentences)) from error
 
 

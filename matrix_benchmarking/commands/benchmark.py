@@ -240,7 +240,7 @@ def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
 def _conclude(plan: Plan, report: Report, again: str) -> None:
     """Say what became of it; the exit status is that of the worst."""
     done = report.succeeded
-    parts = [f"{done} {'point' if done == 1 else 'points'} measured"]
+    parts = [f"{_points(done)} measured"]
     parts += [f"{report.failed} failed"] if report.failed else []
     parts += [f"{report.not_started} not started"] if report.not_started else []
     parts += [f"{report.left} left"] if report.left else []
@@ -249,7 +249,7 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
     for found in report.searches:
         click.echo(f"search {_where(found['settings'])}: {found.get('reason') or found.get('error')}")
     workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
-    if done or not report.left:
+    if done or not (report.left or report.failed or report.not_started):
         click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.results))}{workload}")
     if report.left_behind:
         raise MatbenchError("\n".join(report.left_behind))
@@ -259,10 +259,14 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
     if report.stopped_by:
         click.echo(f"Stopped: {report.stopped_by}; go on with: {again}", err=True)
     if report.not_started:
-        raise MatbenchError(f"{report.not_started} points could not be started")
+        raise MatbenchError(f"{_points(report.not_started)} could not be started")
     if report.failed or any("error" in found for found in report.searches):
         failed = report.failed or sum("error" in found for found in report.searches)
-        raise VerdictError(f"{failed} {'point' if failed == 1 else 'points'} failed; they are run again with: {again}")
+        raise VerdictError(f"{_points(failed)} failed; they are run again with: {again}")
+
+
+def _points(count: int) -> str:
+    return f"{count} {'point' if count == 1 else 'points'}"
 
 
 def _where(settings: Mapping[str, Any]) -> str:

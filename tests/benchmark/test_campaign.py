@@ -249,3 +249,15 @@ def test_without_k6_a_load_is_not_started(monkeypatch, capsys: Capture, tmp_path
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     assert run() == 2
     assert "there is no k6" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("load", "sentence"),
+    [({"cpus": "4096"}, "core 4096 is not one"), ({"script": "absent.js"}, "absent.js does not exist")],
+)
+def test_a_load_that_cannot_be_put_on_is_said_before_anything_starts(load, sentence, capsys: Capture):
+    needs_k6()
+    write(common_settings=SETTINGS, expe={"a": {"vus": 1}}, target=process(), load={"inputs": "texts.txt", **load})
+    assert run() == 2
+    assert sentence in capsys.readouterr().err
+    assert finished() == []

@@ -230,6 +230,25 @@ def test_a_command_without_a_shell_gets_settings_as_single_words_and_as_environm
         ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--max-usd=0"], "max-usd"),
         ("expe: {a: {x: 1}}\nload: {inputs: texts.txt}", [], "a load and no target"),
         ("expe: {a: {vus: {search: {}}}}\nscript_tpl: echo", [], "a search needs a load"),
+        ("expe: {a: {x: 1}}\nscript_tpl: ''", [], "script_tpl is empty"),
+        ("expe: {a: {x: 1}}\nscript_tpl: []", [], "script_tpl is empty"),
+        ('expe: {a: {x: 1}}\nscript_tpl: "echo \'x"', [], "no closing quotation"),
+        (
+            "expe: {a: {vus: 1}}\ntarget: {url: http://x}\n"
+            "load: {task: embedding, model: m, inputs: t, rate: 1, requests: 2}",
+            [],
+            "both rate and requests",
+        ),
+        (
+            "expe: {a: {vus: x}}\ntarget: {url: http://x}\nload: {task: embedding, model: m, inputs: t}",
+            [],
+            "load.vus: expected a whole number or a setting in braces",
+        ),
+        (
+            "expe: {a: {vus: 1}}\ntarget: {url: http://x}\nload: {task: embeding, model: m, inputs: t}",
+            [],
+            "did you mean 'embedding'?",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_carried_out_exits_with_2(
@@ -246,6 +265,39 @@ def test_a_command_that_is_not_there_is_a_failed_point_with_a_sentence(directory
     (directory / "benchmark.yaml").write_text("expe: {a: {x: 1}}\nscript_tpl: no-such-program {x}")
     assert benchmark("--run") == 1
     assert "there is no program 'no-such-program'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("script", "problem"),
+    [
+        ("rm -rf $MATBENCH_TEST_DIR", "removed its test directory"),
+        ("rm settings.yaml", "removed its test directory"),
+        ("echo 'x' > settings.yaml; echo 7 > exit_code", None),
+    ],
+)
+def test_a_script_cannot_make_its_run_unrecognisable(directory, benchmark, script, problem, capsys) -> None:
+    content = {"expe": {"a": {"x": 1}}, "script_tpl": {"command": script, "shell": True}}
+    (directory / "benchmark.yaml").write_text(yaml.safe_dump(content))
+    assert benchmark("--run") == (1 if problem else 0)
+    assert problem is None or problem in capsys.readouterr().err
+    assert Path("measured/a/repeat_0/settings.yaml").read_text() == "x: 1\nrepeat: 0\n"
+    assert Path("measured/a/repeat_0/exit_code").read_text() == ("1\n" if problem else "0\n")
+
+
+def test_a_nul_in_a_setting_is_a_failed_point_with_a_sentence(directory, benchmark, capsys: Capture) -> None:
+    (directory / "benchmark.yaml").write_text('expe: {a: {x: "a\\0b"}}\nscript_tpl: echo {x}')
+    assert benchmark("--run") == 1
+    assert "embedded null byte" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_do_not_matter(directory, benchmark, closed, repository) -> None:
+    program = f"{sys.executable} -m matrix_benchmarking benchmark benchmark.yaml --results-dirname=measured --run"
+    environment = {**os.environ, "PYTHONPATH": str(repository)}
+    assert (
+        subprocess.run(["sh", "-c", f"{program} {closed}"], cwd=directory, env=environment, check=False).returncode == 0
+    )
+    assert len(finished()) == 8
 
 
 def test_no_file_at_all_is_a_sentence(directory, capsys: Capture) -> None:
