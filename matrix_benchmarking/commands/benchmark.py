@@ -247,7 +247,7 @@ def _conclude(plan: Plan, report: Report, again: str) -> None:
     parts += [f"{report.spent_usd:.2f} USD spent"] if report.spent_usd >= 0.005 else []
     click.echo(f"{plan.results}: {', '.join(parts)}.")
     for found in report.searches:
-        click.echo(f"search {_where(found['settings'])}: {found.get('reason') or found.get('error')}")
+        click.echo(f"{_searched(plan, found)}: {found.get('reason') or found.get('error')}")
     workload = f" --workload={plan.file.workload}" if plan.file.workload else ""
     if done or not (report.left or report.failed or report.not_started):
         click.echo(f"Next: matbench parse --results-dirname={shlex.quote(str(plan.results))}{workload}")
@@ -269,8 +269,11 @@ def _points(count: int) -> str:
     return f"{count} {'point' if count == 1 else 'points'}"
 
 
-def _where(settings: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in settings.items())
+def _searched(plan: Plan, found: Mapping[str, Any]) -> str:
+    """Which search it was: its experiment, and the settings that tell it from the others there."""
+    names = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
+    where = ", ".join(f"{name} {found['settings'][name]}" for name in names)
+    return f"search {found['experiment']}, {where}" if where else f"search {found['experiment']}"
 
 
 def _cleanup(results: Path) -> None:

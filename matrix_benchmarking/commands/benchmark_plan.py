@@ -66,6 +66,8 @@ def _row(plan: Plan, experiment: str) -> list[str]:
 
 
 def _usd(usd: float | None, has_target: bool) -> str:
+    if usd is not None and usd < 0.005:
+        return "less than 0.01 USD"
     if usd is not None:
         return f"about {usd:,.2f} USD"
     return "unknown (give --price HW_TYPE=USD_PER_HOUR)" if has_target else "nothing that is paid for"

@@ -1,0 +1,147 @@
+"""What `matbench benchmark` records, as the workload reads it: doubts, unknowns and gates."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking import store
+from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.workload import load
+
+RUN = "cpu-1/onnx-int8/batch_8/vus_16__repeat_0"
+SUMMARY = "002__k6__run/summary.json"
+GENERATOR = "002__k6__run/load_generator.json"
+UTILIZATION = "001__monitor/utilization.json"
+SERVER = "000__server/server.json"
+FIDELITY = "003__fidelity/fidelity.json"
+
+
+@pytest.fixture
+def run(sample, tmp_path) -> Any:
+    """Parses a copy of one run of the sample after ``change(file, function on its content)``."""
+    copy = tmp_path / "results" / "run"
+    shutil.copytree(sample / RUN, copy)
+
+    def parsed(**changes: Any) -> Entry:
+        for file, change in changes.items():
+            path = copy / globals()[file]
+            content = json.loads(path.read_text())
+            change(content)
+            path.write_text(json.dumps(content))
+        (entry,) = store.parse_tree(load("encoder_bench"), tmp_path / "results").entries
+        return entry
+
+    return parsed
+
+
+def doubts(entry: Entry) -> str:
+    return " | ".join(entry.warnings)
+
+
+def test_a_run_as_it_was_recorded_raises_no_doubt(run):
+    assert run().warnings == ()
+
+
+def test_k6_that_uses_up_its_cores_may_be_the_limit(run):
+    entry = run(UTILIZATION=lambda content: content["processes"].update(k6=[0.95] * len(content["time"])))
+    assert "k6 used 95% of a core, and had 1: it may be the limit, not the server" in doubts(entry)
+    entry = run(GENERATOR=lambda content: content.update(cpus=[1, 2]))
+    assert "may be the limit" not in doubts(entry)
+
+
+def test_dropped_iterations_are_said(run):
+    def drop(content: Any) -> None:
+        content["metrics"]["dropped_iterations"] = {"type": "counter", "values": {"count": 7, "rate": 1}}
+
+    assert "k6 dropped 7 iterations" in doubts(run(SUMMARY=drop))
+
+
+@pytest.mark.parametrize(("lag_ms", "is_doubtful"), [(20.0, False), (900.0, True)])
+def test_requests_that_were_sent_late_show_coordinated_omission(run, lag_ms, is_doubtful):
+    def delay(content: Any) -> None:
+        content["metrics"]["schedule_lag"] = {"type": "trend", "values": {"p(95)": lag_ms, "med": 1}}
+
+    entry = run(SUMMARY=delay)
+    assert ("k6 sent requests late, 5 % of them by more than 900 ms" in doubts(entry)) == is_doubtful
+    assert entry.lts.results.schedule_lag_p95_ms == lag_ms
+
+
+def test_invalid_answers_are_said(run):
+    assert "3 of the answers that were checked were invalid" in doubts(
+        run(FIDELITY=lambda content: content.update(invalid=3))
+    )
+
+
+def test_of_a_server_on_another_machine_utilisation_is_unknown_and_k6_is_still_watched(run):
+    entry = run(SERVER=lambda content: content.update(local=False))
+    assert {"cpu_util", "gpu_util"} <= entry.missing_kpis.keys()
+    assert entry.lts.results.main_memory is None
+    assert entry.lts.results.load_generator_cpu > 0
+
+
+def test_a_gpu_that_the_monitor_saw_is_a_kpi(run):
+    def with_gpu(content: Any) -> None:
+        content["gpus_load"] = [[0.5]] * len(content["time"])
+        content["gpus_memory"] = [[0.25]] * len(content["time"])
+
+    entry = run(UTILIZATION=with_gpu)
+    assert (entry.kpis["gpu_util"], entry.kpis["gpu_memory"]) == (0.5, 0.25)
+
+
+def accuracy(value: float, reference: float | None = 0.97, error: float | None = 0.01) -> Any:
+    def change(content: Any) -> None:
+        content.clear()
+        content.update(metric="accuracy", accuracy=value, reference_accuracy=reference, standard_error=error, invalid=0)
+
+    return change
+
+
+@pytest.mark.parametrize(("value", "loss", "is_ranked"), [(0.98, 0.0, True), (0.962, 0.8, True), (0.95, 2.0, False)])
+def test_an_accuracy_more_than_one_standard_error_below_the_reference_cannot_be_the_best(
+    run, tmp_path, value, loss, is_ranked
+):
+    entry = run(FIDELITY=accuracy(value))
+    assert entry.kpis["accuracy"] == value
+    assert entry.kpis["accuracy_loss"] == pytest.approx(loss, abs=1e-6)
+    workload = load("encoder_bench")
+    best = rank(store.parse_tree(workload, tmp_path / "results"), workload)
+    assert bool(best.groups) == is_ranked
+    assert is_ranked or best.excluded[0].kind == "accuracy_loss above 1.00"
+
+
+def test_without_a_reference_the_loss_is_unknown_and_not_zero(run):
+    entry = run(FIDELITY=accuracy(0.9, None, None))
+    assert "accuracy_loss" in entry.missing_kpis
+    assert entry.kpis["accuracy"] == 0.9
+
+
+@pytest.mark.parametrize("content", ['{"mean": "high", "minimum": 1}', '{"metric": "accuracy", "accuracy": true}'])
+def test_a_check_that_holds_something_else_than_numbers_is_a_problem(run, tmp_path, content):
+    (tmp_path / "results" / "run" / FIDELITY).write_text(content)
+    (problem,) = run().problems
+    assert "something else than a number" in str(problem)
+
+
+def test_the_environment_is_part_of_the_payload(run):
+    environment = run().lts.metadata.environment
+    assert environment["versions"]["k6"]
+    assert environment["command"].startswith("matbench benchmark ")
+
+
+def test_the_page_shows_how_to_repeat_the_best_run(run, tmp_path):
+    from matrix_benchmarking.plotting import site
+
+    run()
+    workload = load("encoder_bench")
+    matrix = store.parse_tree(workload, tmp_path / "results")
+    site.write_site(matrix, workload, tmp_path / "report", [], Path("results"))
+    page = (tmp_path / "report" / "best-configuration.html").read_text()
+    assert "Repeat the best" in page
+    assert "matbench benchmark examples/encoder_cpu.yaml" in page
+    assert "onnxruntime 1." in page
