@@ -73,6 +73,7 @@ class BenchmarkFile(Section):
             ``grouped`` starts each target once. Paid targets are grouped where this is left out.
         max_usd: never spend more.
         max_duration: start no point after this time, as 90s, 30m or 2h.
+        generate: write the points to this file instead of printing the plan.
         workload: the workload that reads the results.
     """
 
@@ -91,6 +92,7 @@ class BenchmarkFile(Section):
     order: Literal["interleaved", "grouped"] | None = None
     max_usd: Annotated[float, Field(gt=0)] | None = None
     max_duration: Duration | None = None
+    generate: str | None = None
     workload: str | None = None
 
 

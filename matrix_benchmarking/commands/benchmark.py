@@ -98,6 +98,8 @@ def command(
         return
     assert content is not None
     assert path is not None
+    if generate is None and content.generate is not None and not run:
+        generate = Path(content.generate)
     plan = _plan(ctx, content.model_copy(update=_changes(chosen)), path, chosen)
     if generate is not None:
         outputs.write(generate, lambda stream: _write_points(plan, stream))

@@ -170,6 +170,15 @@ def test_generate_writes_the_points_and_runs_nothing(benchmark, capsys: Capture)
     assert len(Path("points.jsonl").read_text().splitlines()) == 8
 
 
+def test_the_file_may_ask_for_the_points_to_be_written(directory, benchmark, capsys: Capture) -> None:
+    write(directory, extra="generate: points.jsonl\n")
+    assert benchmark() == 0
+    assert len(Path("points.jsonl").read_text().splitlines()) == 8
+    assert not Path("measured").exists()
+    assert benchmark("--run", "--filters=size=1,colour=red") == 0
+    assert len(finished()) == 2
+
+
 def test_a_time_limit_stops_in_good_order(directory, benchmark, capsys: Capture) -> None:
     slow = "import time; time.sleep(0.4)"
     write(directory, red=slow, blue=slow)
