@@ -169,6 +169,7 @@ class LoadRun:
             directory=self.directory,
             output=log,
             extra_environment=k6.environment(load, summary),
+            without_variables=k6.OWN_VARIABLES,
             cpus=self._k6_cores,
             grace_s=5.0,
         )

@@ -25,10 +25,14 @@ class ProcessError(MatbenchError):
     """A command that can't be started."""
 
 
-def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Our environment with the programs of this virtual environment before all others, and *extra*."""
+def environment(extra: Mapping[str, str] | None = None, without: str | None = None) -> dict[str, str]:
+    """Our environment with the programs of this virtual environment before all others, and *extra*.
+
+    Variables of ours that begin with *without* are left out.
+    """
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    return {**os.environ, "PATH": path, **(extra or {})}
+    ours = {name: value for name, value in os.environ.items() if without is None or not name.startswith(without)}
+    return {**ours, "PATH": path, **(extra or {})}
 
 
 def which(program: str, directory: Path | None = None) -> str:
@@ -57,6 +61,7 @@ class GuardedProcess:
         output: file that gets its standard output, and its standard error unless *errors* is given.
         errors: file for its standard error.
         extra_environment: environment variables beside our own.
+        without_variables: variables of ours that begin so are kept from the command.
         cpus: cores that it may use; all where None.
         grace_s: how long it may take to end by itself after an interrupt.
 
@@ -72,6 +77,7 @@ class GuardedProcess:
         output: Path,
         errors: Path | None = None,
         extra_environment: Mapping[str, str] | None = None,
+        without_variables: str | None = None,
         cpus: Sequence[int] | None = None,
         grace_s: float = 5.0,
     ) -> None:
@@ -89,7 +95,7 @@ class GuardedProcess:
                 self._guard = subprocess.Popen(
                     guarded,
                     cwd=directory,
-                    env=environment(extra_environment),
+                    env=environment(extra_environment, without_variables),
                     stdin=subprocess.PIPE,
                     stdout=stdout,
                     stderr=stderr,

@@ -11,6 +11,8 @@
 //   EXECUTOR                  constant-vus (VUS, DURATION), shared-iterations (VUS, REQUESTS, DURATION) or
 //                             constant-arrival-rate (RATE requests per second, DURATION, at most VUS in flight)
 //   REQUEST_TIMEOUT           a request that takes longer has failed
+//   GRACEFUL_STOP             how long requests that are under way at the end are waited for: longer than the timeout, so
+//                             that each request that was sent is in the summary, answered or failed
 //   HEADERS                   JSON object of further headers
 //   SUMMARY                   file for k6's summary data; none is written without it
 import { check } from 'k6';
@@ -24,7 +26,11 @@ const executor = __ENV.EXECUTOR || 'constant-vus';
 const url = `${__ENV.BASE_URL}${__ENV.ROUTE}`;
 const inputsPerRequest = Number(__ENV.INPUTS_PER_REQUEST || 1);
 const offset = Number(__ENV.OFFSET || 0);
-const rate = Number(__ENV.RATE || 0);
+const gracefulStop = __ENV.GRACEFUL_STOP || '65s';
+// k6 wants a whole number of requests per time unit: a fractional rate is given per hour.
+const wholeRate = Number.isInteger(Number(__ENV.RATE || 0));
+const ratePerUnit = wholeRate ? Number(__ENV.RATE || 0) : Math.max(1, Math.round(Number(__ENV.RATE) * 3600));
+const timeUnitS = wholeRate ? 1 : 3600;
 const headers = Object.assign({ 'Content-Type': 'application/json' }, JSON.parse(__ENV.HEADERS || '{}'));
 const parameters = { headers, timeout: __ENV.REQUEST_TIMEOUT || '60s', tags: { name: task } };
 
@@ -45,22 +51,20 @@ function scenario() {
   const vus = Number(__ENV.VUS || 1);
   const duration = __ENV.DURATION || '10s';
   if (executor === 'shared-iterations') {
-    return { executor, vus, iterations: Number(__ENV.REQUESTS), maxDuration: duration, gracefulStop: '10s' };
+    return { executor, vus, iterations: Number(__ENV.REQUESTS), maxDuration: duration, gracefulStop };
   }
   if (executor === 'constant-arrival-rate') {
-    // A rate below one a second is given per minute: k6 wants a whole number.
-    const whole = Number.isInteger(rate);
     return {
       executor,
-      rate: whole ? rate : Math.round(rate * 60),
-      timeUnit: whole ? '1s' : '1m',
+      rate: ratePerUnit,
+      timeUnit: `${timeUnitS}s`,
       duration,
       preAllocatedVUs: vus,
       maxVUs: vus,
-      gracefulStop: '10s',
+      gracefulStop,
     };
   }
-  return { executor, vus, duration, gracefulStop: '10s' };
+  return { executor, vus, duration, gracefulStop };
 }
 
 export function setup() {
@@ -71,7 +75,7 @@ export default function () {
   if (executor === 'constant-arrival-rate') {
     // Iterations are numbered as they start; one that was dropped has no number. So this is how late a request was
     // sent against an even schedule of those that were sent, and k6's dropped_iterations counts the others.
-    const due = exec.scenario.startTime + (exec.scenario.iterationInTest * 1000) / rate;
+    const due = exec.scenario.startTime + (exec.scenario.iterationInTest * 1000 * timeUnitS) / ratePerUnit;
     scheduleLag.add(Math.max(0, Date.now() - due));
   }
   const chosen = nextInputs();
@@ -120,23 +124,37 @@ function isRight(answer) {
   return task === 'classification' ? bestLabel(answer) !== null : isEmbedding(answer);
 }
 
+// The size that most embeddings of this virtual user had so far (Boyer-Moore majority vote): one wrong answer, were it the
+// first, doesn't make all others wrong.
 let size = null;
+let votes = 0;
 
-// One size for all answers that this virtual user gets, finite numbers, and not all of them zero.
+function hasTheUsualSize(vector) {
+  if (size === null) {
+    size = vector.length;
+  }
+  if (vector.length === size) {
+    votes += 1;
+    return true;
+  }
+  votes -= 1;
+  if (votes <= 0) {
+    size = vector.length;
+    votes = 1;
+  }
+  return false;
+}
+
+// Finite numbers, not all of them zero, and as many as usual.
 function isEmbedding(answer) {
   const vector = answer === null ? null : answer.embedding;
-  if (!Array.isArray(vector) || vector.length === 0 || (size !== null && vector.length !== size)) {
+  if (!Array.isArray(vector) || vector.length === 0) {
     return false;
   }
-  let isZero = true;
-  for (const value of vector) {
-    if (typeof value !== 'number' || !Number.isFinite(value)) {
-      return false;
-    }
-    isZero = isZero && value === 0;
+  if (!vector.every((value) => typeof value === 'number' && Number.isFinite(value))) {
+    return false;
   }
-  size = vector.length;
-  return !isZero;
+  return vector.some((value) => value !== 0) && hasTheUsualSize(vector);
 }
 
 // The label with the highest score, of Infinity's list of {label, score} or vLLM's {label, probs}; null for anything else.

@@ -19,6 +19,8 @@ from .. import processes
 from .tasks import Task
 
 SCRIPT = Path(__file__).with_name("encoder.js")
+LAST_REQUEST_S = 5.0  # beyond the timeout of requests, so that k6 counts those that it was waiting for at the end
+OWN_VARIABLES = "K6_"  # the user's shell may hold K6_VUS, K6_ITERATIONS …, which would replace the load
 GRACE_S = 60.0  # what k6 may take beyond the load: its start, slow last requests, its summary
 LOG_LINES = 60
 
@@ -141,7 +143,7 @@ def command(load: K6Load, k6: str, samples: Path | None) -> list[str]:
 
 
 def environment(load: K6Load, summary: Path | None) -> dict[str, str]:
-    """What k6 gets beside our own environment; *summary* is the file for its summary data."""
+    """What k6 gets beside our own environment without its :data:`OWN_VARIABLES`; *summary* is the file for its data."""
     secret = {"HEADERS": json.dumps(dict(load.headers))} if load.headers else {}
     output = {} if summary is None else {"SUMMARY": str(summary)}
     return {
@@ -228,6 +230,7 @@ def _settings(load: K6Load) -> dict[str, str]:
         "INPUTS_PER_REQUEST": str(load.inputs_per_request),
         "OFFSET": str(load.offset),
         "REQUEST_TIMEOUT": f"{load.request_timeout_s:g}s",
+        "GRACEFUL_STOP": _duration(load.request_timeout_s + LAST_REQUEST_S),
         **_of_model(load.users),
     }
 

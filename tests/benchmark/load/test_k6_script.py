@@ -42,7 +42,7 @@ def put_load(program, tmp_path) -> Callable[..., Any]:
         load = k6.K6Load(task=TASKS[task], url=url, inputs=tmp_path / "inputs.jsonl", users=users, **options)
         done = subprocess.run(
             k6.command(load, program, tmp_path / "samples.csv"),
-            env=processes.environment(k6.environment(load, tmp_path / "summary.json")),
+            env=processes.environment(k6.environment(load, tmp_path / "summary.json"), k6.OWN_VARIABLES),
             capture_output=True,
             text=True,
             timeout=60,
@@ -126,6 +126,27 @@ def test_embeddings_that_change_their_size_are_not_all_answers(put_load):
     assert count(summary, "answered_inputs") == 1
 
 
+def test_one_embedding_of_another_size_costs_one_answer_even_if_it_is_the_first(put_load):
+    sizes = iter([7, *[3] * 100])
+    with EncoderStub(lambda body: (200, json.dumps({"data": [{"embedding": [1.0] * next(sizes)}]}).encode())) as stub:
+        summary = put_load(stub.url, users=k6.SharedIterations(1, 20, 5.0))
+    assert count(summary, "answered_inputs") == 19
+
+
+def test_requests_under_way_at_the_end_are_counted(put_load):
+    with EncoderStub(embeddings, delay_s=11.0) as stub:
+        summary = put_load(stub.url, users=k6.Closed(2, 1.0), request_timeout_s=20.0)
+    assert count(summary, "http_reqs") == count(summary, "answered_inputs") == len(stub.asked) == 2
+
+
+def test_k6_variables_of_the_shell_do_not_replace_the_load(put_load, monkeypatch):
+    for name, value in {"K6_ITERATIONS": "3", "K6_VUS": "1", "K6_DURATION": "1s", "K6_RPS": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with EncoderStub(embeddings) as stub:
+        summary = put_load(stub.url, users=k6.SharedIterations(2, 20, 5.0))
+    assert len(stub.asked) == count(summary, "http_reqs") == 20
+
+
 def test_a_server_that_answers_500_to_all_has_answered_nothing(put_load):
     with EncoderStub(always(500, "{}")) as stub:
         summary = put_load(stub.url, users=k6.SharedIterations(2, 6, 5.0))
@@ -193,6 +214,13 @@ def test_a_rate_below_one_a_second_is_kept(put_load):
     with EncoderStub(embeddings) as stub:
         put_load(stub.url, users=k6.Open(0.5, 3.0, 1))
     assert 1 <= len(stub.asked) <= 2
+
+
+def test_a_fractional_rate_is_not_rounded_to_whole_requests_a_minute(put_load):
+    with EncoderStub(embeddings) as stub:
+        summary = put_load(stub.url, users=k6.Open(0.2416, 9.0, 2))  # 14.496 a minute
+    assert len(stub.asked) == 3
+    assert summary["metrics"]["schedule_lag"]["values"]["max"] < 150
 
 
 def test_the_window_and_the_time_series_are_those_of_the_load(put_load, tmp_path):
