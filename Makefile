@@ -6,7 +6,7 @@ BIN = $(VENV)/bin
 SAMPLE = data/samples/encoder_bench
 WORKLOAD = projects.encoder_bench.visualizations
 
-.PHONY: demo demo-live test lint format typecheck pytest bench system-packages clean
+.PHONY: demo demo-live test lint format typecheck pytest bench opensearch system-packages clean
 
 demo: $(VENV)/installed
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
@@ -20,7 +20,7 @@ demo-live: $(VENV)/installed-for-live
 	$(BIN)/matbench parse --results-dirname=$(LIVE) --workload=$(WORKLOAD)
 	$(BIN)/matbench visualize --results-dirname=$(LIVE) --workload=$(WORKLOAD) --generate
 
-test: $(VENV)/installed-for-tests system-packages
+test: $(VENV)/installed-for-tests system-packages opensearch
 	$(MAKE) lint
 	$(MAKE) pytest
 
@@ -43,12 +43,22 @@ bench: $(VENV)/installed-for-live
 	$(BIN)/python benchmarks/saturation_search.py
 	$(BIN)/python benchmarks/monitor.py
 
-# The browser tests need Chromium; where it can't be installed they are skipped, and say so.
+# The browser tests need Chromium, those of the history nginx, OpenSSL and OpenSearch, which Maven collects. Tests whose
+# parts can't be installed are skipped, and say so.
+PARTS = chromium nginx openssl mvn:maven
 system-packages:
-	@command -v chromium >/dev/null || { \
-		[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
-		&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-	} || echo "Chromium is missing: install it (apt-get install chromium) for the browser tests"
+	@for part in $(PARTS); do \
+		command -v $${part%:*} >/dev/null || { \
+			[ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
+			&& apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $${part#*:} >/dev/null; \
+		} || echo "$${part%:*} is missing: install it (apt-get install $${part#*:}) for the tests that need it"; \
+	done
+
+opensearch: $(VENV)/opensearch/collected
+$(VENV)/opensearch/collected: tests/history_support/opensearch_pom.xml | $(VENV)/bin/python system-packages
+	@command -v mvn >/dev/null && mvn --quiet --batch-mode -Dstyle.color=never --file $< dependency:copy-dependencies \
+		-DoutputDirectory=$(abspath $(VENV))/opensearch/lib && touch $@ \
+		|| echo "OpenSearch is missing: Maven could not collect it; its tests are skipped"
 
 $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "matbench needs Python 3.11 or newer")'

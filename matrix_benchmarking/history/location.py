@@ -1,0 +1,161 @@
+"""Where a history is: ``sqlite:///matbench.db``, or ``https://host:9200/index`` for OpenSearch."""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import re
+import urllib.parse
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import credentials
+from .credentials import Credentials
+from .errors import HistoryError
+
+DEFAULT = "sqlite:///matbench.db"
+DEFAULT_INDEX = "matbench"
+DEFAULT_SUFFIX = "-prom"
+_SQLITE = "sqlite:///"
+_INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SQLiteLocation:
+    """A SQLite file."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        return f"{_SQLITE}{self.path}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpenSearchLocation:
+    """Two indices on an OpenSearch server.
+
+    Attributes:
+        url: scheme, host, port and, behind a proxy, the path in front of the server's own.
+        index: the index of the payloads.
+        kpi_index: the index of the KPIs.
+        access: who we are there.
+    """
+
+    url: str
+    index: str
+    kpi_index: str
+    access: Credentials
+
+    def __str__(self) -> str:
+        return f"{self.url}/{self.index}"
+
+    @property
+    def is_local(self) -> bool:
+        """True if the server is on this machine."""
+        host = urllib.parse.urlsplit(self.url).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+    def warnings(self) -> list[str]:
+        """What makes the connection insecure."""
+        if self.url.startswith("http:"):
+            if self.access.password and not self.is_local:
+                return [f"the password goes to {self.url} unencrypted: use https"]
+            return []
+        if not self.access.verify_certs:
+            return [
+                f"the certificate of {self.url} is not verified: anybody may answer in its name, and read the password"
+            ]
+        return []
+
+
+Location = SQLiteLocation | OpenSearchLocation
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Indices:
+    """How the indices of an OpenSearch history are called: ``<prefix><index>`` and ``<prefix><index><suffix>``."""
+
+    index: str | None = None
+    prefix: str = ""
+    suffix: str = DEFAULT_SUFFIX
+
+
+def parse(
+    text: str,
+    environment: Mapping[str, str],
+    *,
+    indices: Indices = Indices(),
+    username: str | None = None,
+) -> tuple[Location, list[str]]:
+    """The location that *text* means, and warnings about it.
+
+    Args:
+        text: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``http(s)://host:port/index``.
+        environment: where credentials are found.
+        indices: names of OpenSearch indices; the one in *text* is used where ``indices.index`` is None.
+        username: wins over the environment's.
+
+    Raises:
+        HistoryError: it means none, or holds a password.
+    """
+    if text.startswith(_SQLITE):
+        name = text.removeprefix(_SQLITE)
+        if not name or name.endswith("/") or "\0" in name:
+            raise HistoryError(f"'{text}' names no file, as in {DEFAULT}")
+        return SQLiteLocation(Path(name)), []
+    if text.startswith(("http://", "https://")):
+        access, warnings = credentials.find(environment)
+        location = _opensearch(text, indices, dataclasses.replace(access, username=username or access.username))
+        return location, warnings + location.warnings()
+    hint = f": did you mean {_SQLITE}{text}?" if text.endswith((".db", ".sqlite", ".sqlite3")) else ""
+    raise HistoryError(f"'{text}' is no location of a history, which is {DEFAULT} or https://host:9200/index{hint}")
+
+
+def of_instance(
+    instance: str,
+    environment: Mapping[str, str],
+    indices: Indices = Indices(),
+) -> tuple[OpenSearchLocation, list[str]]:
+    """The location of the named OpenSearch *instance*, and warnings about it.
+
+    Raises:
+        HistoryError: its URL is not known, or holds a password.
+    """
+    access, warnings = credentials.find(environment, instance)
+    if access.url is None:
+        variable = f"{credentials.variable_prefix(instance)}URL"
+        raise HistoryError(f"the URL of the OpenSearch instance '{instance}' is not known: set {variable}")
+    location = _opensearch(access.url, indices, access)
+    return location, warnings + location.warnings()
+
+
+def _opensearch(text: str, indices: Indices, access: Credentials) -> OpenSearchLocation:
+    try:
+        parts = urllib.parse.urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError as error:
+        raise HistoryError(f"the URL of the OpenSearch server can't be understood: {error}") from error
+    if parts.password is not None or parts.username is not None:
+        raise HistoryError(
+            f"the URL of {host} holds a user name or password, which others could see: give them in "
+            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD"
+        )
+    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
+        raise HistoryError(f"'{text}' is no URL of an OpenSearch server, such as https://host:9200/index")
+    *above, last = parts.path.strip("/").split("/")
+    index = indices.prefix + (indices.index or last or DEFAULT_INDEX)
+    above = [*above, last] if indices.index and last and last != indices.index else above
+    for name in (index, index + indices.suffix):
+        if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
+            raise HistoryError(
+                f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
+            )
+    if not indices.suffix:
+        raise HistoryError("prom_index_suffix is empty: payloads and KPIs need an index each")
+    shown = f"[{host}]" if ":" in host else host
+    default_port = 443 if parts.scheme == "https" else 9200
+    base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
+    return OpenSearchLocation(base, index, index + indices.suffix, access)

@@ -1,0 +1,84 @@
+"""Bulk requests: bounded in documents and bytes, each item's result looked at, busy items sent again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from opensearchpy.exceptions import TransportError
+
+from .client import ATTEMPTS, BUSY, patiently, pause_s
+from .documents import Action
+
+if TYPE_CHECKING:
+    import opensearchpy
+
+CHUNK_ACTIONS = 1000
+CHUNK_BYTES = 5 * 2**20
+ALREADY_THERE, TOO_LARGE = 409, 413
+_ANSWER = "errors,items.*.status,items.*.error.type,items.*.error.reason,items.*.error.caused_by.reason"
+
+
+def send(
+    client: opensearchpy.OpenSearch, actions: Iterable[Action], sleep: Callable[[float], None] = time.sleep
+) -> list[tuple[Action, int, str]]:
+    """Send *actions*; those that failed for good come back, with status and reason.
+
+    Raises:
+        opensearchpy.OpenSearchException: a whole request failed.
+    """
+    failed: list[tuple[Action, int, str]] = []
+    for chunk in chunks(actions):
+        waiting: Sequence[Action] = chunk
+        for attempt in range(1, ATTEMPTS + 1):
+            outcomes = _send(client, waiting)
+            waiting = [action for action, status, _ in outcomes if status in BUSY]
+            last = attempt == ATTEMPTS
+            failed += [outcome for outcome in outcomes if outcome[1] >= 300 and (last or outcome[1] not in BUSY)]
+            if not waiting or last:
+                break
+            sleep(pause_s(attempt))
+    return failed
+
+
+def chunks(actions: Iterable[Action]) -> Iterator[list[Action]]:
+    """*actions* in lists, each within both bounds, save for a single one that is larger."""
+    chunk: list[Action] = []
+    size = 0
+    for action in actions:
+        if chunk and (len(chunk) == CHUNK_ACTIONS or size + len(action.lines) > CHUNK_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(action)
+        size += len(action.lines)
+    if chunk:
+        yield chunk
+
+
+def _send(client: opensearchpy.OpenSearch, actions: Sequence[Action]) -> list[tuple[Action, int, str]]:
+    """Status and reason of those that did not succeed."""
+    body = b"".join(action.lines for action in actions)
+    try:
+        answer: Any = patiently(lambda: client.bulk(body=body, params={"filter_path": _ANSWER}))
+    except TransportError as error:
+        if error.status_code != TOO_LARGE:
+            raise
+        if len(actions) == 1:
+            return [(actions[0], TOO_LARGE, f"{len(body):,} bytes are more than the server takes at once")]
+        half = len(actions) // 2
+        return _send(client, actions[:half]) + _send(client, actions[half:])
+    if not answer.get("errors"):
+        return []
+    outcomes = []
+    for action, item in zip(actions, answer["items"], strict=True):
+        (result,) = item.values()
+        if result["status"] >= 300:
+            outcomes.append((action, int(result["status"]), _reason(result.get("error") or {})))
+    return outcomes
+
+
+def _reason(error: Any) -> str:
+    caused_by = (error.get("caused_by") or {}).get("reason")
+    reason = f"{error.get('type', 'error')}: {error.get('reason', 'without a reason')}"
+    return f"{reason} ({caused_by})" if caused_by else reason

@@ -1,0 +1,136 @@
+"""The connection to an OpenSearch server: TLS, credentials, patience, and its errors as sentences."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import random
+import ssl
+import time
+import urllib.parse
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+import opensearchpy
+from opensearchpy import exceptions
+
+from ..errors import HistoryError, UnavailableError
+from ..location import OpenSearchLocation
+
+T = TypeVar("T")
+
+TIMEOUT_S = 60.0
+BUSY = frozenset({429, 502, 503, 504})
+ATTEMPTS = 8
+"""How often a request is made while the server is busy: 0.5 + 1 + 2 + 4 + 8 + 16 + 16 seconds of patience."""
+CONNECTION_ATTEMPTS = 3
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 16.0
+
+
+def connect(location: OpenSearchLocation) -> opensearchpy.OpenSearch:
+    """A client; nothing is sent yet.
+
+    Raises:
+        HistoryError: the file of certificates can't be used.
+    """
+    parts = urllib.parse.urlsplit(location.url)
+    access = location.access
+    secure = parts.scheme == "https"
+    # The library logs each failed request; what is worth knowing is in our sentences.
+    logging.getLogger("opensearch").setLevel(logging.CRITICAL)
+    return opensearchpy.OpenSearch(
+        hosts=[{"host": parts.hostname, "port": parts.port}],
+        url_prefix=parts.path,
+        http_auth=(access.username, access.password or "") if access.username else None,
+        use_ssl=secure,
+        verify_certs=access.verify_certs,
+        ssl_show_warn=False,
+        ssl_context=_tls(location) if secure and access.verify_certs else None,
+        timeout=TIMEOUT_S,
+        max_retries=0,
+        retry_on_timeout=False,
+        retry_on_status=(),
+        http_compress=False,
+    )
+
+
+def patiently(request: Callable[[], T], sleep: Callable[[float], None] = time.sleep) -> T:
+    """What *request* gives, made again while the server is busy or a connection breaks."""
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return request()
+        except exceptions.ConnectionError as error:
+            if attempt >= CONNECTION_ATTEMPTS or isinstance(error, exceptions.SSLError):
+                raise
+        except exceptions.TransportError as error:
+            if attempt >= ATTEMPTS or error.status_code not in BUSY:
+                raise
+        sleep(pause_s(attempt))
+
+
+def pause_s(attempt: int) -> float:
+    """How long to wait after this many attempts: twice as long each time, with some chance in it."""
+    return min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (attempt - 1)) * random.uniform(0.75, 1.25)  # noqa: S311
+
+
+@contextlib.contextmanager
+def sentences(location: OpenSearchLocation) -> Iterator[None]:
+    """The library's errors as sentences, which never hold credentials."""
+    try:
+        yield
+    except exceptions.ConnectionError as error:
+        raise UnavailableError(f"{location.url} {_broken(error, location)}") from error
+    except exceptions.TransportError as error:
+        if error.status_code in (401, 403):
+            who = f"the user '{location.access.username}'" if location.access.username else "a request without a user"
+            raise UnavailableError(
+                f"{location.url} refuses {who} (status {error.status_code}): check the user name and the password"
+            ) from error
+        if error.status_code in BUSY:
+            raise UnavailableError(f"{location.url} is busy and stays so (status {error.status_code})") from error
+        raise HistoryError(f"{location.url} says: {reason(error)}") from error
+    except exceptions.OpenSearchException as error:
+        raise HistoryError(f"{location.url} gave an answer that can't be understood: {error}") from error
+
+
+def reason(error: exceptions.TransportError) -> str:
+    """What the server said."""
+    info: Any = error.info
+    with contextlib.suppress(TypeError, KeyError):
+        return f"{info['error']['type']}: {info['error']['reason']} (status {error.status_code})"
+    return f"status {error.status_code}, {str(info)[:300] or 'without a reason'}"
+
+
+def _broken(error: exceptions.ConnectionError, location: OpenSearchLocation) -> str:
+    cause = str(error.info if hasattr(error, "info") else error)
+    if isinstance(error, exceptions.SSLError) or "CERTIFICATE" in cause or "SSL" in cause:
+        return (
+            f"has a certificate that is not to be trusted ({_shortest(cause)}): name its authority in "
+            "MATBENCH_OPENSEARCH_CA_CERTS or the instance's _CA_CERTS"
+        )
+    if isinstance(error, exceptions.ConnectionTimeout):
+        return f"did not answer within {TIMEOUT_S:g} s"
+    if "refused" in cause:
+        return "can't be reached: connection refused; is the server running?"
+    if "reset" in cause or "aborted" in cause or "Remote end closed" in cause:
+        return "broke off the connection"
+    return f"can't be reached: {_shortest(cause)}"
+
+
+def _shortest(cause: str) -> str:
+    """The innermost part of a nested message."""
+    return cause.rsplit(": ", 1)[-1].strip("()'\" ")[:200]
+
+
+def _tls(location: OpenSearchLocation) -> ssl.SSLContext:
+    authorities = location.access.ca_certs
+    try:
+        return ssl.create_default_context(
+            cafile=authorities if authorities and not os.path.isdir(authorities) else None,
+            capath=authorities if authorities and os.path.isdir(authorities) else None,
+        )
+    except (OSError, ssl.SSLError) as error:
+        raise HistoryError(f"the certificates in '{authorities}' can't be used: {error}") from error

@@ -1,0 +1,104 @@
+"""Records as documents of the two indices, encoded as lines of a bulk request."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from ... import filters
+from ..port import Query
+from ..records import KPIRecord, Record
+from .mappings import LONGEST_KEYWORD
+
+LONGEST_NAME_IN_ID = 200
+_encode = msgspec.json.Encoder().encode
+
+Operation = Literal["create", "index", "delete"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Action:
+    """One action of a bulk request: its document's index and id, whose run it is, and its lines."""
+
+    index: str
+    id: str
+    run: str
+    lines: bytes
+
+
+def action(operation: Operation, index: str, document_id: str, run: str, document: Any = None) -> Action:
+    """An action; *document* is None where it deletes."""
+    head = _encode({operation: {"_index": index, "_id": document_id}}) + b"\n"
+    return Action(index, document_id, run, head if document is None else head + _encode(document) + b"\n")
+
+
+def payload_document(record: Record) -> dict[str, Any]:
+    """The document of a payload: the payload itself, and what the engine needs."""
+    known = {
+        "id": record.id,
+        "workload": record.workload,
+        "time_us": record.time_us,
+        "digest": record.digest,
+        "settings": [token(name, value) for name, value in {**record.settings, "repeat": record.repeat}.items()],
+    }
+    return {**record.payload, "matbench": known}
+
+
+def kpi_document(record: Record, kpi: KPIRecord) -> dict[str, Any]:
+    """The flat document of a KPI."""
+    return {
+        "@timestamp": kpi.timestamp,
+        "workload": record.workload,
+        "kpi": kpi.name,
+        "value": kpi.value,
+        "unit": kpi.unit,
+        "help": kpi.help,
+        "lower_better": kpi.lower_better,
+        "ignored_for_regression": kpi.ignored_for_regression,
+        "test_uuid": record.id,
+        "labels": {field_name(name): value for name, value in kpi.labels.items() if name},
+        "urls": kpi.urls,
+        "matbench": {"series": kpi.series, "time_us": kpi.time_us, "labels": _encode(kpi.labels).decode()},
+    }
+
+
+def kpi_id(run: str, name: str) -> str:
+    """The id of a KPI's document; ids have at most 512 bytes."""
+    encoded = name.encode()
+    short = name if len(encoded) <= LONGEST_NAME_IN_ID else hashlib.blake2b(encoded, digest_size=16).hexdigest()
+    return f"{run}:{short}"
+
+
+def field_name(label: str) -> str:
+    """*label* as the name of a field, in which a dot would mean an object."""
+    return label.replace(".", "_")
+
+
+def token(name: str, value: Any) -> str:
+    """One setting as a term that filters look for."""
+    return f"{name}={filters.show(value)}"
+
+
+def query_body(query: Query) -> dict[str, Any]:
+    """What of *query* the server can decide; :meth:`.Query.selects` decides the rest, such as types."""
+    must: list[dict[str, Any]] = []
+    if query.workload is not None:
+        must.append({"term": {"matbench.workload": query.workload}})
+    if query.since_us is not None:
+        must.append({"range": {"matbench.time_us": {"gte": query.since_us}}})
+    for name, values in query.filters.items():
+        tokens = [token(name, value.text) for value in values]
+        # A filter for null means runs without the setting, too; and long terms are not indexed.
+        if all(value.text != "null" for value in values) and all(len(each) <= LONGEST_KEYWORD for each in tokens):
+            must.append({"terms": {"matbench.settings": tokens}})
+    return {"bool": {"filter": must}}
+
+
+def settings_of(source: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:
+    """Settings and repeat of a payload's document."""
+    metadata = source["metadata"]
+    return metadata.get("settings") or {}, int(metadata.get("repeat") or 0)

@@ -1,0 +1,103 @@
+"""The two indices and their templates: made on first use, checked afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from opensearchpy import exceptions
+
+from ..errors import HistoryError
+from ..location import OpenSearchLocation
+from . import mappings
+from .client import patiently
+
+if TYPE_CHECKING:
+    import opensearchpy
+
+
+def ensure(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
+    """Make the indices where they are missing, and check those that are there.
+
+    Raises:
+        HistoryError: an index has other mappings, or those of a newer matbench.
+        opensearchpy.OpenSearchException: the server refused.
+    """
+    for name, wanted in _wanted(location):
+        found = _mapping(client, name)
+        if found is None:
+            _create(client, name, wanted)
+            found = _mapping(client, name) or {}
+        _check(name, wanted, found)
+        if mappings.missing(wanted, found):
+            _add_fields(client, name, wanted)
+
+
+def check(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
+    """Check the indices, for reading.
+
+    Raises:
+        HistoryError: as :func:`ensure`, and where they are missing.
+        opensearchpy.OpenSearchException: the server refused.
+    """
+    for name, wanted in _wanted(location):
+        found = _mapping(client, name)
+        if found is None:
+            raise HistoryError(f"{location.url} has no index '{name}' yet: 'matbench upload_lts' makes it")
+        _check(name, wanted, found)
+
+
+def _wanted(location: OpenSearchLocation) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(location.index, mappings.PAYLOADS), (location.kpi_index, mappings.KPIS)]
+
+
+def _mapping(client: opensearchpy.OpenSearch, name: str) -> Mapping[str, Any] | None:
+    """The mapping of the index, which may be called by an alias; None where there is none."""
+    try:
+        answer: Any = patiently(lambda: client.indices.get_mapping(index=name))
+    except exceptions.NotFoundError:
+        return None
+    for content in answer.values():
+        found: Mapping[str, Any] = content["mappings"]
+        return found
+    return None
+
+
+def _create(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
+    template = {
+        "index_patterns": [name],
+        "priority": 500,
+        "version": mappings.VERSION,
+        "template": {"settings": mappings.SETTINGS, "mappings": wanted},
+    }
+    patiently(lambda: client.indices.put_index_template(name=f"matbench-{name}", body=template))
+    try:
+        patiently(lambda: client.indices.create(index=name))
+    except exceptions.RequestError as error:
+        if error.error != "resource_already_exists_exception":  # another process was faster
+            raise
+
+
+def _add_fields(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
+    """Bring the mapping of an older matbench up to date; fields can be added at any time."""
+    patiently(lambda: client.indices.put_mapping(index=name, body=wanted))
+
+
+def _check(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+    known = found.get("_meta", {}).get("matbench", {})
+    if known.get("mapping_version", 0) > mappings.VERSION:
+        raise HistoryError(
+            f"index '{name}' was made by a newer matbench (mapping {known['mapping_version']}; this one knows "
+            f"{mappings.VERSION}): update matbench, or use another index"
+        )
+    kind = wanted["_meta"]["matbench"]["kind"]
+    conflicts = list(mappings.conflicts(wanted, found))
+    if known.get("kind") == kind and not conflicts:
+        return
+    what = f": {'; '.join(conflicts[:5])}" if conflicts else ", and would not refuse what doesn't belong in it"
+    if known.get("kind") not in (None, kind):
+        what = f": it holds the {known['kind']} of a history"
+    raise HistoryError(
+        f"index '{name}' was not made for the {kind} of a history{what}. Name another index "
+        "(matbench.lts.opensearch.index, index_prefix), or move its documents away and delete it"
+    )

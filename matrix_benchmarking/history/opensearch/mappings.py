@@ -1,0 +1,111 @@
+"""What the two indices look like: explicit, strict mappings with a version. Pure data.
+
+A document has the fields of the payload, or of the KPI, as people query them, and below ``matbench`` what the engine
+itself needs. Labels are keywords for dashboards; their types are kept in ``matbench.labels``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+VERSION = 1
+LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
+
+_KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
+_EXACT = {"type": "keyword"}
+_UNINDEXED = {"type": "object", "enabled": False}
+_TEXT_ONLY_KEPT = {"type": "keyword", "index": False, "doc_values": False}
+
+PAYLOADS: Mapping[str, Any] = {
+    "dynamic": "strict",
+    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "payloads"}},
+    "properties": {
+        "metadata": {
+            "type": "object",
+            "dynamic": "false",
+            "properties": {
+                "workload": _EXACT,
+                "test_uuid": _EXACT,
+                "lts_schema_version": _KEYWORD,
+                "start": {"type": "date"},
+                "end": {"type": "date"},
+                "exit_code": {"type": "long"},
+                "repeat": {"type": "long"},
+                "presets": _KEYWORD,
+                "settings": _UNINDEXED,
+                "missing_kpis": _UNINDEXED,
+            },
+        },
+        "results": _UNINDEXED,
+        "kpis": _UNINDEXED,
+        "matbench": {
+            "type": "object",
+            "dynamic": "strict",
+            "properties": {
+                "id": _EXACT,
+                "workload": _EXACT,
+                "time_us": {"type": "long"},
+                "digest": _EXACT,
+                "settings": _KEYWORD,
+            },
+        },
+    },
+}
+
+KPIS: Mapping[str, Any] = {
+    "dynamic": "strict",
+    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "kpis"}},
+    "dynamic_templates": [
+        {"structured_labels": {"path_match": "labels.*", "match_mapping_type": "object", "mapping": _UNINDEXED}},
+        {"labels": {"path_match": "labels.*", "mapping": _KEYWORD}},
+    ],
+    "properties": {
+        "@timestamp": {"type": "date"},
+        "workload": _EXACT,
+        "kpi": _EXACT,
+        "value": {"type": "double"},
+        "unit": _KEYWORD,
+        "help": _TEXT_ONLY_KEPT,
+        "lower_better": {"type": "boolean"},
+        "ignored_for_regression": {"type": "boolean"},
+        "test_uuid": _EXACT,
+        "labels": {"type": "object", "dynamic": "true"},
+        "urls": _UNINDEXED,
+        "matbench": {
+            "type": "object",
+            "dynamic": "strict",
+            "properties": {
+                "series": _EXACT,
+                "time_us": {"type": "long"},
+                "labels": _TEXT_ONLY_KEPT,
+            },
+        },
+    },
+}
+
+SETTINGS: Mapping[str, Any] = {
+    "index.number_of_shards": 1,
+    "index.auto_expand_replicas": "0-1",
+    "index.mapping.total_fields.limit": 5000,
+}
+
+
+def conflicts(wanted: Mapping[str, Any], found: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """Where the mapping *found* differs from the one that is *wanted*; fields that are missing don't count."""
+    there = found.get("properties", {})
+    for name, field in wanted.get("properties", {}).items():
+        if name not in there:
+            continue
+        here, dotted = there[name], f"{path}{name}"
+        wanted_type, type_there = field.get("type", "object"), here.get("type", "object")
+        if wanted_type != type_there:
+            yield f"'{dotted}' is {type_there} and should be {wanted_type}"
+        else:
+            yield from conflicts(field, here, f"{dotted}.")
+
+
+def missing(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:
+    """True if *found* lacks a field that is *wanted*."""
+    there = found.get("properties", {})
+    return any(name not in there or missing(field, there[name]) for name, field in wanted.get("properties", {}).items())

@@ -1,0 +1,290 @@
+"""A history in one SQLite file: no server, any number of processes at once.
+
+Payloads whole, and a table of KPI values in the order in which series are read. Every push is a transaction of some
+hundred runs; after a crash at any moment each run is there with all its KPIs, or not at all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+
+from ..errors import os_reason
+from . import sqlite_rows as rows
+from .errors import HistoryError
+from .port import EVERYTHING, Progress, Pushed, Query, Refused, Run, Series, SeriesValues, Summary, WorkloadSummary
+from .records import KPIRecord, Record, record
+from .sqlite_schema import UNKNOWN_TIME, migrate, version
+
+CHUNK = 500
+BUSY_TIMEOUT_S = 120.0
+IDS_PER_QUERY = 500
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclasses.dataclass(slots=True)
+class _Described:
+    """A series within one transaction: its number, what its newest value says of it, and if that is to be written."""
+
+    number: int
+    description: tuple[Any, ...]
+    is_newer: bool = False
+
+
+class SQLiteHistory:
+    """The history in the file *path*.
+
+    Args:
+        path: the file. It is made where *writable* and missing, with its directory.
+        writable: False opens what is there and changes nothing.
+
+    Raises:
+        HistoryError: it is missing, can't be opened, belongs to another program or to a newer matbench.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = True) -> None:
+        self.location = f"sqlite:///{path}"
+        self.path = path
+        if not writable and not path.is_file():
+            raise HistoryError(f"there is no history '{path}' yet: 'matbench upload_lts' makes it")
+        if writable:
+            _make_directory(path.parent)
+        with self._sentences():
+            self._connection = _connect(path, writable=writable)
+        try:
+            with self._sentences():
+                self._prepare(writable=writable)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
+        pushed, done = Pushed(), 0
+        for chunk in rows.batched(records, CHUNK):
+            with self._transaction():
+                outcome = self._push_chunk(chunk, replace=replace)
+            pushed.add(outcome)
+            done += len(chunk)
+            if progress is not None:
+                progress(done)
+        return pushed
+
+    def known(self, ids: Sequence[str]) -> Mapping[str, str]:
+        with self._sentences():
+            return {found: digest for found, digest, _ in self._existing(ids)}
+
+    def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
+        for number, *columns in self._select("number, id, workload, time_us, digest", query):
+            del number
+            yield Run(*columns)
+
+    def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
+        for _, payload in self._select("number, payload", query):
+            yield _decode(payload)
+
+    def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
+        with self._sentences():
+            found = self._connection.execute(
+                rows.SERIES, {"workload": workload, "kpi": kpi, "unknown": UNKNOWN_TIME}
+            ).fetchall()
+        return [rows.series(row) for row in found]
+
+    def values(self, series: Series) -> SeriesValues:
+        with self._sentences():
+            found = self._connection.execute(rows.VALUES, (series.key,)).fetchall()
+        times, values, ids = zip(*found, strict=True) if found else ((), (), ())
+        if times and times[0] == UNKNOWN_TIME:
+            times = tuple(None if each == UNKNOWN_TIME else each for each in times)
+        return SeriesValues(times, values, ids)
+
+    def delete(self, ids: Sequence[str]) -> int:
+        deleted = 0
+        for chunk in rows.batched(ids, CHUNK):
+            with self._transaction():
+                existing = self._existing(chunk)
+                for _, _, number in existing:
+                    self._remove(number)
+                self._connection.execute(rows.DROP_EMPTY_SERIES)
+            deleted += len(existing)
+        with self._sentences():
+            self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+        return deleted
+
+    def summary(self) -> Summary:
+        with self._sentences():
+            found = self._connection.execute(rows.SUMMARY).fetchall()
+            size = sum(
+                each.stat().st_size
+                for each in (self.path, self.path.with_name(f"{self.path.name}-wal"))
+                if each.exists()
+            )
+        return Summary([WorkloadSummary(*row) for row in found], size)
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _prepare(self, *, writable: bool) -> None:
+        connection = self._connection
+        if not writable:
+            if version(connection, self.location) == 0:
+                raise HistoryError(f"there is no history in '{self.path}' yet: 'matbench upload_lts' makes it")
+            return
+        if version(connection, self.location) == 0:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        connection.execute("PRAGMA synchronous = FULL")
+        migrate(connection, self.location)
+
+    def _push_chunk(self, chunk: Sequence[Record], *, replace: bool) -> Pushed:
+        pushed = Pushed()
+        existing = {found: (digest, number) for found, digest, number in self._existing([each.id for each in chunk])}
+        described: dict[str, _Described] = {}
+        for each in chunk:
+            digest, number = existing.get(each.id, (None, None))
+            if digest == each.digest:
+                pushed.unchanged += 1
+                continue
+            if number is not None and not replace:
+                pushed.conflicts.append(Refused(each.id, "another content is kept under this id"))
+                continue
+            try:
+                kpis = list(each.kpis())
+            except HistoryError as error:
+                pushed.rejected.append(Refused(each.id, str(error)))
+                continue
+            if number is None:
+                pushed.added += 1
+            else:
+                pushed.replaced += 1
+                self._remove(number)
+            existing[each.id] = (each.digest, self._insert(each, kpis, described))
+        newer = [(*each.description, each.number) for each in described.values() if each.is_newer]
+        self._connection.executemany(rows.DESCRIBE_SERIES, newer)
+        if pushed.replaced:
+            self._connection.execute(rows.DROP_EMPTY_SERIES)
+        return pushed
+
+    def _insert(self, record: Record, kpis: Sequence[KPIRecord], described: dict[str, _Described]) -> int:
+        execute = self._connection.execute
+        number = execute(rows.INSERT_PAYLOAD, rows.payload_row(record)).lastrowid
+        assert number is not None
+        values = []
+        for kpi in kpis:
+            series = self._series_number(record.workload, kpi, described)
+            values.append((series, rows.stored_time(kpi.time_us), number, rows.stored_value(kpi.value)))
+        self._connection.executemany("INSERT INTO kpis VALUES (?, ?, ?, ?)", values)
+        return number
+
+    def _series_number(self, workload: str, kpi: KPIRecord, described: dict[str, _Described]) -> int:
+        """The number of the KPI's series, made where it is new; *described* knows those of this transaction."""
+        known, description = described.get(kpi.series), rows.description(kpi)
+        if known is None:
+            found = self._connection.execute(rows.FIND_SERIES, (kpi.series,)).fetchone()
+            if found is None:
+                number = self._connection.execute(rows.INSERT_SERIES, rows.series_row(workload, kpi)).lastrowid
+                assert number is not None
+                known = _Described(number, description)
+            else:
+                known = _Described(found[0], found[1:])
+            described[kpi.series] = known
+        if description[0] >= known.description[0] and description != known.description:
+            known.description, known.is_newer = description, True
+        return known.number
+
+    def _remove(self, number: int) -> None:
+        """Remove one payload and its KPIs, which are found by what it says of them: they have no index of their own."""
+        execute = self._connection.execute
+        (payload,) = execute("SELECT payload FROM payloads WHERE number = ?", (number,)).fetchone()
+        for kpi in record(_decode(payload)).kpis():
+            execute(rows.DELETE_VALUE, (kpi.series, rows.stored_time(kpi.time_us), number))
+        execute("DELETE FROM payloads WHERE number = ?", (number,))
+
+    def _existing(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
+        found: list[tuple[str, str, int]] = []
+        for some in rows.batched(ids, IDS_PER_QUERY):
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT id, digest, number FROM payloads WHERE id IN ({marks})"  # noqa: S608 - question marks only
+            found += self._connection.execute(query, some).fetchall()
+        return found
+
+    def _select(self, columns: str, query: Query) -> Iterator[tuple[Any, ...]]:
+        """*columns* (the first is ``number``) of the runs that *query* selects, in order.
+
+        The numbers are read first, so that writers between two rows do no harm.
+        """
+        with self._sentences():
+            found = self._connection.execute(rows.SELECTED, {"workload": query.workload, "since_us": query.since_us})
+            numbers = [
+                number
+                for number, settings, repeat in found
+                if query.selects(_decode(settings) if query.filters else {}, repeat)
+            ][: query.limit]
+        for some in rows.batched(numbers, CHUNK):
+            marks = ", ".join("?" * len(some))
+            text = f"SELECT {columns} FROM payloads WHERE number IN ({marks})"  # noqa: S608 - our own names
+            with self._sentences():
+                by_number = {row[0]: row for row in self._connection.execute(text, some)}
+            yield from (by_number[number] for number in some if number in by_number)
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with self._sentences():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    @contextlib.contextmanager
+    def _sentences(self) -> Iterator[None]:
+        """SQLite's errors as sentences."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise HistoryError(f"history '{self.path}': {rows.reason(error)}") from error
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise HistoryError(f"cannot make the directory '{directory}' for the history: {os_reason(error)}") from error
+
+
+def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
+    """A connection without transactions of Python's own.
+
+    A read-only file whose directory can't be written either is opened as one that nobody changes: SQLite couldn't make
+    the files that it needs beside it.
+    """
+    address = path.absolute().as_uri()
+    if writable:
+        return sqlite3.connect(address, timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
+    connection = sqlite3.connect(f"{address}?mode=ro", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    except sqlite3.OperationalError:
+        connection.close()
+        if os.access(path.parent, os.W_OK):
+            raise
+        return sqlite3.connect(f"{address}?immutable=1", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
+    return connection

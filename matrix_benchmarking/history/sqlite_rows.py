@@ -1,0 +1,127 @@
+"""Rows of a SQLite history: the statements, what goes into them and what comes out, and errors in words."""
+
+from __future__ import annotations
+
+import itertools
+import sqlite3
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeVar
+
+import msgspec
+
+from .port import Series
+from .records import KPIRecord, Record
+from .sqlite_schema import UNKNOWN_TIME
+
+T = TypeVar("T")
+
+INSERT_PAYLOAD = """
+    INSERT INTO payloads (id, workload, time_us, digest, settings, repeat, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+FIND_SERIES = "SELECT number, described_us, help, lower_better, ignored_for_regression FROM series WHERE key = ?"
+INSERT_SERIES = """
+    INSERT INTO series (key, workload, kpi, unit, labels, described_us, help, lower_better, ignored_for_regression)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+DESCRIBE_SERIES = """
+    UPDATE series SET described_us = ?, help = ?, lower_better = ?, ignored_for_regression = ? WHERE number = ?
+"""
+DELETE_VALUE = """
+    DELETE FROM kpis WHERE series = (SELECT number FROM series WHERE key = ?) AND time_us = ? AND payload = ?
+"""
+DROP_EMPTY_SERIES = "DELETE FROM series WHERE NOT EXISTS (SELECT 1 FROM kpis WHERE kpis.series = series.number)"
+SELECTED = """
+    SELECT number, settings, repeat FROM payloads
+    WHERE (:workload IS NULL OR workload = :workload) AND (:since_us IS NULL OR time_us >= :since_us)
+    ORDER BY time_us DESC NULLS LAST, id
+"""
+SERIES = """
+    SELECT key, workload, kpi, unit, help, lower_better, ignored_for_regression, labels,
+        (SELECT count(*) FROM kpis WHERE series = number),
+        (SELECT min(time_us) FROM kpis WHERE series = number AND time_us > :unknown),
+        (SELECT max(time_us) FROM kpis WHERE series = number AND time_us > :unknown)
+    FROM series WHERE (:workload IS NULL OR workload = :workload) AND (:kpi IS NULL OR kpi = :kpi)
+    ORDER BY workload, kpi, key
+"""
+VALUES = """
+    SELECT kpis.time_us, kpis.value, payloads.id FROM kpis JOIN payloads ON payloads.number = kpis.payload
+    WHERE kpis.series = (SELECT number FROM series WHERE key = ?)
+    ORDER BY kpis.time_us, payloads.id
+"""
+SUMMARY = """
+    SELECT workload, count(*),
+        (SELECT count(*) FROM series WHERE series.workload = payloads.workload),
+        (SELECT count(*) FROM kpis JOIN series ON series.number = kpis.series
+            WHERE series.workload = payloads.workload),
+        min(time_us), max(time_us)
+    FROM payloads GROUP BY workload ORDER BY workload
+"""
+
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full; what was committed before is kept",
+    sqlite3.SQLITE_READONLY: "the file or its directory is read-only",
+    sqlite3.SQLITE_PERM: "permission denied",
+    sqlite3.SQLITE_NOTADB: "the file is no SQLite database",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged; restore it from an export ('matbench history import')",
+    sqlite3.SQLITE_BUSY: "another process has kept it locked for two minutes; try again when that has ended",
+}
+
+
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """*items* in lists of at most *size*."""
+    iterator = iter(items)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk
+
+
+def payload_row(of: Record) -> tuple[Any, ...]:
+    """The parameters of :data:`INSERT_PAYLOAD`."""
+    settings = msgspec.json.encode(of.settings).decode()
+    payload = msgspec.json.encode(of.payload).decode()
+    return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload
+
+
+def series_row(workload: str, kpi: KPIRecord) -> tuple[Any, ...]:
+    """The parameters of :data:`INSERT_SERIES`."""
+    labels = msgspec.json.encode(kpi.labels).decode()
+    return kpi.series, workload, kpi.name, kpi.unit, labels, *description(kpi)
+
+
+def description(kpi: KPIRecord) -> tuple[int, str, bool, bool]:
+    """When and how *kpi* describes its series."""
+    return stored_time(kpi.time_us), kpi.help, kpi.lower_better, kpi.ignored_for_regression
+
+
+def series(row: tuple[Any, ...]) -> Series:
+    """A series from a row of :data:`SERIES`."""
+    key, workload, kpi, unit, help_text, lower_better, ignored, labels, count, first_us, last_us = row
+    return Series(
+        key,
+        workload,
+        kpi,
+        unit,
+        help_text,
+        bool(lower_better),
+        bool(ignored),
+        msgspec.json.decode(labels),
+        count,
+        first_us,
+        last_us,
+    )
+
+
+def stored_time(time_us: int | None) -> int:
+    return UNKNOWN_TIME if time_us is None else time_us
+
+
+def stored_value(value: float) -> float:
+    """*value* as SQLite can hold it: an integer beyond 64 bits becomes the nearest float."""
+    return value if isinstance(value, float) or -(2**63) <= value < 2**63 else float(value)
+
+
+def reason(error: sqlite3.Error) -> str:
+    """What SQLite's *error* means."""
+    code = getattr(error, "sqlite_errorcode", None)
+    if code is not None and code & 0xFF in _REASONS:
+        return _REASONS[code & 0xFF]
+    return str(error)

@@ -1,0 +1,99 @@
+"""The schema of a SQLite history, its version, and the way from older versions to it.
+
+A database carries the application's id and the schema's version in its header, so another program's file and a newer
+matbench's are recognised before anything is read or changed.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from .errors import HistoryError
+
+APPLICATION_ID = 0x6D617462  # "matb"
+UNKNOWN_TIME = -(2**63)  # part of a primary key, which can't hold NULL; before all others
+
+_FIRST = (
+    """
+    CREATE TABLE payloads (
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        workload TEXT NOT NULL,
+        time_us INTEGER,
+        digest TEXT NOT NULL,
+        settings TEXT NOT NULL,
+        repeat INTEGER NOT NULL,
+        payload TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX payloads_by_time ON payloads (workload, time_us, id)",
+    """
+    CREATE TABLE series (
+        number INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        workload TEXT NOT NULL,
+        kpi TEXT NOT NULL,
+        unit TEXT NOT NULL,
+        labels TEXT NOT NULL,
+        help TEXT NOT NULL,
+        lower_better INTEGER NOT NULL,
+        ignored_for_regression INTEGER NOT NULL,
+        described_us INTEGER NOT NULL
+    )
+    """,
+    "CREATE INDEX series_by_name ON series (workload, kpi)",
+    """
+    CREATE TABLE kpis (
+        series INTEGER NOT NULL,
+        time_us INTEGER NOT NULL,
+        payload INTEGER NOT NULL,
+        value NOT NULL,
+        PRIMARY KEY (series, time_us, payload)
+    ) WITHOUT ROWID
+    """,
+)
+
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST,)
+"""The statements that lead from each version to the next, from an empty database on."""
+
+
+def version(connection: sqlite3.Connection, location: str, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> int:
+    """The schema version of the database, 0 for an empty one.
+
+    Raises:
+        HistoryError: it belongs to another program, or to a newer matbench.
+    """
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    if application != APPLICATION_ID and (tables or found or application):
+        raise HistoryError(f"{location} is a database of another program: name another file for the history")
+    if found > len(migrations):
+        raise HistoryError(
+            f"{location} was written by a newer matbench (schema {found}; this one knows {len(migrations)}): "
+            "update matbench, or use another history"
+        )
+    return int(found)
+
+
+def migrate(connection: sqlite3.Connection, location: str, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:
+    """Bring the database to the newest version, in one transaction: it has the old one or the new one.
+
+    Raises:
+        HistoryError: as :func:`version`.
+    """
+    if version(connection, location, migrations) == len(migrations):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        found = version(connection, location, migrations)  # another process may have been faster
+        for statements in migrations[found:]:
+            for statement in statements:
+                connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {len(migrations)}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise

@@ -1,0 +1,69 @@
+"""Both histories, each new for its test, on the genuine OpenSearch and on SQLite."""
+
+from __future__ import annotations
+
+import dataclasses
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from history_support.opensearch_server import OpenSearchServer
+
+from matrix_benchmarking import history
+from matrix_benchmarking.history.credentials import Credentials
+
+ON_OPENSEARCH = pytest.mark.xdist_group("opensearch")
+BOTH = [pytest.param("sqlite"), pytest.param("opensearch", marks=ON_OPENSEARCH)]
+
+NewPlace = Callable[[str], history.Location]
+
+
+@pytest.fixture(scope="session")
+def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenSearchServer]:
+    """The server, one for all tests of this process."""
+    server = OpenSearchServer(tmp_path_factory.mktemp("opensearch"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> NewPlace:
+    """From ``sqlite`` or ``opensearch`` to a location at which there is nothing yet."""
+
+    def make(kind: str) -> history.Location:
+        name = f"t{uuid.uuid4().hex[:12]}"
+        if kind == "sqlite":
+            return history.SQLiteLocation(tmp_path / f"{name}.db")
+        server: OpenSearchServer = request.getfixturevalue("opensearch")
+        return history.OpenSearchLocation(server.url, name, f"{name}-prom", Credentials())
+
+    return make
+
+
+@pytest.fixture(params=BOTH)
+def place(request: pytest.FixtureRequest, new_place: NewPlace) -> history.Location:
+    """A location of either kind."""
+    return new_place(request.param)
+
+
+@pytest.fixture
+def kept(place: history.Location) -> Iterator[history.History]:
+    """An empty history of either kind, open for writing."""
+    with history.open_history(place, writable=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def at(opensearch: OpenSearchServer, new_place: NewPlace) -> Callable[[str], history.OpenSearchLocation]:
+    """A new location on the server, reached by another URL."""
+
+    def make(url: str) -> history.OpenSearchLocation:
+        location = new_place("opensearch")
+        assert isinstance(location, history.OpenSearchLocation)
+        return dataclasses.replace(location, url=url)
+
+    return make

@@ -1,0 +1,320 @@
+"""What every history has to do: the same tests on SQLite and on the genuine OpenSearch."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+from history_support.payloads import payload, test_id
+
+from matrix_benchmarking import filters, history
+from matrix_benchmarking.history import HistoryError, Query, record
+
+
+def records(*payloads):
+    return [record(each) for each in payloads]
+
+
+def as_text(payloads):
+    """Payloads with the order of their names, as text that can be compared and sorted."""
+    return [json.dumps(each, ensure_ascii=False) for each in payloads]
+
+
+def ids(kept, **query):
+    return [run.id for run in kept.runs(Query(**query))]
+
+
+def numbers(kept, **query):
+    return [each["results"]["number"] for each in kept.payloads(Query(**query))]
+
+
+def test_what_was_pushed_comes_back_unchanged(kept):
+    pushed = [payload(1), payload(2, {"speed": 3}, note="ünï ☃ 漢字 \U0001f600 \x00 \x1b <script>"), payload(3, {})]
+    assert kept.push(records(*pushed)) == history.Pushed(added=3)
+    assert as_text(kept.payloads()) == as_text(reversed(pushed))
+
+
+def test_the_same_content_again_changes_nothing(kept):
+    kept.push(records(payload(1), payload(2)))
+    assert kept.push(records(payload(2), payload(1))) == history.Pushed(unchanged=2)
+    reordered = {name: payload(1)[name] for name in ("kpis", "results", "metadata")}
+    assert kept.push(records(reordered)) == history.Pushed(unchanged=1)
+    assert kept.summary().workloads[0].runs == 2
+    assert kept.summary().workloads[0].values == 2
+
+
+def test_twice_in_one_push_is_once(kept):
+    assert kept.push(records(payload(1), payload(1))) == history.Pushed(added=1, unchanged=1)
+    assert numbers(kept) == [1]
+
+
+def test_another_content_under_one_id_is_a_conflict_and_changes_nothing(kept):
+    kept.push(records(payload(1)))
+    pushed = kept.push(records(payload(1, {"speed": 99.0}), payload(2)))
+    assert (pushed.added, [each.id for each in pushed.conflicts]) == (1, [test_id(1)])
+    assert as_text(kept.payloads()) == as_text([payload(2), payload(1)])
+    assert kept.values(kept.series()[0]).values[0] == 11.0
+
+
+def test_two_contents_under_one_id_in_one_push_are_a_conflict(kept):
+    pushed = kept.push(records(payload(1), payload(1, {"speed": 99.0})))
+    assert (pushed.added, len(pushed.conflicts)) == (1, 1)
+    assert kept.values(kept.series()[0]).values[0] == 11.0
+
+
+def test_a_conflicting_content_replaces_the_old_one_where_that_is_wanted(kept):
+    kept.push(records(payload(1, {"speed": 1.0, "height": 2.0}), payload(2)))
+    new = payload(1, {"speed": 5.0, "width": 3.0}, time="2026-03-02T12:00:00+00:00")
+    assert kept.push(records(new, payload(2)), replace=True) == history.Pushed(replaced=1, unchanged=1)
+    assert as_text(kept.payloads()) == as_text([new, payload(2)])
+    assert sorted(each.kpi for each in kept.series()) == ["speed", "width"]
+    speed = next(each for each in kept.series() if each.kpi == "speed")
+    assert list(kept.values(speed).values) == [12.0, 5.0]
+
+
+def test_known_gives_the_digests_of_what_is_there(kept):
+    one, two = records(payload(1), payload(2))
+    kept.push([one])
+    assert kept.known([one.id, two.id]) == {one.id: one.digest}
+    assert kept.known([]) == {}
+
+
+def test_runs_come_newest_first_and_those_of_unknown_time_last(kept):
+    kept.push(records(payload(3, time=None), payload(1), payload(4, time=None), payload(2)))
+    unknown = sorted([test_id(3), test_id(4)])
+    assert ids(kept) == [test_id(2), test_id(1), *unknown]
+    assert [run.time_us for run in kept.runs()][2:] == [None, None]
+
+
+def test_runs_of_one_moment_come_in_the_order_of_their_ids(kept):
+    moment = "2026-03-01T12:00:00+00:00"
+    kept.push(records(*(payload(number, time=moment) for number in range(10))))
+    assert ids(kept) == sorted(test_id(number) for number in range(10))
+
+
+def test_moments_are_ordered_to_the_microsecond(kept):
+    moments = [f"2026-03-01T12:00:00.{number:06d}+00:00" for number in (1, 2, 3, 999, 1000, 1001)]
+    shuffled = list(enumerate(moments))
+    random.Random(1).shuffle(shuffled)
+    kept.push(records(*(payload(number, time=moment) for number, moment in shuffled)))
+    assert numbers(kept) == [5, 4, 3, 2, 1, 0]
+    assert list(kept.values(kept.series()[0]).values) == [10.0, 11.0, 12.0, 13.0, 14.0, 15.0]
+
+
+def test_moments_are_compared_across_time_zones_and_kept_as_written(kept):
+    east, utc = "2026-03-01T13:30:00+02:00", "2026-03-01T12:00:00Z"
+    kept.push(records(payload(1, time=utc), payload(2, time=east)))
+    assert numbers(kept) == [1, 2]
+    assert [each["metadata"]["end"] for each in kept.payloads()] == [utc, east]
+
+
+def test_since_leaves_out_what_is_older_and_what_has_no_time(kept):
+    kept.push(records(payload(1), payload(2), payload(3), payload(4, time=None)))
+    second = record(payload(2)).time_us
+    assert numbers(kept, since_us=second) == [3, 2]
+
+
+def test_the_limit_takes_the_newest(kept):
+    kept.push(records(*(payload(number) for number in range(8))))
+    assert numbers(kept, limit=3) == [7, 6, 5]
+    assert numbers(kept, limit=0) == []
+    assert numbers(kept, limit=100) == [7, 6, 5, 4, 3, 2, 1, 0]
+
+
+def test_only_one_workload(kept):
+    kept.push(records(payload(1), payload(2, workload="Écran :\\\"")))
+    assert numbers(kept, workload="speed") == [1]
+    assert numbers(kept, workload="Écran :\\\"") == [2]
+    assert numbers(kept, workload="spee") == []
+    assert [each.workload for each in kept.series()] == ["speed", "Écran :\\\""]
+    assert [each.workload for each in kept.series(workload="speed", kpi="speed")] == ["speed"]
+    assert kept.series(kpi="height") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x=1", [1, 2]),
+        ('x="1"', [2]),
+        ("x=1.0", [3]),
+        ("x=true", [4, 5]),
+        ('x="true"', [5]),
+        ("x=null", [6, 7]),
+        ("x=1:1.0", [1, 2, 3]),
+        ("x=1,repeat=2", [2]),
+        ("repeat=3:4", [3, 4]),
+        ("x=long:1.0", [3]),
+        (f"x={'long' * 500}", [8]),
+        ("x=a\\,b\\:c", [9]),
+        ("x=nothing", []),
+    ],
+)
+def test_filters_select_by_settings_and_know_their_types(kept, text, found):
+    values = [1, "1", 1.0, True, "true", None]
+    pushed = [payload(number, settings={"x": value}) for number, value in enumerate(values, start=1)]
+    pushed.append(payload(7, settings={"y": 1}))
+    pushed.append(payload(8, settings={"x": "long" * 500}))
+    pushed.append(payload(9, settings={"x": "a,b:c"}))
+    kept.push(records(*pushed))
+    assert sorted(numbers(kept, filters=filters.parse(text))) == found
+    assert numbers(kept, filters=filters.parse(text), limit=1) == found[-1:]
+
+
+def test_series_are_told_apart_by_the_types_of_their_labels(kept):
+    values = [1, "1", 1.0, True, None, "", "é"]
+    kept.push(records(*(payload(number, labels={"x": value}) for number, value in enumerate(values))))
+    series = kept.series()
+    assert sorted(map(repr, (each.labels["x"] for each in series))) == sorted(map(repr, values))
+    for each in series:
+        assert list(kept.values(each).values) == [10.0 + [repr(v) for v in values].index(repr(each.labels["x"]))]
+
+
+def test_labels_of_any_name_and_shape_are_kept(kept):
+    labels = {
+        "a.b": 1,
+        "a": "x",
+        "": "empty",
+        "list": [1, "2"],
+        "object": {"deep": {"er": None}},
+        "long": "l" * 40000,
+        "urls": {"log": "https://example.org/1"},
+        "value": 3,
+        "@timestamp": "no date",
+    }
+    other = {**labels, "urls": {"log": "https://example.org/2"}, "object": {"deep": "er"}}
+    kept.push(records(payload(1, labels=labels), payload(2, labels=labels | {"urls": None}), payload(3, labels=other)))
+    assert sorted(each.count for each in kept.series()) == [1, 2]
+    identity = {name: value for name, value in labels.items() if name != "urls"}
+    assert [each.labels for each in kept.series() if each.count == 2] == [identity]
+    assert next(iter(kept.payloads(Query(limit=1))))["kpis"]["speed"]["labels"] == other
+
+
+def test_values_come_oldest_first_with_their_runs(kept):
+    kept.push(records(payload(3, {"speed": 3}), payload(1, {"speed": 1.5}), payload(2, {"speed": -2}, time=None)))
+    (series,) = kept.series()
+    values = kept.values(series)
+    assert list(values.values) == [-2, 1.5, 3]
+    assert [type(value) for value in values.values] == [int, float, int]
+    assert list(values.ids) == [test_id(2), test_id(1), test_id(3)]
+    assert list(values.times_us) == [None, record(payload(1)).time_us, record(payload(3)).time_us]
+    assert (series.count, series.first_us, series.last_us) == (3, values.times_us[1], values.times_us[2])
+
+
+def test_values_of_any_size_are_kept(kept):
+    sizes = [0.0, -0.0, 1e-300, 1.7976931348623157e308, 0.1 + 0.2, 2**53 + 1, -(2**63)]
+    kept.push(records(*(payload(number, {"speed": size}) for number, size in enumerate(sizes))))
+    assert list(map(repr, kept.values(kept.series()[0]).values)) == list(map(repr, sizes))
+
+
+def test_a_kpi_without_a_value_is_none(kept):
+    kept.push(records(payload(1, {"speed": None, "height": 1.0})))
+    assert [each.kpi for each in kept.series()] == ["height"]
+    assert next(kept.payloads())["kpis"]["speed"] is None
+
+
+def test_another_unit_is_another_series(kept):
+    kept.push(records(payload(1), payload(2, unit="km/h")))
+    assert sorted(each.unit for each in kept.series()) == ["km/h", "m/s"]
+
+
+def test_the_newest_value_describes_its_series(kept):
+    old, new = payload(1), payload(2)
+    new["kpis"]["speed"].update(help="How fast it is, measured better", lower_better=True, ignored_for_regression=True)
+    kept.push(records(new))
+    kept.push(records(old))
+    (series,) = kept.series()
+    assert (series.help, series.lower_better) == ("How fast it is, measured better", True)
+    assert series.ignored_for_regression is True
+    newest = payload(3)
+    kept.push(records(newest))
+    assert kept.series()[0].help == "How fast it is"
+
+
+def test_a_run_without_kpis_is_a_run(kept):
+    kept.push(records(payload(1, {})))
+    assert (kept.summary().workloads[0].runs, kept.summary().workloads[0].series) == (1, 0)
+    assert kept.series() == []
+
+
+def test_an_empty_history_has_nothing(kept):
+    assert (list(kept.runs()), list(kept.payloads()), kept.series(), kept.summary().workloads) == ([], [], [], [])
+    assert kept.push([]) == history.Pushed()
+    assert kept.delete([test_id(1)]) == 0
+
+
+def test_deleted_runs_are_gone_with_their_kpis(kept):
+    kept.push(records(payload(1), payload(2), payload(3, {"height": 1.0}), payload(4, {"speed": 1.0}, time=None)))
+    assert kept.delete([test_id(1), test_id(3), test_id(4), test_id(99)]) == 3
+    assert numbers(kept) == [2]
+    assert [(each.kpi, each.count) for each in kept.series()] == [("speed", 1)]
+    assert kept.push(records(payload(1))) == history.Pushed(added=1)
+    assert list(kept.values(kept.series()[0]).values) == [11.0, 12.0]
+
+
+def test_the_summary_tells_workloads_times_and_size(kept):
+    kept.push(records(payload(1), payload(2, {"speed": 1.0, "height": 2.0}), payload(3, workload="b", time=None)))
+    summary = kept.summary()
+    assert summary.size_bytes > 1000
+    assert list(summary.workloads) == [
+        history.WorkloadSummary("b", 1, 1, 1, None, None),
+        history.WorkloadSummary("speed", 2, 2, 3, record(payload(1)).time_us, record(payload(2)).time_us),
+    ]
+
+
+def test_many_more_than_a_page_come_back_complete_and_in_order(kept):
+    count = 2345
+    order = list(range(count))
+    random.Random(2).shuffle(order)
+    progress = []
+    pushed = kept.push((record(payload(number)) for number in order), progress=progress.append)
+    assert pushed.added == progress[-1] == count
+    assert numbers(kept) == list(range(count))[::-1]
+    assert list(kept.values(kept.series()[0]).values) == [10.0 + number for number in range(count)]
+    assert numbers(kept, limit=1200) == list(range(count))[::-1][:1200]
+    assert kept.delete([test_id(number) for number in range(1000)]) == 1000
+    assert kept.series()[0].count == count - 1000
+
+
+def test_a_kpi_that_can_not_be_kept_is_rejected_and_the_others_are_not(kept):
+    broken = payload(2)
+    broken["kpis"]["speed"]["value"] = "fast"
+    pushed = kept.push(records(payload(1), broken, payload(3)))
+    assert (pushed.added, [each.id for each in pushed.rejected]) == (2, [test_id(2)])
+    assert "'speed'" in pushed.rejected[0].reason
+    assert numbers(kept) == [3, 1]
+    assert sum(each.count for each in kept.series()) == 2
+
+
+def test_what_was_pushed_is_there_after_opening_again(place):
+    with history.open_history(place, writable=True) as kept:
+        kept.push(records(payload(1)))
+    with history.open_history(place, writable=False) as kept:
+        assert numbers(kept) == [1]
+
+
+def test_reading_where_there_is_nothing_says_what_makes_one(place):
+    with pytest.raises(HistoryError, match="matbench upload_lts"):
+        history.open_history(place, writable=False)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        [],
+        "text",
+        {},
+        {"metadata": {}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": "no uuid"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1)}, "kpis": []},
+        {"metadata": {"workload": 1, "test_uuid": test_id(1)}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "settings": []}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "2026-03-01T12:00:00"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "yesterday"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": 5}, "kpis": {}},
+    ],
+)
+def test_what_is_no_payload_makes_no_record(content):
+    with pytest.raises(HistoryError):
+        record(content)
