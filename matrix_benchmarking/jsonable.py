@@ -56,6 +56,8 @@ def _scalar(value: Any) -> Any:
         return base64.b64encode(value).decode("ascii")
     if isinstance(value, os.PathLike):
         return to_jsonable(os.fspath(value))
+    if hasattr(value, "model_dump"):  # a Pydantic model
+        return to_jsonable(value.model_dump(mode="json", by_alias=True, exclude_unset=True))
     if hasattr(value, "to_dict") and hasattr(value, "columns"):  # a pandas DataFrame
         return to_jsonable(value.to_dict(orient="list"))
     if hasattr(value, "tolist"):  # a numpy array or scalar, a pandas Series

@@ -12,6 +12,9 @@ COMMANDS = {
     "benchmark": "Run a benchmark file: servers, load, monitor, one test directory a point.",
     "parse": "Parse a results directory; write the matrix, LTS payloads, metrics or a table.",
     "visualize": "Write reports of a results directory.",
+    "upload_lts": "Keep the LTS payloads of a results directory in a history.",
+    "download_lts": "Write the LTS payloads of a history to files.",
+    "history": "Show what is in a history; export, import, prune, flush.",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",
 }
 """The commands by name, each with its one line of help, so that ``matbench --help`` imports none."""
@@ -27,3 +30,13 @@ def load_command(name: str) -> click.Command:
     module = importlib.import_module(f".{name}", __name__)
     command: click.Command = module.command
     return command
+
+
+def leaves() -> dict[str, click.Command]:
+    """All commands that do something, by name; those of a group as ``GROUP_NAME``."""
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = load_command(name)
+        below: dict[str, click.Command] = getattr(command, "commands", {})
+        found |= {f"{name}_{each}": sub for each, sub in below.items()} if below else {name: command}
+    return found

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from . import COMMANDS, load_command
+from . import leaves
 
 if TYPE_CHECKING:
     from ..config import CommandOptions, Config
@@ -48,7 +48,15 @@ class Option(click.Option):
 
 
 class Command(click.Command):
-    """A command that takes from config.yaml what neither a flag nor the environment gives."""
+    """A command that takes from config.yaml what neither a flag nor the environment gives.
+
+    Attributes:
+        section: the name of its section in config.yaml; that of the command unless given.
+    """
+
+    def __init__(self, *args: Any, section: str | None = None, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.section = section or str(self.name)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
@@ -58,7 +66,7 @@ class Command(click.Command):
             set_debug(ctx, None, bool(given.get("debug")))
             config = _load_config(given.get("config"), given.get("preset"))
             ctx.ensure_object(Invocation).config = config
-            ctx.default_map = _defaults(self, config)
+            ctx.default_map = _defaults(self, self.section, config)
         return super().parse_args(ctx, args)
 
 
@@ -67,7 +75,7 @@ def option(*flags: str, config_key: str | None = None, **attributes: Any) -> Cal
     return click.option(*flags, cls=Option, config_key=config_key, **attributes)
 
 
-def flag(*flags: str, help: str, config_key: str | None = None) -> Callable[[C], C]:
+def flag(*flags: str, help: str, config_key: str | None = None, default: bool = False) -> Callable[[C], C]:
     """A yes-or-no option whose value may be left out: ``--pretty``, ``--pretty=True``, ``--pretty=no``."""
     return option(
         *flags,
@@ -75,7 +83,7 @@ def flag(*flags: str, help: str, config_key: str | None = None) -> Callable[[C],
         is_flag=False,
         flag_value="true",
         type=click.BOOL,
-        default=False,
+        default=default,
         metavar="[BOOLEAN]",
         help=help,
     )
@@ -93,8 +101,8 @@ def in_configuration() -> CommandOptions:
 
     sections: dict[str, dict[str, Any]] = {}
     keys: dict[str, str] = {}
-    for name in COMMANDS:
-        options = [param for param in load_command(name).params if isinstance(param, Option)]
+    for name, command in leaves().items():
+        options = [param for param in command.params if isinstance(param, Option)]
         sections[name] = {str(each.name): _value_type(each) for each in options if each.config_key is None}
         keys |= {str(each.name): each.config_key for each in options if each.config_key}
     return CommandOptions(sections, keys)
@@ -108,11 +116,11 @@ def _load_config(path: str | None, preset: str | None) -> Config:
     return config.load(Path(path) if path else None, preset=preset or None, options=in_configuration())
 
 
-def _defaults(command: click.Command, config: Config) -> dict[str, Any]:
+def _defaults(command: click.Command, section: str, config: Config) -> dict[str, Any]:
     """Values from *config* for the command's options; mappings are left to the command to merge."""
     defaults: dict[str, Any] = {}
     for param in command.params:
-        key = param.key_for(str(command.name)) if isinstance(param, Option) else ""
+        key = param.key_for(section) if isinstance(param, Option) else ""
         value = config.get(key) if key else None
         if value is None or isinstance(value, Mapping):
             continue

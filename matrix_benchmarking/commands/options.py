@@ -20,6 +20,7 @@ __all__ = [
     "Selection",
     "common",
     "flag",
+    "lts_results",
     "option",
     "selection",
     "set_debug",
@@ -61,6 +62,7 @@ class Selection:
     filters: str
     prices: Mapping[str, float]
     jobs: int | None
+    lts_results_dirname: Path | None = None
 
 
 def common(function: C) -> C:
@@ -113,9 +115,10 @@ def selection(function: C) -> C:
         filters: str | None,
         price: tuple[tuple[str, float], ...],
         jobs: int | None,
+        lts_results_dirname: Path | None = None,
         **others: Any,
     ) -> Any:
-        selected = Selection(workload, results_dirname, filters or "", dict(price), jobs)
+        selected = Selection(workload, results_dirname, filters or "", dict(price), jobs, lts_results_dirname)
         return function(*args, selection=selected, **others)
 
     decorators: list[Callable[[Any], Any]] = [
@@ -152,3 +155,10 @@ def selection(function: C) -> C:
         decorated = decorator(decorated)
     result: C = decorated
     return result
+
+
+def lts_results(function: C) -> C:
+    """``--lts-results-dirname``, for commands that read payloads as well as a results directory."""
+    help = "A directory of LTS payloads, as download_lts writes it, instead of a results directory."
+    kind = click.Path(path_type=Path)
+    return option("--lts-results-dirname", config_key="", type=kind, metavar="DIR", help=help)(function)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import IO
 
 import click
 
 from . import outputs, run
-from .options import Command, Invocation, Selection, common, flag, option, selection
+from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
 
 
 @click.command("parse", cls=Command)
 @selection
+@lts_results
+@flag("--lts", help="Read LTS payloads instead of artifacts, from --lts-results-dirname, else --results-dirname.")
 @option("--output-matrix", type=outputs.FILE, metavar="FILE", help="Write all entries as JSON.")
 @option("--output-lts", type=outputs.FILE, metavar="FILE", help="Write the LTS payloads as a JSON array; strict.")
 @option("--output-openmetrics", type=outputs.FILE, metavar="FILE", help="Write the KPIs as OpenMetrics text.")
@@ -24,6 +27,7 @@ from .options import Command, Invocation, Selection, common, flag, option, selec
 def command(
     invocation: Invocation,
     selection: Selection,
+    lts: bool,
     output_matrix: Path | None,
     output_lts: Path | None,
     output_openmetrics: Path | None,
@@ -36,28 +40,33 @@ def command(
     Prints the best configuration, unless an output goes to standard output (FILE is "-"). LTS payloads
     are strict: any problem in any test, and nothing at all is written.
     """
-    from .. import lts, store
+    from .. import lts as long_term_storage
+    from .. import store
 
     assert invocation.config is not None
+    if lts and selection.lts_results_dirname is None:
+        selection = dataclasses.replace(selection, lts_results_dirname=run.require_results(selection))
     if clean:
         _clean(selection)
         return
     files = [output_matrix, output_lts, output_openmetrics, output_table]
     outputs.check(files)
     if output_table is not None:
-        lts.check_table_file(output_table)
+        long_term_storage.check_table_file(output_table)
 
     work = run.start(invocation.config, selection)
     workload, matrix = work.workload, work.matrix
     if output_lts is not None:
-        outputs.write(output_lts, lambda stream: lts.write_payloads(workload, matrix, stream, pretty=pretty))
+        outputs.write(
+            output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty)
+        )
     if output_matrix is not None:
         outputs.write(output_matrix, lambda stream: store.write_matrix(matrix, stream, pretty=pretty))
     if output_openmetrics is not None:
         outputs.write(output_openmetrics, lambda stream: _openmetrics(work, stream))
     if output_table is not None:
         table = output_table
-        outputs.write(table, lambda stream: lts.write_table(matrix, stream, table))
+        outputs.write(table, lambda stream: long_term_storage.write_table(matrix, stream, table))
     if outputs.STDOUT not in files:
         from .best_table import print_best
 

@@ -43,22 +43,26 @@ def start(config: Config, selection: Selection) -> Run:
     Raises:
         MatbenchError: no workload or results directory is given, or they can't be used.
     """
-    from .. import filters, store
+    from .. import filters
 
     workload = load_workload(selection.workload)
-    root = require_results(selection)
     wanted = filters.parse(selection.filters)
-    with progress_bar("parsing") as progress:
-        matrix = store.parse_tree(
-            workload,
-            root,
-            jobs=selection.jobs,
-            options=parser_options(config, selection),
-            progress=progress,
-        )
-    matrix = matrix.filtered(wanted)
+    matrix = _parse(workload, config, selection).filtered(wanted)
     warn(_warnings(matrix))
     return Run(workload=workload, config=config, matrix=matrix, console=answer_console())
+
+
+def _parse(workload: Workload, config: Config, selection: Selection) -> Matrix:
+    if selection.lts_results_dirname is not None:
+        from .. import lts
+
+        return lts.read_matrix(workload, selection.lts_results_dirname)
+    from .. import store
+
+    root = require_results(selection)
+    with progress_bar("parsing") as progress:
+        options = parser_options(config, selection)
+        return store.parse_tree(workload, root, jobs=selection.jobs, options=options, progress=progress)
 
 
 def load_workload(name: str | None) -> Workload:
@@ -75,6 +79,11 @@ def require_results(selection: Selection) -> Path:
     if selection.results_dirname is None:
         raise ConfigError(_not_given("results directory", "--results-dirname DIR", "test_directory"))
     return selection.results_dirname
+
+
+def results_of(selection: Selection) -> Path:
+    """The directory that the tests come from: of LTS payloads, or of results."""
+    return selection.lts_results_dirname or require_results(selection)
 
 
 def parser_options(config: Config, selection: Selection) -> Mapping[str, Any]:

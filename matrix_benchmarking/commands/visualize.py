@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from . import run
-from .options import Command, Invocation, Selection, common, option, selection
+from .options import Command, Invocation, Selection, common, lts_results, option, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,6 +29,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 
 @click.command("visualize", cls=Command)
 @selection
+@lts_results
 @option(
     "--generate",
     type=ReportName(),
@@ -82,7 +83,7 @@ def command(
     assert invocation.config is not None
     names = names_to_generate(generate, generate_id, plots_file)
     work = run.start(invocation.config, selection)
-    results_dirname = run.require_results(selection)
+    results_dirname = run.results_of(selection)
     pages = write_site(work.matrix, work.workload, report_dest, names, results_dirname)
     print_verdict(rank(work.matrix, work.workload))
     click.echo(f"Reports: {run.printable(str(pages[0]))}")

@@ -4,7 +4,8 @@ Everything here gets a matrix and gives bytes in a stream, or says what stands i
 """
 
 from .openmetrics import write_openmetrics
-from .payloads import payload_document, validate, write_payloads
+from .payloads import payload_document, validate, write_payload_lines, write_payloads
+from .read import read_matrix
 from .schema import payload_schema
 from .table import check_table_file, write_table
 
@@ -12,8 +13,10 @@ __all__ = [
     "check_table_file",
     "payload_document",
     "payload_schema",
+    "read_matrix",
     "validate",
     "write_openmetrics",
+    "write_payload_lines",
     "write_payloads",
     "write_table",
 ]

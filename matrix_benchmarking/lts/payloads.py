@@ -103,32 +103,43 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
         VerdictError: a test has no valid payload; it names every problem of every test, and what is
             in *stream* by then is not to be used.
     """
+    separator = b"[\n"
+    for payload in strict_payloads(workload, matrix):
+        stream.write(separator)
+        stream.write(_json(payload, pretty=pretty))
+        separator = b",\n"
+    stream.write(b"\n]\n" if len(matrix) else b"[]\n")
+
+
+def write_payload_lines(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> None:
+    """Write the payloads of all entries as JSON Lines.
+
+    Raises:
+        VerdictError: as :func:`write_payloads`.
+    """
+    for payload in strict_payloads(workload, matrix):
+        stream.write(_json(payload, pretty=False) + b"\n")
+
+
+def strict_payloads(workload: Workload, matrix: Matrix) -> Iterator[pydantic.BaseModel]:
+    """The validated payloads of all entries; none any more from the first problem on.
+
+    Raises:
+        VerdictError: at the end, if there were problems; it names every problem of every test.
+    """
     model = payload_model(workload)
     problems = [
         PayloadProblem(entry.name, problem.file, problem.reason)
         for entry in matrix.unfinished
         for problem in entry.problems
     ]
-    separator = b"[\n"
-    for payload in _payloads(model, workload, matrix, problems):
-        if problems:
-            continue
-        stream.write(separator)
-        stream.write(_json(payload, pretty=pretty))
-        separator = b",\n"
-    if problems:
-        raise VerdictError(_summary(problems, len(matrix) + len(matrix.unfinished)))
-    stream.write(b"\n]\n" if len(matrix) else b"[]\n")
-
-
-def _payloads(
-    model: type[pydantic.BaseModel], workload: Workload, matrix: Matrix, problems: list[PayloadProblem]
-) -> Iterator[pydantic.BaseModel]:
     for entry in matrix:
         payload, wrong = validate(model, workload, entry)
         problems += wrong
-        if payload is not None:
+        if payload is not None and not problems:
             yield payload
+    if problems:
+        raise VerdictError(_summary(problems, len(matrix) + len(matrix.unfinished)))
 
 
 def _json(payload: pydantic.BaseModel, *, pretty: bool) -> bytes:

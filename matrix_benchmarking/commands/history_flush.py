@@ -1,0 +1,34 @@
+"""``matbench history flush``: what waits in the outbox to its server."""
+
+from __future__ import annotations
+
+import click
+
+from . import outcome, run
+from .options import Command, Invocation, common, flag
+from .place import Place, locate, outboxes, place
+
+
+@click.command("flush", cls=Command, section="history_flush")
+@place
+@flag("--drop", help="Remove what waits, without delivering it.", config_key="")
+@common
+@click.pass_obj
+def command(invocation: Invocation, place: Place, drop: bool) -> None:
+    """Deliver what waits in the outbox for a history on a server."""
+    from ..history import delivery
+    from ..history.outbox import Outbox
+
+    assert invocation.config is not None
+    location = locate(invocation.config, place)
+    if drop:
+        dropped = Outbox(outboxes(), str(location)).drop()
+        click.echo(run.printable(f"{location}: {dropped} runs removed from the outbox"))
+        return
+    with run.progress_bar("delivering") as progress:
+        pushed = delivery.flush(location, outboxes(), progress)
+    if pushed is None:
+        click.echo(run.printable(f"{location}: nothing waits in the outbox"))
+        return
+    click.echo(run.printable(f"{location}: {outcome.counts(pushed)}"))
+    outcome.raise_for(pushed.conflicts, pushed.rejected, {})

@@ -1,0 +1,102 @@
+"""What became of pushed payloads, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import VerdictError
+from . import run
+
+if TYPE_CHECKING:
+    from ..history import Pushed
+    from ..history.delivery import Delivered, DryRun
+    from ..history.port import Refused
+
+SHOWN = 10
+
+
+def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str]) -> None:
+    """Say what an upload did.
+
+    Raises:
+        VerdictError: something was not kept.
+    """
+    if delivered.earlier is not None:
+        click.echo(run.printable(f"{location}: {counts(delivered.earlier)} that had waited in the outbox"))
+    if delivered.pushed is None:
+        click.echo(run.printable(f"{location}: another process delivered these payloads"))
+        return
+    click.echo(run.printable(f"{location}: {counts(delivered.pushed)}"))
+    earlier = delivered.earlier
+    conflicts = [*delivered.pushed.conflicts, *(earlier.conflicts if earlier else ())]
+    rejected = [*delivered.pushed.rejected, *(earlier.rejected if earlier else ())]
+    raise_for(conflicts, rejected, names)
+
+
+def raise_for(conflicts: Sequence[Refused], rejected: Sequence[Refused], names: Mapping[str, str]) -> None:
+    """Raise VerdictError if something was not kept, naming each run."""
+    lines: list[str] = []
+    if conflicts:
+        lines.append(f"{_runs(len(conflicts))} not kept, since other contents are there under the same ids:")
+        lines += _listed(conflicts, names, with_reason=False)
+        lines.append("  --replace lets the new contents take their place")
+    if rejected:
+        lines.append(f"{_runs(len(rejected))} not kept, since the history refuses them:")
+        lines += _listed(rejected, names, with_reason=True)
+    if lines:
+        raise VerdictError("\n".join(lines))
+
+
+def print_dry_run(outcome: DryRun, location: str, *, replace: bool) -> None:
+    """Say what an upload would do."""
+    parts = [f"{outcome.new} would be added", f"{outcome.unchanged} there already"]
+    if outcome.other:
+        parts.append(
+            f"{len(outcome.other)} there with other contents, which would be {'replaced' if replace else 'kept'}"
+        )
+    click.echo(run.printable(f"{location}: {', '.join(parts)} (dry run: nothing was changed)"))
+
+
+@contextmanager
+def tolerant(*, fails: bool) -> Iterator[None]:
+    """Turn the absence of the server into a warning, unless it *fails* the command."""
+    from ..history.delivery import UndeliveredError
+
+    try:
+        yield
+    except UndeliveredError as error:
+        if fails:
+            raise
+        run.warn([str(error)])
+
+
+def counts(pushed: Pushed) -> str:
+    """*pushed* as ``3 runs added, 2 there already``."""
+    parts = [f"{_runs(pushed.added)} added"]
+    for count, what in (
+        (pushed.unchanged, "there already"),
+        (pushed.replaced, "replaced"),
+        (len(pushed.conflicts), "in conflict"),
+        (len(pushed.rejected), "refused"),
+    ):
+        if count:
+            parts.append(f"{count} {what}")
+    return ", ".join(parts)
+
+
+def _listed(refused: Sequence[Refused], names: Mapping[str, str], *, with_reason: bool) -> list[str]:
+    lines = []
+    for each in refused[:SHOWN]:
+        name = f"{names[each.id]} ({each.id})" if each.id in names else each.id
+        lines.append(f"  {name}: {each.reason}" if with_reason else f"  {name}")
+    if len(refused) > SHOWN:
+        lines.append(f"  … and {len(refused) - SHOWN} more")
+    return lines
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"

@@ -1,0 +1,153 @@
+"""Uploads: payloads from a writer into a history, through the outbox where the history is on a server."""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+from . import open_history
+from .errors import HistoryError, UnavailableError
+from .location import Location, SQLiteLocation
+from .outbox import Batch, Outbox, Writer, records
+from .port import History, Pushed
+
+Progress = Callable[[int, int], None]
+
+
+class UndeliveredError(HistoryError):
+    """The server is away; what it didn't acknowledge waits in the outbox."""
+
+
+@dataclasses.dataclass(slots=True)
+class Delivered:
+    """What became of an upload.
+
+    Attributes:
+        pushed: of the new payloads; None where another process delivered them.
+        earlier: of those that had waited in the outbox; None where there were none.
+    """
+
+    pushed: Pushed | None
+    earlier: Pushed | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DryRun:
+    """What an upload would do with the payloads: how many are new, there already, or there with another content."""
+
+    new: int
+    unchanged: int
+    other: tuple[str, ...]
+
+
+def upload(
+    write: Writer, location: Location, outboxes: Path, *, replace: bool = False, progress: Progress | None = None
+) -> Delivered:
+    """Keep what *write* writes, one payload a line, in the history at *location*.
+
+    Args:
+        outboxes: the directory of the outboxes.
+        replace: see :meth:`.port.History.push`.
+        progress: called with the number of payloads dealt with, and of all.
+
+    Raises:
+        UndeliveredError: the server is away; the payloads wait.
+        HistoryError: the history can't be used. Payloads for a server wait, then, too.
+        MatbenchError: whatever *write* raises; then nothing was sent, and nothing waits.
+    """
+    if isinstance(location, SQLiteLocation):
+        return Delivered(_into_file(write, location, replace=replace, progress=progress))
+    outbox = Outbox(outboxes, str(location))
+    batch = outbox.add(write, replace=replace)
+    earlier = [each for each in outbox.batches() if each.path < batch.path]
+    try:
+        with open_history(location, writable=True) as history:
+            return Delivered(
+                earlier=_deliver(outbox, earlier, history, None),
+                pushed=outbox.deliver(batch, history, _with_total(progress, batch.count())),
+            )
+    except UnavailableError as error:
+        raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
+    except HistoryError as error:
+        raise HistoryError(f"{error}\n{waiting(outbox)}") from error
+
+
+def flush(location: Location, outboxes: Path, progress: Progress | None = None) -> Pushed | None:
+    """Send what waits for *location*; None where nothing does.
+
+    Raises:
+        UndeliveredError, HistoryError: as :func:`upload`.
+    """
+    if isinstance(location, SQLiteLocation):
+        return None
+    outbox = Outbox(outboxes, str(location))
+    batches = outbox.batches()
+    if not batches:
+        return None
+    try:
+        with open_history(location, writable=True) as history:
+            return _deliver(outbox, batches, history, progress)
+    except UnavailableError as error:
+        raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
+
+
+def dry_run(write: Writer, location: Location) -> DryRun:
+    """What :func:`upload` would do; nothing is changed.
+
+    Raises:
+        HistoryError: the history is there and can't be read.
+    """
+    with tempfile.TemporaryFile() as spool:
+        write(spool)
+        spool.seek(0)
+        digests = {each.id: each.digest for each in records(spool, "the upload")}
+    try:
+        with open_history(location, writable=False) as history:
+            known = history.known(list(digests))
+    except UnavailableError:
+        raise
+    except HistoryError:
+        if not isinstance(location, SQLiteLocation) or location.path.exists():
+            raise
+        known = {}
+    other = tuple(each for each, digest in known.items() if digests[each] != digest)
+    return DryRun(len(digests) - len(known), len(known) - len(other), other)
+
+
+def waiting(outbox: Outbox) -> str:
+    """A sentence on what waits in *outbox*, and how it gets out."""
+    count = outbox.pending()
+    runs = "1 run waits" if count == 1 else f"{count} runs wait"
+    return f"{runs} in the outbox ({outbox.directory}): the next upload or 'matbench history flush' delivers"
+
+
+def _into_file(write: Writer, location: Location, *, replace: bool, progress: Progress | None) -> Pushed:
+    with tempfile.TemporaryFile() as spool, open_history(location, writable=True) as history:
+        write(spool)
+        total = _lines(spool)
+        return history.push(records(spool, "the upload"), replace=replace, progress=_with_total(progress, total))
+
+
+def _deliver(outbox: Outbox, batches: list[Batch], history: History, progress: Progress | None) -> Pushed | None:
+    if not batches:
+        return None
+    pushed = Pushed()
+    for batch in batches:
+        delivered = outbox.deliver(batch, history, _with_total(progress, batch.count()))
+        if delivered is not None:
+            pushed.add(delivered)
+    return pushed
+
+
+def _with_total(progress: Progress | None, total: int) -> Callable[[int], None] | None:
+    return None if progress is None else lambda done: progress(done, total)
+
+
+def _lines(spool: IO[bytes]) -> int:
+    spool.seek(0)
+    count = sum(1 for _ in spool)
+    spool.seek(0)
+    return count

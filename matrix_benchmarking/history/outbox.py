@@ -1,0 +1,213 @@
+"""The outbox: what a server has not acknowledged yet, on disk, one directory a location.
+
+A batch of payloads is written whole before the first one is sent, and goes when all are acknowledged. Sending one
+twice does no harm, since payloads have stable ids. A batch holds the location without credentials, and payloads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import fcntl
+import hashlib
+import itertools
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import platformdirs
+
+from ..errors import os_reason
+from ..files import atomic_write
+from .errors import HistoryError, UnavailableError
+from .port import History, Progress, Pushed
+from .records import Record, record
+
+VERSION = 1
+VARIABLE = "MATBENCH_OUTBOX"
+SUFFIX = ".jsonl"
+Writer = Callable[[IO[bytes]], object]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Batch:
+    """Payloads that are to be sent, one a line behind a header.
+
+    Attributes:
+        path: the file.
+        location: where they go.
+        replace: they take the place of other contents under the same ids.
+    """
+
+    path: Path
+    location: str
+    replace: bool
+
+    def lines(self) -> Iterator[bytes]:
+        """The payloads as they are written.
+
+        Raises:
+            HistoryError: the file can't be read.
+        """
+        try:
+            with self.path.open("rb") as stream:
+                stream.readline()
+                yield from stream
+        except OSError as error:
+            raise HistoryError(f"cannot read the outbox's '{self.path}': {os_reason(error)}") from error
+
+    def records(self) -> Iterator[Record]:
+        """The payloads as records.
+
+        Raises:
+            HistoryError: the file can't be read, or was changed by something else.
+        """
+        return records(self.lines(), str(self.path))
+
+    def count(self) -> int:
+        """How many payloads there are."""
+        return sum(1 for _ in self.lines())
+
+
+def directory(environment: Mapping[str, str]) -> Path:
+    """Where outboxes are: ``MATBENCH_OUTBOX``, else below the user's state directory."""
+    named = environment.get(VARIABLE)
+    return Path(named) if named else platformdirs.user_state_path("matbench") / "outbox"
+
+
+class Outbox:
+    """The outbox of one location, below *root*."""
+
+    def __init__(self, root: Path, location: str) -> None:
+        name = hashlib.blake2b(location.encode(), digest_size=8).hexdigest()
+        self.location = location
+        self.directory = root / name
+
+    def add(self, write: Writer, *, replace: bool = False) -> Batch:
+        """A new batch of what *write* writes, one payload a line; it is on disk when this returns.
+
+        Raises:
+            OutputError: it can't be written. Then, and if *write* raises, there is no new batch.
+        """
+        number = 1 + max((_number(path) for path in self._files()), default=0)
+        path = self.directory / f"{number:06d}-{os.urandom(4).hex()}{SUFFIX}"
+        batch = Batch(path, self.location, replace)
+        _write(batch, write)
+        return batch
+
+    def batches(self) -> list[Batch]:
+        """All batches, oldest first.
+
+        Raises:
+            HistoryError: one was written by a newer matbench, or is none.
+        """
+        return [_read_header(path) for path in self._files()]
+
+    def pending(self) -> int:
+        """How many payloads wait."""
+        return sum(batch.count() for batch in self.batches())
+
+    def deliver(self, batch: Batch, history: History, progress: Progress | None = None) -> Pushed | None:
+        """Send *batch*; None where another process has done it meanwhile.
+
+        What is acknowledged leaves the outbox; what is rejected stays, and is in the outcome.
+
+        Raises:
+            UnavailableError: the server was away, or gave up; the rest stays.
+        """
+        with _locked(batch.path) as is_there:
+            if not is_there:
+                return None
+            try:
+                pushed = history.push(batch.records(), replace=batch.replace, progress=progress)
+            except UnavailableError as error:
+                if error.acknowledged:
+                    _keep(batch, itertools.islice(batch.lines(), error.acknowledged, None))
+                raise
+            rejected = {each.id for each in pushed.rejected}
+            if rejected:
+                _keep(batch, (line for line in batch.lines() if _id(line) in rejected))
+            else:
+                batch.path.unlink(missing_ok=True)
+            return pushed
+
+    def drop(self) -> int:
+        """Remove everything; how many payloads there were."""
+        dropped = self.pending()
+        for batch in self.batches():
+            batch.path.unlink(missing_ok=True)
+        return dropped
+
+    def _files(self) -> list[Path]:
+        return sorted(path for path in self.directory.glob(f"*{SUFFIX}") if not path.name.startswith("."))
+
+
+def records(lines: Iterable[bytes], where: str) -> Iterator[Record]:
+    """The records of payloads, one a line.
+
+    Raises:
+        HistoryError: a line that holds none; it names *where* and the line.
+    """
+    for number, line in enumerate(lines, start=1):
+        try:
+            yield record(msgspec.json.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise HistoryError(f"{where}: payload {number} is no JSON: {error}") from error
+        except HistoryError as error:
+            raise HistoryError(f"{where}: payload {number}: {error}") from error
+
+
+def _keep(batch: Batch, lines: Iterable[bytes]) -> None:
+    """Leave only *lines* in *batch*."""
+    _write(batch, lambda stream: stream.writelines(lines))
+
+
+def _write(batch: Batch, write: Writer) -> None:
+    header = {"matbench_outbox": VERSION, "location": batch.location, "replace": batch.replace}
+    with atomic_write(batch.path) as stream:
+        stream.write(msgspec.json.encode(header) + b"\n")
+        write(stream)
+
+
+def _read_header(path: Path) -> Batch:
+    try:
+        with path.open("rb") as stream:
+            header: Any = msgspec.json.decode(stream.readline())
+        if header["matbench_outbox"] > VERSION:
+            raise HistoryError(f"'{path}' was written by a newer matbench: update it to deliver what is in there")
+        return Batch(path, str(header["location"]), bool(header["replace"]))
+    except OSError as error:
+        raise HistoryError(f"cannot read the outbox's '{path}': {os_reason(error)}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise HistoryError(f"'{path}' is no batch of an outbox: move it away") from error
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Hold the batch against other processes; False if it is gone by the time it is ours."""
+    while True:
+        try:
+            stream = path.open("rb")
+        except FileNotFoundError:
+            yield False
+            return
+        with stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)
+            try:
+                is_same = os.fstat(stream.fileno()).st_ino == path.stat().st_ino
+            except FileNotFoundError:
+                is_same = False
+            if is_same:
+                yield True
+                return
+
+
+def _number(path: Path) -> int:
+    first = path.name.partition("-")[0]
+    return int(first) if first.isdecimal() else 0
+
+
+def _id(line: bytes) -> str:
+    return record(msgspec.json.decode(line)).id

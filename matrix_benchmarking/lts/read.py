@@ -1,0 +1,162 @@
+"""LTS payloads read back from files: a matrix whose entries have settings, KPIs and payload, but no artifacts.
+
+A file holds one payload, as ``download_lts`` writes them, or an array, as ``parse --output-lts`` does.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import types
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pydantic
+
+from ..errors import MatbenchError, os_reason
+from ..files import read_regular
+from ..matrix import Entry, Matrix, Problem
+from ..settings import check_settings
+from ..workload import Workload
+from .payloads import payload_model
+
+SUFFIX = ".json"
+
+
+class PayloadFileError(MatbenchError):
+    """A file that holds no LTS payload, or a directory without any."""
+
+
+def read_matrix(workload: Workload, directory: Path) -> Matrix:
+    """The payloads of *workload* in the files below *directory*, in the order of their names.
+
+    What isn't a payload, or belongs to another workload, is left out and noted.
+
+    Raises:
+        PayloadFileError: *directory* can't be read, or there is no payload of the workload in it.
+    """
+    entries: list[Entry] = []
+    notes: list[str] = []
+    others: dict[str, int] = {}
+    for path in _files(directory):
+        name = path.relative_to(directory).as_posix() if path != directory else path.name
+        try:
+            payloads = list(_payloads(path))
+        except PayloadFileError as error:
+            notes.append(str(error))
+            continue
+        for index, load in enumerate(payloads):
+            where = name if len(payloads) == 1 else f"{name}[{index}]"
+            try:
+                entry = _entry(workload, path, where, load)
+            except (MatbenchError, KeyError, TypeError, ValueError, AttributeError) as error:
+                notes.append(f"{where}: no LTS payload: {_reason(error)}")
+                continue
+            if isinstance(entry, str):
+                others[entry] = others.get(entry, 0) + 1
+            else:
+                entries.append(entry)
+    notes += [f"{count} payloads of workload '{other}' were left out" for other, count in sorted(others.items())]
+    if not entries:
+        said = "".join(f"\n  {note}" for note in notes[:5])
+        raise PayloadFileError(f"no LTS payload of workload '{workload.name}' found in '{directory}'{said}")
+    return Matrix(entries, notes=notes)
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    if directory.is_file():
+        yield directory
+        return
+    if not directory.is_dir():
+        raise PayloadFileError(f"the directory '{directory}' of LTS payloads does not exist")
+    for parent, directories, names in os.walk(directory):
+        directories[:] = sorted(name for name in directories if not name.startswith("."))
+        yield from (Path(parent, name) for name in sorted(names) if name.endswith(SUFFIX) and name[0] != ".")
+
+
+def _payloads(path: Path) -> Iterator[Callable[[], bytes]]:
+    """For each payload in the file a function that gives its bytes; those of an array are held."""
+    content = _read(path)
+    try:
+        if content.lstrip()[:1] == b"[":
+            for raw in msgspec.json.decode(content, type=list[msgspec.Raw]):
+                yield functools.partial(bytes, raw)
+            return
+        msgspec.json.decode(content, type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise PayloadFileError(f"{path}: no LTS payload: {error}") from error
+    yield functools.partial(_read, path)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return read_regular(path)
+    except OSError as error:
+        raise PayloadFileError(f"cannot read '{path}': {os_reason(error)}") from error
+
+
+def _entry(workload: Workload, path: Path, name: str, load: Callable[[], bytes]) -> Entry | str:
+    """The entry of one payload; the name of the other workload that it belongs to."""
+    payload = msgspec.json.decode(load())
+    metadata = payload["metadata"]
+    if metadata["workload"] != workload.name:
+        return str(metadata["workload"])
+    settings, repeat = check_settings({**metadata["settings"], "repeat": metadata.get("repeat", 0)})
+    typed, problem = _typed(workload, load())
+    return Entry(
+        settings=settings,
+        repeat=repeat,
+        location=path,
+        name=name,
+        exit_code=metadata.get("exit_code"),
+        test_uuid=metadata["test_uuid"],
+        has_own_uuid=True,
+        problems=() if problem is None else (Problem(problem),),
+        kpis={kpi: each["value"] for kpi, each in payload["kpis"].items() if each is not None},
+        missing_kpis=dict(metadata.get("missing_kpis") or {}),
+        warnings=_warnings(workload, typed),
+        load_results=lambda: _results(_typed(workload, load())[0]),
+        load_lts=lambda: _typed(workload, load())[0],
+    )
+
+
+def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
+    """The payload with the types of the workload's model; one that doesn't fit as namespaces, and why."""
+    try:
+        return payload_model(workload).model_validate_json(content), None
+    except pydantic.ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        payload = msgspec.json.decode(content)
+        lenient = types.SimpleNamespace(
+            metadata=types.SimpleNamespace(**payload["metadata"]), results=_namespace(payload.get("results"))
+        )
+        return lenient, f"not as the workload's payloads are today: {where}: {first['msg']}"
+
+
+def _results(payload: Any) -> types.SimpleNamespace:
+    results = payload.results
+    if isinstance(results, pydantic.BaseModel):
+        return types.SimpleNamespace(**{name: getattr(results, name) for name in type(results).model_fields})
+    if isinstance(results, Mapping):
+        return types.SimpleNamespace(**results)
+    return results if isinstance(results, types.SimpleNamespace) else types.SimpleNamespace()
+
+
+def _namespace(value: Any) -> types.SimpleNamespace:
+    return types.SimpleNamespace(**value) if isinstance(value, dict) else types.SimpleNamespace()
+
+
+def _warnings(workload: Workload, payload: Any) -> tuple[str, ...]:
+    if workload.warnings is None:
+        return ()
+    try:
+        return tuple(workload.warnings(payload))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return (f"whether its numbers are doubtful is not known: {type(error).__name__}: {error}",)
+
+
+def _reason(error: Exception) -> str:
+    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
