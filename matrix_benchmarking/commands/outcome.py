@@ -19,31 +19,34 @@ if TYPE_CHECKING:
 SHOWN = 10
 
 
-def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str]) -> None:
-    """Say what an upload did.
+def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str], *, err: bool = False) -> None:
+    """Say what an upload did, on standard error where that is not the answer.
 
     Raises:
         VerdictError: something was not kept.
     """
     if delivered.earlier is not None:
-        click.echo(run.printable(f"{location}: {counts(delivered.earlier)} that had waited in the outbox"))
+        click.echo(run.printable(f"{location}: {counts(delivered.earlier)} that had waited in the outbox"), err=err)
     if delivered.pushed is None:
-        click.echo(run.printable(f"{location}: another process delivered these payloads"))
+        click.echo(run.printable(f"{location}: another process delivered these payloads"), err=err)
         return
-    click.echo(run.printable(f"{location}: {counts(delivered.pushed)}"))
+    click.echo(run.printable(f"{location}: {counts(delivered.pushed)}"), err=err)
     earlier = delivered.earlier
     conflicts = [*delivered.pushed.conflicts, *(earlier.conflicts if earlier else ())]
     rejected = [*delivered.pushed.rejected, *(earlier.rejected if earlier else ())]
     raise_for(conflicts, rejected, names)
 
 
-def raise_for(conflicts: Sequence[Refused], rejected: Sequence[Refused], names: Mapping[str, str]) -> None:
+def raise_for(
+    conflicts: Sequence[Refused], rejected: Sequence[Refused], names: Mapping[str, str], *, can_replace: bool = True
+) -> None:
     """Raise VerdictError if something was not kept, naming each run."""
     lines: list[str] = []
     if conflicts:
         lines.append(f"{_runs(len(conflicts))} not kept, since other contents are there under the same ids:")
         lines += _listed(conflicts, names, with_reason=False)
-        lines.append("  --replace lets the new contents take their place")
+        if can_replace:
+            lines.append("  --replace lets the new contents take their place")
     if rejected:
         lines.append(f"{_runs(len(rejected))} not kept, since the history refuses them:")
         lines += _listed(rejected, names, with_reason=True)

@@ -10,6 +10,7 @@ import click
 
 from . import outputs, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
+from .unattended import after_parse
 
 
 @click.command("parse", cls=Command)
@@ -71,6 +72,7 @@ def command(
         from .best_table import print_best
 
         print_best(work)
+    after_parse(work, is_replot=selection.lts_results_dirname is not None)
 
 
 def _openmetrics(work: run.Run, stream: IO[bytes]) -> None:

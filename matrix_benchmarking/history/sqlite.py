@@ -115,7 +115,7 @@ class SQLiteHistory:
                 self._connection.execute(rows.DROP_EMPTY_SERIES)
             deleted += len(existing)
         with self._sentences():
-            self._connection.execute("PRAGMA incremental_vacuum").fetchall()
+            self._connection.executescript("PRAGMA incremental_vacuum")  # execute() would free one page
         return deleted
 
     def summary(self) -> Summary:

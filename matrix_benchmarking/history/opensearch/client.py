@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import logging
 import os
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import opensearchpy
+import urllib3
 from opensearchpy import exceptions
 
 from ..errors import HistoryError, UnavailableError
@@ -35,24 +37,30 @@ def connect(location: OpenSearchLocation) -> opensearchpy.OpenSearch:
         HistoryError: the file of certificates can't be used.
     """
     parts = urllib.parse.urlsplit(location.url)
-    access = location.access
     secure = parts.scheme == "https"
     # The library logs each failed request; what is worth knowing is in our sentences.
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
+    tls: dict[str, Any] = {"ssl_context": _tls(location)} if secure else {}
     return opensearchpy.OpenSearch(
         hosts=[{"host": parts.hostname, "port": parts.port}],
         url_prefix=parts.path,
-        http_auth=(access.username, access.password or "") if access.username else None,
         use_ssl=secure,
-        verify_certs=access.verify_certs,
-        ssl_show_warn=False,
-        ssl_context=_tls(location) if secure and access.verify_certs else None,
+        headers=_authorization(location),
         timeout=TIMEOUT_S,
         max_retries=0,
         retry_on_timeout=False,
         retry_on_status=(),
         http_compress=False,
+        **tls,
     )
+
+
+def _authorization(location: OpenSearchLocation) -> dict[str, str]:
+    access = location.access
+    if not access.username:
+        return {}
+    both = f"{access.username}:{access.password or ''}".encode()
+    return {"authorization": f"Basic {base64.b64encode(both).decode()}"}
 
 
 def patiently(request: Callable[[], T], sleep: Callable[[float], None] = time.sleep) -> T:
@@ -91,6 +99,8 @@ def sentences(location: OpenSearchLocation) -> Iterator[None]:
             ) from error
         if error.status_code in BUSY:
             raise UnavailableError(f"{location.url} is busy and stays so (status {error.status_code})") from error
+        if isinstance(error.status_code, int) and error.status_code >= 500:
+            raise UnavailableError(f"{location.url} is in trouble: {reason(error)}") from error
         raise HistoryError(f"{location.url} says: {reason(error)}") from error
     except exceptions.OpenSearchException as error:
         raise HistoryError(f"{location.url} gave an answer that can't be understood: {error}") from error
@@ -106,6 +116,8 @@ def reason(error: exceptions.TransportError) -> str:
 
 def _broken(error: exceptions.ConnectionError, location: OpenSearchLocation) -> str:
     cause = str(error.info if hasattr(error, "info") else error)
+    if "WRONG_VERSION_NUMBER" in cause or "record layer failure" in cause:
+        return "does not speak TLS: is it http:// instead of https://?"
     if isinstance(error, exceptions.SSLError) or "CERTIFICATE" in cause or "SSL" in cause:
         return (
             f"has a certificate that is not to be trusted ({_shortest(cause)}): name its authority in "
@@ -128,9 +140,14 @@ def _shortest(cause: str) -> str:
 def _tls(location: OpenSearchLocation) -> ssl.SSLContext:
     authorities = location.access.ca_certs
     try:
-        return ssl.create_default_context(
-            cafile=authorities if authorities and not os.path.isdir(authorities) else None,
-            capath=authorities if authorities and os.path.isdir(authorities) else None,
+        is_directory = bool(authorities) and os.path.isdir(str(authorities))
+        context = ssl.create_default_context(
+            cafile=None if is_directory else authorities, capath=authorities if is_directory else None
         )
     except (OSError, ssl.SSLError) as error:
         raise HistoryError(f"the certificates in '{authorities}' can't be used: {error}") from error
+    if not location.access.verify_certs:
+        urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # ours is given once a command
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,97 @@
+"""What happens by itself after a parse: the ``matbench.lts`` block of the configuration."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from ..errors import ConfigError, MatbenchError
+from . import outcome, run
+from .place import Place, locate, outboxes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Writer = Callable[["IO[bytes]"], None]
+
+
+def after_parse(work: run.Run, *, is_replot: bool) -> None:
+    """Export the payloads of *work* to the history, and to Horreum, as far as the configuration says so.
+
+    Args:
+        work: the parse.
+        is_replot: the results were not just measured; they came by download, or as payloads.
+
+    Raises:
+        VerdictError: the payloads are not valid, or something was not kept.
+        MatbenchError: the history or the Horreum server can't be used.
+    """
+    block = work.config.lts
+    export = block.opensearch.export
+    exports = export.enabled and (export.enabled_on_replot or not is_replot)
+    if not block.generate:
+        return
+    if exports:
+        with _tolerant(fails=export.fail_test_on_fail):
+            _export(work)
+    if block.horreum.test_name is not None and not is_replot:
+        _post(work, block.horreum.test_name)
+
+
+def _export(work: run.Run) -> None:
+    from ..history import delivery
+
+    config = work.config
+    if config.lts.opensearch.instance is None and config.history is None:
+        raise ConfigError(
+            "lts.opensearch.export is enabled, and nothing says where to: set matbench.lts.opensearch.instance or "
+            "matbench.history"
+        )
+    # The instance comes first here: this block is about it.
+    history = config.history if config.lts.opensearch.instance is None else None
+    location = locate(config, Place(history=history))
+    with run.progress_bar("uploading") as progress:
+        delivered = delivery.upload(_writer(work), location, outboxes(), progress=progress)
+    outcome.print_delivered(delivered, str(location), _names(work), err=True)
+
+
+def _post(work: run.Run, test_name: str) -> None:
+    from ..history import horreum, outbox
+
+    to = horreum.server(os.environ)
+    with tempfile.TemporaryFile() as spool:
+        _writer(work)(spool)
+        spool.seek(0)
+        records = outbox.records(spool, "the payloads")
+        pushed = horreum.post(records, to, test_name, horreum.ledgers())
+    click.echo(run.printable(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}"), err=True)
+    outcome.raise_for(pushed.conflicts, pushed.rejected, _names(work), can_replace=False)
+
+
+def _writer(work: run.Run) -> Writer:
+    def write(stream: IO[bytes]) -> None:
+        from .. import lts
+
+        lts.write_payload_lines(work.workload, work.matrix, stream)
+
+    return write
+
+
+def _names(work: run.Run) -> dict[str, str]:
+    return {str(each.test_uuid): each.name for each in work.matrix}
+
+
+@contextmanager
+def _tolerant(*, fails: bool) -> Iterator[None]:
+    """Turn any failure of the export into a warning, unless it *fails* the test."""
+    try:
+        yield
+    except MatbenchError as error:
+        if fails:
+            raise
+        run.warn([f"the export failed: {error}"])

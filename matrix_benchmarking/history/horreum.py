@@ -1,0 +1,155 @@
+"""Payloads to a Horreum server, each once.
+
+Route and header are those of https://horreum.hyperfoil.io/docs/tasks/upload-run/: ``POST /api/run/data`` with ``test``,
+``start``, ``stop``, ``owner`` and ``access``. Horreum takes whatever comes as a new run, so a ledger on this machine
+remembers what it has acknowledged.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import urllib.parse
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import platformdirs
+import urllib3
+
+from ..errors import OutputError, os_reason
+from .errors import HistoryError, UnavailableError
+from .port import Pushed, Refused
+from .records import Record
+
+PREFIX = "MATBENCH_HORREUM_"
+ACCESS = ("PUBLIC", "PROTECTED", "PRIVATE")
+TIMEOUT_S = 60.0
+_RETRIES = urllib3.Retry(
+    total=5, connect=2, read=0, status_forcelist=(429, 503), backoff_factor=0.5, allowed_methods=None
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Server:
+    """A Horreum server and how we are known there; see :func:`server`."""
+
+    url: str
+    api_key: str | None = dataclasses.field(default=None, repr=False)
+    owner: str | None = None
+    access: str = "PUBLIC"
+    ca_certs: str | None = None
+
+
+def server(environment: Mapping[str, str]) -> Server:
+    """The server that ``MATBENCH_HORREUM_URL``, ``_API_KEY``, ``_OWNER``, ``_ACCESS`` and ``_CA_CERTS`` describe.
+
+    Raises:
+        HistoryError: there is no URL, or it holds a password, or there is no such access.
+    """
+    url = environment.get(f"{PREFIX}URL", "").rstrip("/")
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise HistoryError(f"the Horreum server is not known: set {PREFIX}URL, and {PREFIX}API_KEY where it wants one")
+    if parts.username or parts.password:
+        raise HistoryError(f"{PREFIX}URL holds a user name or password: use {PREFIX}API_KEY")
+    access = environment.get(f"{PREFIX}ACCESS", "PUBLIC").upper()
+    if access not in ACCESS:
+        raise HistoryError(f"{PREFIX}ACCESS is '{access}', and should be {', '.join(ACCESS)}")
+    return Server(
+        url=url,
+        api_key=environment.get(f"{PREFIX}API_KEY"),
+        owner=environment.get(f"{PREFIX}OWNER"),
+        access=access,
+        ca_certs=environment.get(f"{PREFIX}CA_CERTS"),
+    )
+
+
+def ledgers() -> Path:
+    """Where the ledgers are: below the user's state directory."""
+    return platformdirs.user_state_path("matbench") / "horreum"
+
+
+def post(records: Iterable[Record], to: Server, test_name: str, directory: Path) -> Pushed:
+    """Post those of *records* that were not posted before as runs of the Horreum test *test_name*.
+
+    Args:
+        directory: of the ledgers.
+
+    Raises:
+        UnavailableError: the server is away, or refuses us; what it acknowledged until then is remembered.
+        OutputError: the ledger can't be written.
+    """
+    pushed = Pushed()
+    pool = urllib3.PoolManager(ca_certs=to.ca_certs, timeout=TIMEOUT_S, retries=_RETRIES)
+    name = hashlib.blake2b(f"{to.url} {test_name}".encode(), digest_size=8).hexdigest()
+    ledger = directory / f"{name}.jsonl"
+    known = _read_ledger(ledger)
+    for each in records:
+        if each.id in known:
+            if known[each.id] == each.digest:
+                pushed.unchanged += 1
+            else:
+                pushed.conflicts.append(Refused(each.id, "another content was posted under this id"))
+            continue
+        reason = _post(pool, to, test_name, each)
+        if reason is not None:
+            pushed.rejected.append(Refused(each.id, reason))
+            continue
+        _append(ledger, each)
+        pushed.added += 1
+    return pushed
+
+
+def _post(pool: urllib3.PoolManager, to: Server, test_name: str, of: Record) -> str | None:
+    """Post one record; the reason if the server can't take it."""
+    metadata = of.payload["metadata"]
+    start, stop = (metadata.get("start") or metadata.get("end")), (metadata.get("end") or metadata.get("start"))
+    if start is None:
+        return "Horreum wants to know when a run took place, and this one doesn't say"
+    query = {"test": test_name, "start": start, "stop": stop, "access": to.access}
+    if to.owner:
+        query["owner"] = to.owner
+    body = {"$schema": f"urn:matbench:lts:{of.workload}:{metadata.get('lts_schema_version')}", **of.payload}
+    headers = {"Content-Type": "application/json"} | ({"X-Horreum-API-Key": to.api_key} if to.api_key else {})
+    url = f"{to.url}/api/run/data?{urllib.parse.urlencode(query)}"
+    try:
+        answer = pool.request("POST", url, body=msgspec.json.encode(body), headers=headers, redirect=False)
+    except urllib3.exceptions.HTTPError as error:
+        cause = str(getattr(error, "reason", error)).rsplit(": ", 1)[-1]
+        raise UnavailableError(f"the Horreum server {to.url} can't be reached: {cause}") from error
+    if 200 <= answer.status < 300:
+        return None
+    if answer.status in (401, 403):
+        raise UnavailableError(f"the Horreum server {to.url} refuses us (status {answer.status}): see {PREFIX}API_KEY")
+    if answer.status >= 500 or answer.status == 429:
+        raise UnavailableError(f"the Horreum server {to.url} failed (status {answer.status})")
+    return f"status {answer.status}: {answer.data[:200].decode('utf-8', 'replace')}"
+
+
+def _read_ledger(path: Path) -> dict[str, str]:
+    """Digests by id; a last line that was cut off by a crash is ignored."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise HistoryError(f"cannot read the ledger '{path}': {os_reason(error)}") from error
+    known: dict[str, str] = {}
+    for line in lines:
+        try:
+            entry: Any = msgspec.json.decode(line)
+            known[entry["id"]] = entry["digest"]
+        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
+            continue
+    return known
+
+
+def _append(path: Path, of: Record) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab") as stream:
+            stream.write(msgspec.json.encode({"id": of.id, "digest": of.digest}) + b"\n")
+    except OSError as error:
+        raise OutputError(f"cannot write the ledger '{path}': {os_reason(error)}") from error

@@ -1,0 +1,459 @@
+"""The fault table of docs/history.md, on the genuine OpenSearch: nothing is lost and nothing doubled."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import itertools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+from history_support.fault_proxy import FaultProxy
+from history_support.payloads import payload, test_id
+from history_support.tls_proxy import PASSWORD, USER, TLSProxy
+
+from matrix_benchmarking import history
+from matrix_benchmarking.errors import OutputError
+from matrix_benchmarking.history import HistoryError, Query, UnavailableError, delivery, record
+from matrix_benchmarking.history.credentials import Credentials
+from matrix_benchmarking.history.opensearch import client
+from matrix_benchmarking.history.outbox import Outbox
+from matrix_benchmarking.history.prune import Choice, prunable
+
+pytestmark = pytest.mark.xdist_group("opensearch")
+
+
+def writer(*numbers, **options):
+    """What writes the payloads of these numbers, one a line."""
+
+    def write(stream):
+        for number in numbers:
+            stream.write(msgspec.json.encode(payload(number, **options)) + b"\n")
+
+    return write
+
+
+def kept_at(location):
+    """How many runs and KPI values there are."""
+    with history.open_history(location, writable=False) as kept:
+        workloads = kept.summary().workloads
+        return (workloads[0].runs, workloads[0].values) if workloads else (0, 0)
+
+
+@pytest.fixture
+def outboxes(tmp_path):
+    return tmp_path / "outboxes"
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """No pauses between attempts."""
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
+
+
+@pytest.fixture
+def faulty(opensearch):
+    with FaultProxy(opensearch.port) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def tls(opensearch, tmp_path_factory):
+    with TLSProxy(tmp_path_factory.mktemp("nginx"), opensearch.port) as proxy:
+        yield proxy
+
+
+def test_a_server_killed_in_the_middle_of_a_bulk_gets_the_rest_later(opensearch, at, outboxes):
+    location, count = at(opensearch.url), 20_000
+    under_way = threading.Event()
+
+    def kill_in_the_middle():
+        under_way.wait(60)
+        time.sleep(0.05)
+        opensearch.kill()
+
+    killer = threading.Thread(target=kill_in_the_middle)
+    killer.start()
+    try:
+        with pytest.raises(delivery.UndeliveredError, match="the next upload or 'matbench history flush' delivers"):
+            delivery.upload(
+                writer(*range(count)), location, outboxes, progress=lambda done, total: done > 4000 and under_way.set()
+            )
+    finally:
+        under_way.set()
+        killer.join()
+        opensearch.start()
+    waiting = Outbox(outboxes, str(location)).pending()
+    assert 0 < waiting < count
+    pushed = delivery.flush(location, outboxes)
+    assert pushed.added + pushed.unchanged == waiting
+    assert kept_at(location) == (count, count)
+    assert Outbox(outboxes, str(location)).pending() == 0
+
+
+def test_a_client_killed_in_the_middle_of_an_upload_delivers_the_rest_later(opensearch, at, outboxes):
+    location = at(opensearch.url)
+    script = (
+        "import sys, msgspec\n"
+        "from pathlib import Path\n"
+        "from history_support.payloads import payload\n"
+        "from matrix_benchmarking import history\n"
+        "from matrix_benchmarking.history import delivery\n"
+        "from matrix_benchmarking.history.credentials import Credentials\n"
+        f"names = {[location.url, location.index, location.kpi_index]!r}\n"
+        "place = history.OpenSearchLocation(*names, Credentials())\n"
+        "def write(stream):\n"
+        "    for number in range(6000):\n"
+        "        stream.write(msgspec.json.encode(payload(number)) + b'\\n')\n"
+        "def show(done, total):\n"
+        "    print(done, flush=True)\n"
+        f"delivery.upload(write, place, Path({str(outboxes)!r}), progress=show)\n"
+    )
+    tests = Path(__file__).resolve().parent.parent
+    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
+    uploader = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+    assert uploader.stdout is not None
+    assert uploader.stdout.readline() == "500\n"
+    uploader.send_signal(signal.SIGKILL)
+    uploader.wait()
+    uploader.stdout.close()
+    assert Outbox(outboxes, str(location)).pending() == 6000
+    pushed = delivery.flush(location, outboxes)
+    assert pushed.unchanged >= 500
+    assert pushed.added > 0
+    assert kept_at(location) == (6000, 6000)
+
+
+def test_a_refused_connection_keeps_everything_for_the_next_upload(opensearch, at, outboxes, impatient):
+    away = at("http://127.0.0.1:9")
+    with pytest.raises(delivery.UndeliveredError, match="connection refused; is the server running"):
+        delivery.upload(writer(1, 2), away, outboxes)
+    with pytest.raises(delivery.UndeliveredError, match="3 runs wait in the outbox"):
+        delivery.upload(writer(3), away, outboxes)
+    back = dataclasses.replace(away, url=opensearch.url)
+    for name in outboxes.iterdir():  # the same server under the address at which it is back
+        shutil.move(name, outboxes / Outbox(outboxes, str(back)).directory.name)
+    delivered = delivery.upload(writer(3, 4), back, outboxes)
+    assert (delivered.earlier.added, delivered.pushed.added, delivered.pushed.unchanged) == (3, 1, 1)
+    assert kept_at(back) == (4, 4)
+    assert Outbox(outboxes, str(back)).batches() == []
+
+
+def test_a_connection_reset_before_the_server_saw_the_request_is_tried_again(faulty, at, outboxes, impatient):
+    location = at(faulty.url)
+    faulty.reset_before = 2
+    assert delivery.upload(writer(*range(10)), location, outboxes).pushed.added == 10
+    assert kept_at(location) == (10, 10)
+
+
+def test_a_connection_reset_after_the_server_did_its_work_doubles_nothing(faulty, at, outboxes, impatient):
+    location = at(faulty.url)
+    faulty.reset_after = 2
+    pushed = delivery.upload(writer(*range(10)), location, outboxes).pushed
+    assert pushed.added + pushed.unchanged == 10
+    assert kept_at(location) == (10, 10)
+
+
+def test_connections_that_keep_breaking_leave_the_rest_in_the_outbox(faulty, at, outboxes, impatient):
+    location = at(faulty.url)
+    faulty.reset_after = 1000
+    with pytest.raises(delivery.UndeliveredError, match="broke off the connection"):
+        delivery.upload(writer(*range(10)), location, outboxes)
+    faulty.reset_after = 0
+    delivery.flush(location, outboxes)
+    assert kept_at(location) == (10, 10)
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_storm_of_busy_answers_is_waited_out(faulty, at, outboxes, impatient, status):
+    location = at(faulty.url)
+    faulty.busy, faulty.busy_status = 6, status
+    assert delivery.upload(writer(*range(10)), location, outboxes).pushed.added == 10
+    assert faulty.seen == 6 + 2
+    assert kept_at(location) == (10, 10)
+
+
+def test_a_storm_that_does_not_end_leaves_everything_in_the_outbox(faulty, at, outboxes, impatient):
+    location = at(faulty.url)
+    faulty.busy = 10**6
+    with pytest.raises(delivery.UndeliveredError, match=r"is busy and stays so \(status 429\)"):
+        delivery.upload(writer(*range(10)), location, outboxes)
+    assert faulty.seen == client.ATTEMPTS
+    faulty.busy = 0
+    assert delivery.flush(location, outboxes).added == 10
+    assert kept_at(location) == (10, 10)
+
+
+def test_the_pauses_between_attempts_grow_and_are_bounded():
+    pauses = [client.pause_s(attempt) for attempt in range(1, client.ATTEMPTS)]
+    assert 0.3 < pauses[0] < 0.7
+    assert all(later > earlier for earlier, later in itertools.pairwise(pauses[:5]))
+    assert 30 < sum(pauses) < 70
+    assert max(pauses) < 25
+
+
+def test_with_the_right_certificate_and_password_all_is_well(tls, at, outboxes):
+    location = at(tls.url)
+    location = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, tls.ca_certs))
+    assert delivery.upload(writer(1), location, outboxes).pushed.added == 1
+    behind_a_path = dataclasses.replace(location, url=f"{tls.url}/search")
+    assert kept_at(behind_a_path) == (1, 1)
+    unverified = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, None, verify_certs=False))
+    assert kept_at(unverified) == (1, 1)
+    assert len(unverified.warnings()) == 1
+
+
+@pytest.mark.parametrize("authority", [None, "other_ca_certs"])
+def test_a_wrong_certificate_is_refused_before_the_password_is_sent(tls, at, outboxes, authority, impatient):
+    authorities = None if authority is None else getattr(tls, authority)
+    location = dataclasses.replace(at(tls.url), access=Credentials(None, USER, PASSWORD, authorities))
+    with pytest.raises(delivery.UndeliveredError, match="has a certificate that is not to be trusted") as caught:
+        delivery.upload(writer(1), location, outboxes)
+    assert "_CA_CERTS" in str(caught.value)
+    right = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, tls.ca_certs))
+    assert delivery.flush(right, outboxes).added == 1
+
+
+def test_a_certificate_for_another_name_is_refused(tls, at, outboxes, impatient):
+    url = tls.url.replace("127.0.0.1", "localhost")
+    location = dataclasses.replace(at(url), access=Credentials(None, USER, PASSWORD, tls.ca_certs))
+    with pytest.raises(delivery.UndeliveredError, match="not to be trusted"):
+        delivery.upload(writer(1), location, outboxes)
+
+
+@pytest.mark.parametrize(
+    "access", [Credentials(), Credentials(None, USER, "wrong"), Credentials(None, "eve", PASSWORD)]
+)
+def test_a_wrong_password_is_a_sentence_and_keeps_everything(tls, at, outboxes, access):
+    location = at(tls.url)
+    wrong = dataclasses.replace(location, access=dataclasses.replace(access, ca_certs=tls.ca_certs))
+    with pytest.raises(delivery.UndeliveredError, match="check the user name and the password"):
+        delivery.upload(writer(1), wrong, outboxes)
+    right = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, tls.ca_certs))
+    assert delivery.flush(right, outboxes).added == 1
+
+
+def test_no_password_is_in_errors_tracebacks_or_the_outbox(tls, at, outboxes, impatient):
+    import traceback
+
+    secret = "very-special-secret"
+    for url, authorities in [(tls.url, tls.ca_certs), (tls.url, None), ("https://127.0.0.1:9", None)]:
+        location = dataclasses.replace(at(url), access=Credentials(None, USER, secret, authorities))
+        with pytest.raises(HistoryError) as caught:
+            delivery.upload(writer(1), location, outboxes)
+        shown = "".join(traceback.format_exception(caught.value))
+        chain, error = [], caught.value
+        while error is not None:
+            chain += [str(error), repr(error), repr(error.args)]
+            error = error.__cause__ or error.__context__
+        assert secret not in shown + "".join(chain)
+    written = [path.read_bytes() for path in outboxes.rglob("*") if path.is_file()]
+    assert len(written) == 3
+    assert all(secret.encode() not in content and USER.encode() not in content[:200] for content in written)
+
+
+def test_a_full_disk_on_our_side_keeps_nothing_by_half(opensearch, at, tmp_path):
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "t", str(mount)], check=False).returncode == 0
+    outboxes = mount / "outboxes"
+    location = at(opensearch.url)
+    try:
+        if not mounted:  # a file in its place can't be written either
+            outboxes.write_text("")
+        with pytest.raises(OutputError, match=r"No space left|not a directory"):
+            delivery.upload(writer(*range(1000)), location, outboxes)
+        assert Outbox(outboxes, str(location)).batches() == []
+        if mounted:
+            assert delivery.upload(writer(1), location, outboxes).pushed.added == 1
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_two_uploads_of_the_same_run_at_once_keep_it_once(opensearch, at, tmp_path):
+    location, outcomes, errors = at(opensearch.url), [], []
+    barrier = threading.Barrier(4)
+
+    def upload(number):
+        try:
+            barrier.wait()
+            outcomes.append(delivery.upload(writer(*range(300)), location, tmp_path / f"machine{number}").pushed)
+        except Exception as error:  # noqa: BLE001 - shown by the test
+            errors.append(error)
+
+    threads = [threading.Thread(target=upload, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert sum(pushed.added for pushed in outcomes) == 300
+    assert sum(pushed.added + pushed.unchanged for pushed in outcomes) == 1200
+    assert kept_at(location) == (300, 300)
+
+
+def test_two_uploads_of_other_contents_under_one_id_at_once_keep_one_of_them_whole(opensearch, at, tmp_path):
+    location, outcomes = at(opensearch.url), {}
+    barrier = threading.Barrier(3)
+
+    def upload(number):
+        barrier.wait()
+        write = writer(*range(50), values={"speed": float(number), f"height{number}": 1.0})
+        outcomes[number] = delivery.upload(write, location, tmp_path / f"machine{number}").pushed
+
+    threads = [threading.Thread(target=upload, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(pushed.added for pushed in outcomes.values()) == 50
+    assert sum(len(pushed.conflicts) for pushed in outcomes.values()) == 100
+    with history.open_history(location, writable=False) as kept:
+        of_payloads = {
+            (each["metadata"]["test_uuid"], name, kpi["value"])
+            for each in kept.payloads()
+            for name, kpi in each["kpis"].items()
+        }
+        of_series = set()
+        for series in kept.series():
+            values = kept.values(series)
+            of_series |= {(run, series.kpi, value) for run, value in zip(values.ids, values.values, strict=True)}
+    assert of_series == of_payloads
+
+
+def test_the_same_outbox_delivered_by_two_at_once_is_delivered_once(opensearch, at, outboxes, impatient):
+    location = at(opensearch.url)
+    Outbox(outboxes, str(location)).add(writer(*range(2000)))
+    outcomes = []
+    threads = [threading.Thread(target=lambda: outcomes.append(delivery.flush(location, outboxes))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(pushed.added for pushed in outcomes if pushed is not None) == 2000
+    assert sum(pushed.unchanged for pushed in outcomes if pushed is not None) == 0
+    assert kept_at(location) == (2000, 2000)
+
+
+def test_a_clock_that_is_wrong_moves_runs_and_loses_none(opensearch, at, outboxes):
+    location = at(opensearch.url)
+    moments = {1: "2026-03-01T12:00:00+00:00", 2: "2077-01-01T00:00:00+00:00", 3: "1970-01-01T00:00:00+00:00"}
+    for number, moment in moments.items():
+        delivery.upload(writer(number, time=moment), location, outboxes)
+    again = delivery.upload(writer(2, time=moments[2]), location, outboxes).pushed
+    assert again.unchanged == 1  # who pushes, and when, is no part of a record
+    with history.open_history(location, writable=False) as kept:
+        assert [run.id for run in kept.runs()] == [test_id(2), test_id(1), test_id(3)]
+        now = record(payload(1)).time_us + 10**6
+        assert prunable(kept, Choice(before_us=now)) == [test_id(1), test_id(3)]
+        assert [run.id for run in kept.runs(Query(since_us=now))] == [test_id(2)]
+
+
+def test_a_process_killed_while_it_writes_the_outbox_leaves_no_half_batch(outboxes, at, opensearch):
+    location = at(opensearch.url)
+    script = (
+        "import sys, msgspec\n"
+        "from pathlib import Path\n"
+        "from history_support.payloads import payload\n"
+        "from matrix_benchmarking.history.outbox import Outbox\n"
+        "def write(stream):\n"
+        "    for number in range(10**9):\n"
+        "        stream.write(msgspec.json.encode(payload(number)) + b'\\n')\n"
+        "        if number == 1000:\n"
+        "            stream.flush()\n"
+        "            print('under way', flush=True)\n"
+        f"Outbox(Path({str(outboxes)!r}), {str(location)!r}).add(write)\n"
+    )
+    tests = Path(__file__).resolve().parent.parent
+    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "under way\n"
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    outbox = Outbox(outboxes, str(location))
+    assert len(list(outbox.directory.iterdir())) == 1
+    assert outbox.batches() == []
+    assert delivery.upload(writer(1), location, outboxes).pushed.added == 1
+    assert kept_at(location) == (1, 1)
+
+
+def test_a_document_that_the_server_refuses_is_named_and_stays_in_the_outbox(opensearch, at, outboxes, monkeypatch):
+    location = at(opensearch.url)
+
+    # A payload from a newer matbench has a part that the strict mapping doesn't know.
+    def write(stream):
+        writer(1)(stream)
+        stream.write(msgspec.json.encode({**payload(2), "verdicts": {}}) + b"\n")
+        writer(3)(stream)
+
+    pushed = delivery.upload(write, location, outboxes).pushed
+    assert (pushed.added, [each.id for each in pushed.rejected]) == (2, [test_id(2)])
+    assert "strict_dynamic_mapping_exception" in pushed.rejected[0].reason
+    assert "verdicts" in pushed.rejected[0].reason
+    assert kept_at(location) == (2, 2)
+    assert Outbox(outboxes, str(location)).pending() == 1
+    assert Outbox(outboxes, str(location)).drop() == 1
+
+
+def test_a_disk_that_is_full_on_the_server_is_an_absence_that_ends(opensearch, at, outboxes, impatient):
+    from opensearchpy import OpenSearch
+
+    location = at(opensearch.url)
+    delivery.upload(writer(1), location, outboxes)
+    admin = OpenSearch([opensearch.url])
+    block = {"index.blocks.read_only_allow_delete": True}  # what the server sets itself at its flood stage
+    admin.indices.put_settings(index=location.kpi_index, body=block)
+    with pytest.raises((delivery.UndeliveredError, HistoryError)):
+        delivery.upload(writer(2), location, outboxes)
+    admin.indices.put_settings(index=location.kpi_index, body={"index.blocks.read_only_allow_delete": None})
+    delivery.flush(location, outboxes)
+    assert kept_at(location) == (2, 2)
+    admin.close()
+
+
+def test_patience_ends_where_an_answer_is_no_use_of_waiting():
+    from opensearchpy import exceptions
+
+    calls = []
+
+    def refuse():
+        calls.append(1)
+        raise exceptions.RequestError(400, "parse_exception", {})
+
+    with pytest.raises(exceptions.RequestError):
+        client.patiently(refuse, sleep=lambda seconds: None)
+    assert len(calls) == 1
+
+
+def test_an_unavailable_server_says_how_much_it_has_acknowledged(faulty, at, impatient):
+    location = at(faulty.url)
+    with history.open_history(location, writable=True) as kept:
+        kept.push([record(payload(0))])
+        done = []
+
+        def storm(count):
+            done.append(count)
+            faulty.busy = 10**6
+
+        with pytest.raises(UnavailableError) as caught:
+            kept.push((record(payload(number)) for number in range(1, 2000)), progress=storm)
+    assert caught.value.acknowledged == done[-1] == 500
+
+
+def test_the_time_is_that_of_the_test_and_not_of_the_upload(opensearch, at, outboxes):
+    location = at(opensearch.url)
+    delivery.upload(writer(1), location, outboxes)
+    with history.open_history(location, writable=False) as kept:
+        (run,) = kept.runs()
+    assert history.moment(run.time_us) == dt.datetime(2026, 3, 1, 12, 1, tzinfo=dt.UTC)

@@ -1,0 +1,310 @@
+"""What is SQLite's own: many processes, kill -9, versions, full disks, files that are none of ours."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from history_support.payloads import payload, test_id
+
+from matrix_benchmarking import history
+from matrix_benchmarking.history import HistoryError, SQLiteLocation, record, sqlite_schema
+from matrix_benchmarking.history.sqlite import SQLiteHistory
+
+PUSHER = """
+import sys
+from pathlib import Path
+from history_support.payloads import payload
+from matrix_benchmarking.history import record
+from matrix_benchmarking.history.sqlite import SQLiteHistory
+
+path, first, count, size = Path(sys.argv[1]), *map(int, sys.argv[2:])
+with SQLiteHistory(path) as kept:
+    print("ready", flush=True)
+    for start in range(first, first + count, size):
+        kept.push(record(payload(n, {"speed": float(n), "height": 1.0})) for n in range(start, start + size))
+        print(start + size, flush=True)
+"""
+
+
+def push_in_a_process(path: Path, first: int, count: int, size: int) -> subprocess.Popen[str]:
+    tests = Path(__file__).resolve().parent.parent
+    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
+    command = [sys.executable, "-c", PUSHER, str(path), str(first), str(count), str(size)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+def integrity(path: Path) -> str:
+    connection = sqlite3.connect(path)
+    try:
+        (answer,) = connection.execute("PRAGMA integrity_check").fetchone()
+    finally:
+        connection.close()
+    return str(answer)
+
+
+def test_eight_processes_at_once_lose_nothing(tmp_path):
+    path = tmp_path / "h.db"
+    pushers = [push_in_a_process(path, 1000 * number, 200, 20) for number in range(8)]
+    for pusher in pushers:
+        pusher.communicate(timeout=120)
+        assert pusher.returncode == 0
+    with SQLiteHistory(path) as kept:
+        (summary,) = kept.summary().workloads
+        assert (summary.runs, summary.values) == (1600, 3200)
+        assert sorted(each.count for each in kept.series()) == [1600, 1600]
+    assert integrity(path) == "ok"
+
+
+def test_eight_processes_that_push_the_same_add_it_once(tmp_path):
+    path = tmp_path / "h.db"
+    pushers = [push_in_a_process(path, 0, 200, 20) for _ in range(8)]
+    for pusher in pushers:
+        pusher.communicate(timeout=120)
+        assert pusher.returncode == 0
+    with SQLiteHistory(path) as kept:
+        (summary,) = kept.summary().workloads
+        assert (summary.runs, summary.values) == (200, 400)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_kill_at_any_moment_leaves_whole_runs_only(tmp_path, seed):
+    path = tmp_path / "h.db"
+    pusher = push_in_a_process(path, 0, 10**6, 50)
+    assert pusher.stdout is not None
+    assert pusher.stdout.readline() == "ready\n"
+    time.sleep(random.Random(seed).uniform(0.0, 0.4))
+    pusher.send_signal(signal.SIGKILL)
+    told = [0, *(int(line) for line in pusher.stdout.read().split() if line.isdecimal())]
+    pusher.wait()
+    pusher.stdout.close()
+    with SQLiteHistory(path) as kept:
+        count = sum(1 for _ in kept.runs())
+        assert count in (max(told), max(told) + 50)  # what was told is there; the last push may have been just made
+        assert all(each.count == count for each in kept.series())
+        assert kept.push([record(payload(10**7))]).added == 1
+    assert integrity(path) == "ok"
+
+
+def test_a_newer_database_is_refused_and_untouched(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push([record(payload(1))])
+    connection = sqlite3.connect(path)
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    for writable in (True, False):
+        with pytest.raises(HistoryError, match=r"newer matbench \(schema 99; this one knows 1\): update matbench"):
+            SQLiteHistory(path, writable=writable)
+    assert path.read_bytes() == before
+
+
+def test_another_programs_database_is_refused_and_untouched(tmp_path):
+    path = tmp_path / "other.db"
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE photos (name TEXT)")
+    connection.commit()
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(HistoryError, match="another program"):
+        SQLiteHistory(path)
+    assert path.read_bytes() == before
+
+
+def test_an_older_database_is_migrated_and_keeps_everything(tmp_path, monkeypatch):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push([record(payload(1))])
+    added = ("ALTER TABLE payloads ADD COLUMN note TEXT DEFAULT 'none'",)
+    monkeypatch.setattr(sqlite_schema.migrate, "__defaults__", ((*sqlite_schema.MIGRATIONS, added),))
+    monkeypatch.setattr(sqlite_schema.version, "__defaults__", ((*sqlite_schema.MIGRATIONS, added),))
+    with SQLiteHistory(path) as kept:
+        assert [each["results"]["number"] for each in kept.payloads()] == [1]
+        assert kept.push([record(payload(2))]).added == 1
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+    assert connection.execute("SELECT note FROM payloads").fetchall() == [("none",), ("none",)]
+    connection.close()
+
+
+def test_a_migration_that_fails_leaves_the_old_version(tmp_path, monkeypatch):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push([record(payload(1))])
+    broken = ("ALTER TABLE payloads ADD COLUMN note TEXT", "ALTER TABLE missing ADD COLUMN note TEXT")
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_schema.migrate, "__defaults__", ((*sqlite_schema.MIGRATIONS, broken),))
+        patch.setattr(sqlite_schema.version, "__defaults__", ((*sqlite_schema.MIGRATIONS, broken),))
+        with pytest.raises(HistoryError, match="no such table: missing"):
+            SQLiteHistory(path)
+    with SQLiteHistory(path) as kept:
+        assert kept.push([record(payload(1))]).unchanged == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"no database", b"SQLite format 3\0" + b"x" * 5000, random.Random(1).randbytes(9000)],
+    ids=["text", "only the magic", "noise"],
+)
+def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path, content):
+    path = tmp_path / "h.db"
+    path.write_bytes(content)
+    for writable in (True, False):
+        with pytest.raises(HistoryError, match=r"no SQLite database|damaged"):
+            SQLiteHistory(path, writable=writable)
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_database_is_a_sentence(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push(record(payload(number)) for number in range(2000))
+    content = bytearray(path.read_bytes())
+    content[8192:-4096] = random.Random(1).randbytes(len(content) - 12288)
+    path.write_bytes(content)
+    with pytest.raises(HistoryError, match="damaged"), SQLiteHistory(path) as kept:
+        list(kept.payloads())
+        kept.summary()
+        kept.values(kept.series()[0])
+
+
+def test_a_directory_in_its_place_is_a_sentence(tmp_path):
+    with pytest.raises(HistoryError, match="unable to open"):
+        SQLiteHistory(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(HistoryError, match="cannot make the directory"):
+        SQLiteHistory(tmp_path / "file" / "below" / "h.db")
+
+
+def test_missing_directories_are_made(tmp_path):
+    with SQLiteHistory(tmp_path / "a" / "b" / "h.db") as kept:
+        assert kept.push([record(payload(1))]).added == 1
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of one MiB."""
+    mount = tmp_path / "disk"
+    mount.mkdir()
+    mounted = shutil.which("mount") and subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(mount)], capture_output=True, check=False
+    )
+    if not mounted or mounted.returncode:
+        yield None
+        return
+    yield mount
+    subprocess.run(["umount", str(mount)], check=True)
+
+
+def test_a_full_disk_is_a_sentence_and_keeps_what_was_there(tmp_path, small_disk):
+    # Where nothing may be mounted, SQLite's own limit on pages has the same effect.
+    path = (small_disk or tmp_path) / "h.db"
+    with SQLiteHistory(path) as kept:
+        assert kept.push(record(payload(number)) for number in range(100)).added == 100
+        if small_disk is None:
+            (pages,) = kept._connection.execute("PRAGMA page_count").fetchone()
+            kept._connection.execute(f"PRAGMA max_page_count = {pages + 5}")
+        with pytest.raises(HistoryError, match="the disk is full; what was committed before is kept"):
+            kept.push(record(payload(number, note="x" * 1000)) for number in range(100, 3000))
+    if small_disk is not None:
+        with SQLiteHistory(path, writable=False) as kept:
+            assert sum(1 for _ in kept.runs()) >= 100
+        for name in (path.name, f"{path.name}-wal"):
+            if (small_disk / name).exists():
+                shutil.copy(small_disk / name, tmp_path / name)
+        path = tmp_path / path.name
+    with SQLiteHistory(path) as kept:
+        count = sum(1 for _ in kept.runs())
+        assert count >= 100
+        assert kept.series()[0].count == count
+    assert integrity(path) == "ok"
+
+
+def test_a_read_only_file_is_a_sentence_for_writers_and_fine_for_readers(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push([record(payload(1))])
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    connection.close()
+    with SQLiteHistory(path, writable=False) as kept:
+        assert [run.id for run in kept.runs()] == [test_id(1)]
+        with pytest.raises(HistoryError, match="read-only"):
+            kept.push([record(payload(2))])
+
+
+def test_a_file_in_a_directory_without_permission_to_write_can_be_read(tmp_path, monkeypatch):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push([record(payload(1))])
+    # Root may write everywhere; so this is what SQLite and the system say to everybody else.
+    genuine = sqlite3.connect
+
+    def without_permission(address, **options):
+        connection = genuine(address, **options)
+        if "mode=ro" not in address:
+            return connection
+
+        class Refusing:
+            def execute(self, statement):
+                raise sqlite3.OperationalError("unable to open database file")
+
+            def close(self):
+                connection.close()
+
+        return Refusing()
+
+    monkeypatch.setattr("matrix_benchmarking.history.sqlite.sqlite3.connect", without_permission)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with SQLiteHistory(path, writable=False) as kept:
+        assert [run.id for run in kept.runs()] == [test_id(1)]
+
+
+def test_what_is_read_while_others_write_is_one_state(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as writer, SQLiteHistory(path, writable=False) as reader:
+        writer.push(record(payload(number)) for number in range(1500))
+        reading = reader.payloads()
+        first = next(reading)
+        assert writer.delete([test_id(number) for number in range(100)]) == 100
+        writer.push(record(payload(number)) for number in range(2000, 2100))
+        rest = [each["results"]["number"] for each in reading]
+        assert [first["results"]["number"], *rest] == list(range(1499, 99, -1))
+
+
+def test_people_can_read_it_with_sqlite_alone(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push([record(payload(1, {"speed": 3, "height": 2.5}))])
+    connection = sqlite3.connect(path)
+    rows = connection.execute(
+        "SELECT payloads.id, series.kpi, kpis.value FROM kpis JOIN series ON series.number = kpis.series "
+        "JOIN payloads ON payloads.number = kpis.payload ORDER BY series.kpi"
+    ).fetchall()
+    (text,) = connection.execute("SELECT payload FROM payloads").fetchone()
+    connection.close()
+    assert rows == [(test_id(1), "height", 2.5), (test_id(1), "speed", 3)]
+    assert json.loads(text) == payload(1, {"speed": 3, "height": 2.5})
+
+
+def test_space_is_given_back_after_a_delete(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push(record(payload(number, note="x" * 2000)) for number in range(1000))
+        kept.delete([test_id(number) for number in range(1000)])
+    assert path.stat().st_size < 200_000
+
+
+def test_the_location_of_an_open_history_is_its_name(tmp_path):
+    place = SQLiteLocation(tmp_path / "h.db")
+    with history.open_history(place, writable=True) as kept:
+        assert kept.location == str(place) == f"sqlite:///{tmp_path}/h.db"
