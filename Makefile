@@ -5,11 +5,14 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 SAMPLE = data/samples/encoder_bench
 WORKLOAD = projects.encoder_bench.visualizations
+HISTORY = sqlite:///demo.db
 
 .PHONY: demo demo-live test lint format typecheck pytest bench opensearch system-packages clean
 
 demo: $(VENV)/installed
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
+	$(BIN)/matbench upload_lts --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --replace
+	$(BIN)/matbench history --history=$(HISTORY)
 	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --generate
 
 # A sweep on this machine, about two minutes of it; the first time it also installs the server and builds its models.
@@ -79,4 +82,4 @@ $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/python
 	@touch $@ $(VENV)/installed $(VENV)/installed-for-live
 
 clean:
-	rm -rf $(VENV) report
+	rm -rf $(VENV) report demo.db*

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from matrix_benchmarking.cli import matbench
-from matrix_benchmarking.commands import COMMANDS, load_command
+from matrix_benchmarking.commands import leaves
 from matrix_benchmarking.commands.options import Option
 
 PAGE = Path(__file__).with_name("cli.md")
@@ -29,8 +29,8 @@ def documented(page: str) -> set[str]:
 
 
 def table(name: str) -> str:
-    """The options of the command *name* (``matbench`` itself, or one of COMMANDS) as a Markdown table."""
-    command = load_command(name) if name in COMMANDS else matbench
+    """The options of the command *name* (``matbench`` itself, or one of the leaves) as a Markdown table."""
+    command = leaves().get(name, matbench)
     rows = [_row(name, param) for param in command.params if isinstance(param, Option)]
     head = "| Option | Environment | `config.yaml` | Default | Meaning |\n|---|---|---|---|---|\n"
     return head + "".join(rows)

@@ -26,10 +26,13 @@ WORKLOAD = "--workload=projects.encoder_bench.visualizations"
 
 @pytest.fixture
 def checkout(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that looks like the checkout, in which files may be written."""
+    """A directory that looks like the checkout, in which files may be written, with a history of the sample."""
     shutil.copytree(REPOSITORY / "data", directory / "data")
     shutil.copytree(REPOSITORY / "projects", directory / "projects")
     shutil.copytree(REPOSITORY / "examples", directory / "examples")
+    upload = ["upload_lts", "--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench"]
+    assert main(upload) == 0
+    assert main(["history", "export", "everything.jsonl.gz"]) == 0
     return directory
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from matrix_benchmarking import config
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.commands import COMMANDS, base, load_command
+from matrix_benchmarking.commands import base, leaves
 
 FILE = """
 matbench:
@@ -72,9 +72,9 @@ def test_a_named_file_replaces_the_one_in_the_directory(selected: Callable[..., 
     assert selected("--config=mine.yaml") == 1
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", leaves())
 def test_every_option_has_its_environment_variable_and_its_key(name: str) -> None:
-    command = load_command(name)
+    command = leaves()[name]
     loaded = config.load(options=base.in_configuration())
     for param in command.params:
         if isinstance(param, click.Argument):
@@ -83,7 +83,7 @@ def test_every_option_has_its_environment_variable_and_its_key(name: str) -> Non
         assert param.envvar == f"MATBENCH_{str(param.name).upper()}"
         assert param.help
         if param.key_for(name):
-            assert loaded.get(param.key_for(name)) in (None, {})
+            assert loaded.get(param.key_for(name)) in (None, {}, param.default)
 
 
 def test_a_misspelt_option_of_any_command_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
