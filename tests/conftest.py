@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from history_support.opensearch_server import OpenSearchServer
 from requirements import missing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -40,3 +42,14 @@ def chromium() -> str:
     if found is None:
         missing("a browser; apt-get install chromium")
     return str(found)
+
+
+@pytest.fixture(scope="session")
+def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenSearchServer]:
+    """A genuine OpenSearch, one for all tests of this process; they are in the xdist group ``opensearch``."""
+    server = OpenSearchServer(tmp_path_factory.mktemp("opensearch"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()

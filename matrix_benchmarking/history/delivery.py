@@ -125,10 +125,11 @@ def waiting(outbox: Outbox) -> str:
 
 
 def _into_file(write: Writer, location: Location, *, replace: bool, progress: Progress | None) -> Pushed:
-    with tempfile.TemporaryFile() as spool, open_history(location, writable=True) as history:
+    with tempfile.TemporaryFile() as spool:
         write(spool)
         total = _lines(spool)
-        return history.push(records(spool, "the upload"), replace=replace, progress=_with_total(progress, total))
+        with open_history(location, writable=True) as history:
+            return history.push(records(spool, "the upload"), replace=replace, progress=_with_total(progress, total))
 
 
 def _deliver(outbox: Outbox, batches: list[Batch], history: History, progress: Progress | None) -> Pushed | None:

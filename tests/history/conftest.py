@@ -19,17 +19,6 @@ BOTH = [pytest.param("sqlite"), pytest.param("opensearch", marks=ON_OPENSEARCH)]
 NewPlace = Callable[[str], history.Location]
 
 
-@pytest.fixture(scope="session")
-def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenSearchServer]:
-    """The server, one for all tests of this process."""
-    server = OpenSearchServer(tmp_path_factory.mktemp("opensearch"))
-    try:
-        server.start()
-        yield server
-    finally:
-        server.stop()
-
-
 @pytest.fixture
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> NewPlace:
     """From ``sqlite`` or ``opensearch`` to a location at which there is nothing yet."""

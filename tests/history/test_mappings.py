@@ -176,6 +176,13 @@ def test_fifty_thousand_records_come_back_complete_and_in_order(location):
     assert seen == sorted(seen, reverse=True)
 
 
+def test_a_series_of_more_than_a_page_comes_back_complete_and_in_order(location):
+    count = 11_000
+    with opened(location) as kept:
+        kept.push(record(payload(number)) for number in reversed(range(count)))
+        assert list(kept.values(kept.series()[0]).values) == [10.0 + number for number in range(count)]
+
+
 def test_what_is_written_during_a_read_is_not_in_it(location):
     with opened(location) as kept:
         kept.push(record(payload(number)) for number in range(1200))

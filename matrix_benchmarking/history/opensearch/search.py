@@ -32,16 +32,23 @@ def hits(
         UnavailableError: parts of the index did not answer, so that documents would be missing.
         opensearchpy.OpenSearchException: the server refused.
     """
+    body: dict[str, Any] = {
+        "size": page,
+        "query": query,
+        "sort": list(sort),
+        "_source": source,
+        "track_total_hits": False,
+    }
+    # Most series fit into one page, which needs no point in time; a full page is read again with one.
+    answer = _search(client, index, body)
+    _complete(answer, index)
+    found = answer["hits"]["hits"]
+    if len(found) < page:
+        yield from found
+        return
     point: Any = patiently(lambda: client.create_pit(index=index, params={"keep_alive": KEEP_ALIVE}))
+    body["pit"] = {"id": point["pit_id"], "keep_alive": KEEP_ALIVE}
     try:
-        body: dict[str, Any] = {
-            "size": page,
-            "query": query,
-            "sort": list(sort),
-            "_source": source,
-            "track_total_hits": False,
-            "pit": {"id": point["pit_id"], "keep_alive": KEEP_ALIVE},
-        }
         while True:
             answer = _search(client, None, body)
             _complete(answer, index)

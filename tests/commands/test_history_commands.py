@@ -1,0 +1,320 @@
+"""``upload_lts``, ``download_lts`` and ``history`` on a small tree: what they say, what they leave, how they exit."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas
+import pytest
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+UPLOAD = ["upload_lts", "--workload=tiny.py", "--results-dirname=results"]
+DOWNLOAD = ["download_lts", "--workload=tiny.py", "--lts-results-dirname=lts"]
+
+
+@pytest.fixture(autouse=True)
+def outbox(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("MATBENCH_OUTBOX", str(directory / "outbox"))
+    return directory / "outbox"
+
+
+@pytest.fixture
+def uploaded(capsys: Capture) -> None:
+    assert main(UPLOAD) == 0
+    capsys.readouterr()
+
+
+def test_an_upload_says_what_it_did_and_doing_it_again_does_nothing(capsys: Capture) -> None:
+    assert main(UPLOAD) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 3 runs added\n"
+    assert main(["upload-lts", *UPLOAD[1:]]) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\n"
+
+
+def test_a_dry_run_changes_nothing(capsys: Capture) -> None:
+    assert main([*UPLOAD, "--dry-run"]) == 0
+    assert "3 would be added, 0 there already (dry run: nothing was changed)" in capsys.readouterr().out
+    assert not Path("matbench.db").exists()
+
+
+def test_a_dry_run_names_what_is_there_with_other_contents(
+    uploaded: None, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    _change("results/run_1")
+    new_test(Path("results/run_9"), batch_size=9, rate=1.0)
+    assert main([*UPLOAD, "--dry-run"]) == 0
+    assert "2 would be added, 2 there already" in capsys.readouterr().out  # a digest is the id of a test without .uuid
+
+
+def test_a_changed_run_with_an_id_of_its_own_is_a_conflict_until_it_is_replaced(capsys: Capture) -> None:
+    Path("results/run_1/.uuid").write_text("2e4f5c2a-5a5b-4a6e-9d0c-0d9a4f7b8c11")
+    assert main(UPLOAD) == 0
+    _change("results/run_1")
+    capsys.readouterr()
+    assert main(UPLOAD) == 1
+    said = capsys.readouterr()
+    assert said.out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 in conflict\n"
+    assert "run_1 (2e4f5c2a-5a5b-4a6e-9d0c-0d9a4f7b8c11)" in said.err
+    assert "--replace" in said.err
+    assert main([*UPLOAD, "--replace"]) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 replaced\n"
+
+
+def _change(directory: str) -> None:
+    Path(directory, "rate.json").write_text(json.dumps({"rate": 77.0}))
+
+
+def test_one_invalid_run_and_nothing_is_kept(new_test: Callable[..., Path], capsys: Capture) -> None:
+    new_test(Path("results/run_4"), batch_size=4, rate=1.0, exit_code="1")
+    assert main(UPLOAD) == 1
+    assert "run_4: the test failed with exit code 1" in capsys.readouterr().err
+    assert not Path("matbench.db").exists()
+    assert main([*UPLOAD, "--filters=batch_size=1:2"]) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 2 runs added\n"
+
+
+def test_the_flags_of_matrixbenchmarking_mean_an_opensearch_server(capsys: Capture) -> None:
+    options = ["--opensearch-host=127.0.0.1", "--opensearch-port=9", "--opensearch-username=ann"]
+    assert main([*UPLOAD, *options, "--opensearch-index=runs", "--upload-by-kpi"]) == 2
+    said = capsys.readouterr().err
+    assert "https://127.0.0.1:9 can't be reached: connection refused" in said
+    assert "3 runs wait in the outbox" in said
+
+
+def test_there_is_no_option_for_a_password(capsys: Capture) -> None:
+    assert main([*UPLOAD, "--opensearch-password=x"]) == 2
+    assert "no such option" in capsys.readouterr().err.lower()
+
+
+def test_a_server_that_is_away_is_a_warning_if_the_configuration_says_so(capsys: Capture) -> None:
+    Path("config.yaml").write_text("matbench: {lts: {opensearch: {export: {fail_test_on_fail: false}}}}")
+    assert main([*UPLOAD, "--history=http://127.0.0.1:9/runs"]) == 0
+    assert "warning: http://127.0.0.1:9 can't be reached" in capsys.readouterr().err
+    assert main([*UPLOAD, "--history=http://127.0.0.1:9/runs", "--fail-test-on-fail=True"]) == 2
+
+
+def test_the_outbox_can_be_given_up(capsys: Capture) -> None:
+    away = "--history=http://127.0.0.1:9/runs"
+    assert main([*UPLOAD, away]) == 2
+    assert main(["history", "flush", away]) == 2
+    assert "3 runs wait in the outbox" in capsys.readouterr().err
+    assert main(["history", "flush", away, "--drop"]) == 0
+    assert capsys.readouterr().out == "http://127.0.0.1:9/runs: 3 runs removed from the outbox\n"
+    assert main(["history", "flush", away]) == 0
+    assert "nothing waits" in capsys.readouterr().out
+
+
+def test_two_places_at_once_are_refused_and_the_stronger_wins(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    both = ["--history=sqlite:///x.db", "--opensearch-host=127.0.0.1"]
+    assert main([*UPLOAD, *both]) == 2
+    assert "give one of them" in capsys.readouterr().err
+    Path("config.yaml").write_text("matbench: {history: 'sqlite:///configured.db'}")
+    assert main(UPLOAD) == 0
+    assert "sqlite:///configured.db: 3 runs added" in capsys.readouterr().out
+    assert main([*UPLOAD, "--opensearch-host=127.0.0.1", "--opensearch-port=9"]) == 2
+    assert "https://127.0.0.1:9 can't be reached" in capsys.readouterr().err
+    monkeypatch.setenv("MATBENCH_OPENSEARCH_HOST", "127.0.0.1")
+    assert main([*UPLOAD, "--history=sqlite:///flag.db"]) == 0
+    assert "sqlite:///flag.db: 3 runs added" in capsys.readouterr().out
+
+
+def test_payloads_that_were_downloaded_can_be_uploaded(uploaded: None, capsys: Capture) -> None:
+    assert main(DOWNLOAD) == 0
+    assert main([*UPLOAD[:2], "--lts-results-dirname=lts", "--history=sqlite:///other.db"]) == 0
+    assert capsys.readouterr().out.endswith("sqlite:///other.db: 3 runs added\n")
+    assert main([*UPLOAD, "--history=sqlite:///other.db"]) == 0
+    assert capsys.readouterr().out == "sqlite:///other.db: 0 runs added, 3 there already\n"
+
+
+def test_a_download_writes_a_file_a_run_and_again_only_what_is_new(
+    uploaded: None, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    assert main(DOWNLOAD) == 0
+    assert capsys.readouterr().out == "lts: 3 payloads (3 written, 0 there already)\n"
+    assert len(list(Path("lts").glob("*.json"))) == 3
+    new_test(Path("results/run_4"), batch_size=4, rate=8.0)
+    assert main(UPLOAD) == 0
+    capsys.readouterr()
+    assert main(DOWNLOAD) == 0
+    assert capsys.readouterr().out == "lts: 4 payloads (1 written, 3 there already)\n"
+
+
+def test_a_download_is_read_by_parse_and_visualize_as_the_artifacts_are(uploaded: None, capsys: Capture) -> None:
+    assert main(DOWNLOAD) == 0
+    assert main(["parse", "--workload=tiny.py", "--results-dirname=results", "--output-lts=a.json"]) == 0
+    first = capsys.readouterr().out.partition("\n")[2]
+    shutil.rmtree("results")
+    assert main(["parse", "--lts", "--workload=tiny.py", "--lts-results-dirname=lts", "--output-lts=b.json"]) == 0
+    assert capsys.readouterr().out == first
+    key = "metadata"
+    a, b = (
+        sorted(json.loads(Path(name).read_text()), key=lambda each: each[key]["test_uuid"])
+        for name in ("a.json", "b.json")
+    )
+    assert a == b
+    assert main(["parse", "--lts", "--workload=tiny.py", "--results-dirname=lts"]) == 0
+    assert main(["visualize", "--workload=tiny.py", "--lts-results-dirname=lts", "--generate"]) == 0
+    assert Path("report/index.html").is_file()
+
+
+def test_a_download_can_be_narrowed(uploaded: None, capsys: Capture) -> None:
+    assert main([*DOWNLOAD, "--filters=batch_size=2"]) == 0
+    (path,) = Path("lts").glob("*.json")
+    assert json.loads(path.read_text())["metadata"]["settings"]["batch_size"] == 2
+    assert main([*DOWNLOAD, "--max-records=2"]) == 0
+    assert "2 payloads" in capsys.readouterr().out
+    assert main([*DOWNLOAD, "--since=2000-01-01"]) == 2  # these runs don't say when they were
+    assert "no run of workload 'tiny' in sqlite:///matbench.db is selected" in capsys.readouterr().err
+
+
+def test_clean_removes_what_earlier_downloads_wrote_and_nothing_else(uploaded: None, capsys: Capture) -> None:
+    assert main(DOWNLOAD) == 0
+    Path("lts/mine.json").write_text("{}")
+    assert main([*DOWNLOAD, "--filters=batch_size=2", "--clean"]) == 0
+    assert "1 payloads (0 written, 1 there already, 2 removed)" in capsys.readouterr().out
+    assert len(list(Path("lts").glob("*.json"))) == 2
+    assert Path("lts/mine.json").exists()
+
+
+def test_a_directory_with_other_things_is_left_alone_unless_forced(uploaded: None, capsys: Capture) -> None:
+    Path("lts").mkdir()
+    Path("lts/notes.txt").write_text("mine")
+    assert main(DOWNLOAD) == 2
+    assert "holds other things" in capsys.readouterr().err
+    assert [path.name for path in Path("lts").iterdir()] == ["notes.txt"]
+    assert main([*DOWNLOAD, "--force"]) == 0
+    assert Path("lts/notes.txt").read_text() == "mine"
+
+
+def test_a_record_that_leads_out_of_the_directory_removes_nothing(uploaded: None) -> None:
+    assert main(DOWNLOAD) == 0
+    Path("precious.json").write_text("{}")
+    record = Path("lts/.matbench/download_lts.json")
+    record.write_text(json.dumps({"version": 1, "files": ["../precious.json", "/etc/hostname", 5]}))
+    assert main([*DOWNLOAD, "--clean"]) == 0
+    assert Path("precious.json").exists()
+
+
+def test_a_download_can_be_a_table(uploaded: None) -> None:
+    assert main([*DOWNLOAD, "--parquet"]) == 0
+    frame = pandas.read_parquet("lts/lts.parquet")
+    assert sorted(frame["batch_size"]) == [1, 2, 3]
+    assert sorted(frame["rate"]) == [1.5, 3.0, 4.5]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["download_lts", "--workload=tiny.py"], "no directory given: use --lts-results-dirname DIR"),
+        ([*DOWNLOAD, "--since=yesterday"], "'yesterday' is no time such as 2026-01-31"),
+        ([*DOWNLOAD, "--history=sqlite:///none.db"], "there is no history 'none.db' yet"),
+        ([*DOWNLOAD, "--max-records=0"], "max-records"),
+        ([*DOWNLOAD, "--filters=x"], "is not of the form name=value"),
+        (["history", "--history=sqlite:///none.db"], "there is no history 'none.db' yet"),
+        (["history", "--history=none.db"], "did you mean sqlite:///none.db?"),
+        (["history", "prune"], "use --before TIME, --keep N, or both"),
+        (["history", "prune", "--before=x"], "'x' is no time"),
+        (["history", "import", "tiny.py"], "'tiny.py' is no export of a history"),
+        (["history", "exprot"], "exprot"),
+        (
+            ["parse", "--lts", "--workload=tiny.py", "--results-dirname=none"],
+            "the directory 'none' of LTS payloads does not exist",
+        ),
+        (
+            ["parse", "--lts", "--workload=tiny.py", "--results-dirname=results"],
+            "no LTS payload of workload 'tiny' found",
+        ),
+    ],
+)
+def test_what_is_wrong_is_a_sentence(uploaded: None, arguments: list[str], sentence: str, capsys: Capture) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert sentence in said
+    assert "Traceback" not in said
+
+
+def test_history_shows_workloads_series_and_what_waits(uploaded: None, capsys: Capture) -> None:
+    assert main(["history"]) == 0
+    out = capsys.readouterr().out
+    assert [word in out for word in ("sqlite:///matbench.db", "tiny", "unknown")] == [True] * 3
+    assert main(["history", "show", "--series"]) == 0
+    out = capsys.readouterr().out
+    assert "rate (1/s)" in out
+    assert "batch_size=1" in out
+    assert "hw_type" not in out  # all series share it
+
+
+def test_a_hostile_label_is_shown_and_not_obeyed(new_test: Callable[..., Path], capsys: Capture) -> None:
+    new_test(Path("results/run_9"), batch_size="\x1b[31m[red]<script>\x07", rate=1.0)
+    assert main(UPLOAD) == 0
+    assert main(["history", "--series"]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "[red]<script>" in out.replace("\n", "")
+
+
+def test_export_and_import_move_everything(uploaded: None, capsys: Capture) -> None:
+    assert main(["history", "export", "all.jsonl.gz"]) == 0
+    assert main(["history", "import", "all.jsonl.gz", "--history=sqlite:///b.db"]) == 0
+    assert capsys.readouterr().out == "sqlite:///b.db: 3 runs added\n"
+    assert main(["history", "export", "-", "--history=sqlite:///b.db"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 5
+
+
+def test_an_export_that_can_not_be_written_leaves_nothing(uploaded: None, capsys: Capture) -> None:
+    Path("file").write_text("")
+    assert main(["history", "export", "file/all.jsonl"]) == 2
+    assert "not a directory" in capsys.readouterr().err
+    assert Path("file").read_text() == ""
+
+
+def test_prune_is_a_dry_run_unless_told_otherwise(uploaded: None, capsys: Capture) -> None:
+    assert main(["history", "prune", "--keep=1"]) == 0
+    assert "2 of 3 runs would be deleted (dry run: --delete deletes them)" in capsys.readouterr().out
+    assert main(["history", "prune", "--keep=1", "--delete"]) == 0
+    assert "2 of 3 runs deleted" in capsys.readouterr().out
+    assert main(UPLOAD) == 0
+    assert "2 runs added, 1 there already" in capsys.readouterr().out
+
+
+def test_a_file_of_the_history_belongs_to_its_owner(uploaded: None) -> None:
+    assert stat.S_IMODE(Path("matbench.db").stat().st_mode) & stat.S_IWOTH == 0
+
+
+@pytest.mark.xdist_group("opensearch")
+def test_the_three_steps_of_the_documentation_lead_to_opensearch(opensearch, uploaded: None, capsys: Capture) -> None:
+    there = f"{opensearch.url}/three-steps"
+    assert main(["history", "export", "everything.jsonl.gz", "--history=sqlite:///matbench.db"]) == 0
+    assert main(["history", "import", "everything.jsonl.gz", f"--history={there}"]) == 0
+    assert capsys.readouterr().out == f"{there}: 3 runs added\n"
+    Path("config.yaml").write_text(f"matbench: {{history: '{there}'}}")
+    assert main(UPLOAD) == 0
+    assert capsys.readouterr().out == f"{there}: 0 runs added, 3 there already\n"
+    assert main(["history"]) == 0
+    assert "tiny" in capsys.readouterr().out
+    assert main(DOWNLOAD) == 0
+    assert main(["history", "export", "back.jsonl.gz"]) == 0
+    assert Path("back.jsonl.gz").read_bytes() == Path("everything.jsonl.gz").read_bytes()
+    assert main(["history", "prune", "--keep=0", "--delete"]) == 0
+    assert "3 of 3 runs deleted" in capsys.readouterr().out
+
+
+@pytest.mark.xdist_group("opensearch")
+def test_what_waited_in_the_outbox_is_delivered_by_the_next_upload(opensearch, outbox: Path, capsys: Capture) -> None:
+    there = f"{opensearch.url}/outbox-test"
+    assert main([*UPLOAD, "--history=http://127.0.0.1:9/outbox-test"]) == 2
+    (waiting,) = outbox.iterdir()
+    from matrix_benchmarking.history.outbox import Outbox
+
+    waiting.rename(Outbox(outbox, there).directory)
+    assert main(["history", "show", f"--history={there}"]) == 2  # nothing has made the indices yet
+    assert main([*UPLOAD, f"--history={there}"]) == 0
+    said = capsys.readouterr().out
+    assert f"{there}: 3 runs added that had waited in the outbox\n{there}: 0 runs added, 3 there already\n" in said
