@@ -49,7 +49,10 @@ def command() -> None:
 @common
 @click.pass_obj
 def show(invocation: Invocation, place: Place, series: bool) -> None:
-    """Show what is in a history: workloads, series, first and last run, size."""
+    """Show what is in a history.
+
+    Workloads, series, first and last run, and its size.
+    """
     from ..history import open_history
     from ..history.outbox import Outbox
 

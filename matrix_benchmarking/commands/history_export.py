@@ -19,7 +19,10 @@ from .place import Place, locate, place
 @common
 @click.pass_obj
 def command(invocation: Invocation, file: Path, place: Place) -> None:
-    """Write everything of a history to FILE, for 'matbench history import'; compressed if its name ends in .gz."""
+    """Write everything of a history to FILE.
+
+    'matbench history import' reads it; it is compressed if its name ends in .gz.
+    """
     from ..history import open_history, transfer
 
     assert invocation.config is not None

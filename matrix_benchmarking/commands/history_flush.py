@@ -15,7 +15,10 @@ from .place import Place, locate, outboxes, place
 @common
 @click.pass_obj
 def command(invocation: Invocation, place: Place, drop: bool) -> None:
-    """Deliver what waits in the outbox for a history on a server."""
+    """Deliver what waits in the outbox.
+
+    Uploads to a history on a server wait there while it is away.
+    """
     from ..history import delivery
     from ..history.outbox import Outbox
 

@@ -10,7 +10,8 @@ import contextlib
 import dataclasses
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -147,7 +148,7 @@ class SQLiteHistory:
             return
         if version(connection, self.location) == 0:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL").fetchall()
+        _until_free(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
         connection.execute("PRAGMA synchronous = FULL")
         migrate(connection, self.location)
 
@@ -261,6 +262,19 @@ class SQLiteHistory:
             yield
         except sqlite3.Error as error:
             raise HistoryError(f"history '{self.path}': {rows.reason(error)}") from error
+
+
+def _until_free(call: Callable[[], object]) -> None:
+    """Make *call* again while another process has the file: a change of the journal's mode doesn't wait by itself."""
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while True:
+        try:
+            call()
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.02)
 
 
 def _make_directory(directory: Path) -> None:

@@ -64,9 +64,7 @@ def version(connection: sqlite3.Connection, location: str, migrations: Sequence[
     Raises:
         HistoryError: it belongs to another program, or to a newer matbench.
     """
-    (found,) = connection.execute("PRAGMA user_version").fetchone()
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    found, application, tables = _header(connection)
     if application != APPLICATION_ID and (tables or found or application):
         raise HistoryError(f"{location} is a database of another program: name another file for the history")
     if found > len(migrations):
@@ -75,6 +73,21 @@ def version(connection: sqlite3.Connection, location: str, migrations: Sequence[
             "update matbench, or use another history"
         )
     return int(found)
+
+
+def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
+    """Schema version, application and number of tables, all of one moment: others may be making the database."""
+    is_mine = not connection.in_transaction
+    if is_mine:
+        connection.execute("BEGIN")
+    try:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+    finally:
+        if is_mine:
+            connection.execute("ROLLBACK")
+    return found, application, tables
 
 
 def migrate(connection: sqlite3.Connection, location: str, migrations: Sequence[Sequence[str]] = MIGRATIONS) -> None:

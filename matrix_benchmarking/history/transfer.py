@@ -11,11 +11,13 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from ..errors import os_reason
+from ..files import read_regular
 from .errors import HistoryError
 from .port import EVERYTHING, History, Progress, Pushed, Query
 from .records import Record, record
 
 VERSION = 1
+LONGEST_HEADER = 1000
 _GZIP = b"\x1f\x8b"
 
 
@@ -65,8 +67,7 @@ def count(path: Path) -> int:
 
 def _open(path: Path) -> gzip.GzipFile | BinaryIO:
     try:
-        with path.open("rb") as stream:
-            is_compressed = stream.read(2) == _GZIP
+        is_compressed = read_regular(path, 2) == _GZIP
         return gzip.open(path) if is_compressed else path.open("rb")
     except OSError as error:
         raise HistoryError(f"cannot read '{path}': {os_reason(error)}") from error
@@ -83,7 +84,7 @@ def _records(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[Record]:
 def _lines(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[bytes]:
     """The lines of the payloads, all but the header and the last one, which are checked."""
     try:
-        _check_header(_decoded(stream.readline()), path)
+        _check_header(_decoded(stream.readline(LONGEST_HEADER)), path)
         checksum, found, last = hashlib.blake2b(digest_size=16), 0, b""
         for line in stream:
             if last:

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -308,3 +309,24 @@ def test_the_location_of_an_open_history_is_its_name(tmp_path):
     place = SQLiteLocation(tmp_path / "h.db")
     with history.open_history(place, writable=True) as kept:
         assert kept.location == str(place) == f"sqlite:///{tmp_path}/h.db"
+
+
+def test_many_that_make_a_new_history_at_once_all_get_it(tmp_path):
+    errors: list[Exception] = []
+
+    def make(path, barrier):
+        barrier.wait()
+        try:
+            SQLiteHistory(path).close()
+        except HistoryError as error:
+            errors.append(error)
+
+    for number in range(40):
+        barrier = threading.Barrier(6)
+        arguments = (tmp_path / f"{number}.db", barrier)
+        threads = [threading.Thread(target=make, args=arguments) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert errors == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+from pathlib import Path
 
 import pytest
 from history_support.payloads import payload, test_id
@@ -119,6 +120,8 @@ def test_a_missing_export_is_a_sentence(tmp_path, empty):
         transfer.read_import(empty, tmp_path / "none")
     with pytest.raises(HistoryError, match="Is a directory"):
         transfer.read_import(empty, tmp_path)
+    with pytest.raises(HistoryError, match="not a regular file"):
+        transfer.read_import(empty, Path("/dev/zero"))
 
 
 def test_an_empty_history_makes_an_export_that_imports_nothing(tmp_path, empty):
