@@ -24,6 +24,8 @@ from .yaml_file import YamlFile
 
 DEFAULT_FILE = Path("config.yaml")
 
+DownloadMode = Literal["cache_only", "prefer_cache", "important", "all"]
+
 PRICE_NAME = "^(?:[^/]+/)?[^/].*$"
 PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type or hw_type"}
 
@@ -57,7 +59,7 @@ class Section(pydantic.BaseModel):
 class Download(Section):
     """Where ``matbench download`` gets results from."""
 
-    mode: Literal["cache_only", "prefer_cache", "important", "all"] = "prefer_cache"
+    mode: DownloadMode = "prefer_cache"
     url: str | None = None
     url_file: str | None = None
     save_to_artifacts: bool = False
@@ -170,11 +172,13 @@ def load(path: Path | None = None, *, preset: str | None = None, options: Comman
 
 
 def _model(options: CommandOptions) -> type[Config]:
-    """:class:`Config` with one more section for each command."""
+    """:class:`Config` with a section for each command; one that it has already gets the options, too."""
     fields: dict[str, Any] = {}
     for name, content in options.sections.items():
         values: dict[str, Any] = {option: (kind | None, None) for option, kind in content.items()}
-        section = pydantic.create_model(f"Section_{name}", __base__=Section, **values)
+        known = Config.model_fields.get(name)
+        base: type[Section] = Section if known is None else known.annotation  # type: ignore[assignment]
+        section = pydantic.create_model(f"Section_{name}", __base__=base, **values)
         fields[name] = (section, section())
     model = pydantic.create_model("Config", __base__=Config, **fields)
     model.option_keys = options.keys

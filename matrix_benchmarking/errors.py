@@ -47,6 +47,10 @@ class ArtifactError(MatbenchError):
         self.reason = reason
 
 
+class DownloadError(MatbenchError):
+    """Results that can't be fetched."""
+
+
 class OutputError(MatbenchError):
     """An output that can't be written."""
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
 COMMANDS = {
     "benchmark": "Run a benchmark file: servers, load, monitor, one test directory a point.",
+    "download": "Fetch results from a directory, a web server, S3 or an archive.",
     "parse": "Parse a results directory; write the matrix, LTS payloads, metrics or a table.",
     "visualize": "Write reports of a results directory.",
     "upload_lts": "Keep the LTS payloads of a results directory in a history.",

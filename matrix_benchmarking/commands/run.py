@@ -70,14 +70,14 @@ def load_workload(name: str | None) -> Workload:
     from .. import workload
 
     if not name:
-        raise ConfigError(_not_given("workload", "--workload NAME", "workload"))
+        raise ConfigError(not_given("workload", "--workload NAME", "workload"))
     return workload.load(name)
 
 
 def require_results(selection: Selection) -> Path:
     """The results directory; an error that says how to name one where none is given."""
     if selection.results_dirname is None:
-        raise ConfigError(_not_given("results directory", "--results-dirname DIR", "test_directory"))
+        raise ConfigError(not_given("results directory", "--results-dirname DIR", "test_directory"))
     return selection.results_dirname
 
 
@@ -143,6 +143,7 @@ def _warnings(matrix: Matrix) -> list[str]:
     return [*matrix.notes, *failed, *problems]
 
 
-def _not_given(what: str, flag: str, key: str) -> str:
+def not_given(what: str, flag: str, key: str) -> str:
+    """The sentence about something that no option, variable or key gives."""
     env = "MATBENCH_" + flag.split()[0].removeprefix("--").replace("-", "_").upper()
     return f"no {what} given: use {flag}, {env} or matbench.{key} in config.yaml"

@@ -6,13 +6,15 @@ What a workload author needs is exported here; the other modules of this package
 from ..settings import read_key_values
 from ..workload import BaseStore, FoundTest, Layout, Listing
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
-from .layouts import NativeLayout
+from .cache import COMES_WITH_A_CACHE, can_read_cache
+from .layouts import NativeLayout, layouts_of
 from .matrix_file import write_matrix
 from .parsers import config_get, parse_test_config, parse_test_start_end, parse_test_uuid
 from .readers import ignore_file_not_found, read_json, read_tail, read_text, read_yaml
 from .tree import clean, parse_tree
 
 __all__ = [
+    "COMES_WITH_A_CACHE",
     "ArtifactPath",
     "BaseStore",
     "FoundTest",
@@ -20,9 +22,11 @@ __all__ = [
     "Listing",
     "NativeLayout",
     "TestDirectory",
+    "can_read_cache",
     "clean",
     "config_get",
     "ignore_file_not_found",
+    "layouts_of",
     "parse_test_config",
     "parse_test_start_end",
     "parse_test_uuid",

@@ -217,6 +217,14 @@ def decode(content: bytes, workload_name: str) -> CachedTest | None:
         raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
 
 
+def can_read_cache(content: bytes, workload: Workload) -> bool:
+    """True if a parse with *workload* would take the cache in *content*, where it came alone."""
+    try:
+        return decode(content, workload.name) is not None
+    except BrokenCache:
+        return False
+
+
 def _from_fields(fields: dict[str, Any]) -> CachedTest:
     return CachedTest(
         code=fields["code"],

@@ -1,0 +1,167 @@
+"""``matbench download``: addresses of results trees in, a results directory out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import ConfigError, DownloadError
+from . import run
+from .options import Command, common, flag, option, workload_option
+
+if TYPE_CHECKING:
+    from ..config import DownloadMode
+    from ..download import Outcome, Place, Wish
+
+FILE = click.Path(path_type=Path)
+MODES = ("cache_only", "prefer_cache", "important", "all")
+JOBS, MAX_BYTES = 8, 100 * 2**30
+
+
+@click.command("download", cls=Command)
+@option(
+    "--url",
+    config_key="download.url",
+    metavar="ADDRESS",
+    help="What to fetch: a directory or an archive, as a path, file://, http://, https:// or s3://bucket/prefix.",
+)
+@option(
+    "--url-file",
+    config_key="download.url_file",
+    type=FILE,
+    metavar="FILE",
+    help="A file of addresses, one a line: each goes in a subdirectory, which may be named after it.",
+)
+@option(
+    "--mode",
+    config_key="download.mode",
+    type=click.Choice(MODES),
+    default="prefer_cache",
+    metavar="MODE",
+    help="cache_only, prefer_cache (a test's cache, its important files where it has none), important or all.",
+)
+@option(
+    "--results-dirname",
+    config_key="test_directory",
+    type=FILE,
+    metavar="DIR",
+    help="Where it goes: the results directory.",
+)
+@workload_option
+@option("--jobs", type=click.IntRange(min=1, max=64), default=JOBS, metavar="N", help="Files fetched at a time.")
+@option(
+    "--max-bytes",
+    type=click.IntRange(min=1),
+    default=MAX_BYTES,
+    metavar="N",
+    help="Refuse to fetch or to unpack more than this; 100 GiB unless given.",
+)
+@flag(
+    "--save-to-artifacts",
+    config_key="download.save_to_artifacts",
+    help="Also copy what was fetched into the directory that ARTIFACT_DIR names.",
+)
+@common
+@click.pass_context
+def command(
+    ctx: click.Context,
+    url: str | None,
+    url_file: Path | None,
+    mode: DownloadMode,
+    results_dirname: Path | None,
+    workload: str | None,
+    jobs: int,
+    max_bytes: int,
+    save_to_artifacts: bool,
+) -> None:
+    """Fetch results: from a directory, a web server, S3 or an archive.
+
+    A second call fetches only what is missing or has changed. Credentials come from the environment, ~/.netrc or
+    ~/.aws, never from the address.
+    """
+    from .. import download
+
+    if results_dirname is None:
+        raise ConfigError(run.not_given("results directory", "--results-dirname DIR", "test_directory"))
+    places = _places(ctx, url, url_file)
+    artifacts = download.artifacts_directory(os.environ) if save_to_artifacts else None
+    wish = _wish(mode, workload)
+    with run.progress_bar("fetching") as progress:
+        outcomes = download.download(places, wish, results_dirname, max_bytes=max_bytes, jobs=jobs, progress=progress)
+    run.warn([note for outcome in outcomes for note in outcome.notes])
+    click.echo(_summary(outcomes, results_dirname))
+    if artifacts is not None:
+        copy = download.save_to_artifacts(results_dirname, artifacts, jobs=jobs)
+        click.echo(f"Copied to {copy}")
+    problems = [f"{outcome.address}: {problem}" for outcome in outcomes for problem in outcome.problems]
+    if problems:
+        raise DownloadError("\n".join(_first(problems)))
+
+
+def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[Place]:
+    """What is to be fetched: the address or the list, whichever is given where it has precedence."""
+    from .. import download
+
+    if url and url_file:
+        strength = {name: _strength(ctx, name) for name in ("url", "url_file")}
+        if strength["url"] == strength["url_file"]:
+            raise ConfigError("both --url and --url-file are given: leave one out")
+        url, url_file = (url, None) if strength["url"] > strength["url_file"] else (None, url_file)
+    if url_file:
+        return download.read_list(url_file)
+    if not url:
+        raise ConfigError(run.not_given("address", "--url ADDRESS", "download.url"))
+    return [download.Place(download.parse(url))]
+
+
+def _strength(ctx: click.Context, name: str) -> int:
+    """How strong the place is that an option's value comes from."""
+    from click.core import ParameterSource
+
+    return {ParameterSource.COMMANDLINE: 2, ParameterSource.ENVIRONMENT: 1}.get(
+        ctx.get_parameter_source(name) or ParameterSource.DEFAULT, 0
+    )
+
+
+def _wish(mode: DownloadMode, name: str | None) -> Wish:
+    """What is to be fetched of each tree, by the mode and the workload."""
+    from .. import download
+
+    if mode == "all":
+        return download.Wish(mode)
+    if not name:
+        given = run.not_given("workload", "--workload NAME", "workload")
+        raise ConfigError(f"{given}; only --mode all does without one")
+    from .. import store
+
+    workload = run.load_workload(name)
+    files = download.TestFiles(
+        layouts=store.layouts_of(workload),
+        cache_filename=workload.store.cache_filename,
+        artifacts=[*workload.store.important_files, *workload.store.optional_files],
+        companions=store.COMES_WITH_A_CACHE,
+    )
+    return download.Wish(mode, workload.name, files, lambda content: store.can_read_cache(content, workload))
+
+
+def _summary(outcomes: Sequence[Outcome], root: Path) -> str:
+    fetched, size = sum(each.fetched for each in outcomes), sum(each.fetched_bytes for each in outcomes)
+    held = sum(each.held for each in outcomes)
+    tests = [each.tests for each in outcomes if each.tests is not None]
+    of_tests = f" of {_counted(sum(tests), 'test')}" if tests else ""
+    kept = f", {held:,} {'was' if held == 1 else 'were'} here already" if held else ""
+    return f"Fetched {_counted(fetched, 'file')}{of_tests} ({size / 1e6:,.1f} MB){kept}: {root}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what if number == 1 else f'{what}s'}"
+
+
+def _first(problems: Sequence[str]) -> list[str]:
+    """The first problems, and how many more there are."""
+    more = len(problems) - run.MAX_WARNINGS
+    return [*problems[: run.MAX_WARNINGS], *([f"… and {more} more"] if more > 0 else [])]

@@ -1,0 +1,25 @@
+"""Downloads: results trees from directories, web servers, S3 and archives into a results directory.
+
+The commands use what is exported here; the other modules of this package are the machinery.
+"""
+
+from .addresses import Address, Place, parse, read_list
+from .artifacts import artifacts_directory, save_to_artifacts
+from .record import is_downloaded
+from .session import download
+from .tree import Outcome, Wish
+from .wanted import TestFiles
+
+__all__ = [
+    "Address",
+    "Outcome",
+    "Place",
+    "TestFiles",
+    "Wish",
+    "artifacts_directory",
+    "download",
+    "is_downloaded",
+    "parse",
+    "read_list",
+    "save_to_artifacts",
+]

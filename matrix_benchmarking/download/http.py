@@ -1,0 +1,154 @@
+"""A results tree behind the directory listings of a web server, or one file there, through fsspec."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import urllib.parse
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import DownloadError
+from . import names
+from .addresses import Address
+from .extras import needed
+from .listing import http_time_ns, origin, parse_html, parse_json
+from .source import Directory, File, Readable, Trouble
+
+MAX_LISTING_BYTES = 16 << 20
+CONNECT_S, SILENCE_S = 30, 60
+_TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
+_COMPRESSED_NAMES = (".gz", ".tgz", ".zst", ".tzst", ".bz2", ".xz", ".zip")
+
+
+class HttpSource:
+    """Reads what is below the address; names and times come from its listings and headers.
+
+    Credentials are those of ``~/.netrc``, proxies and certificates those of the environment.
+    """
+
+    parallel = True
+    errors: tuple[type[Exception], ...]
+
+    def __init__(self, address: Address) -> None:
+        with needed("aiohttp", address.public):
+            import aiohttp
+            from fsspec.implementations.http import HTTPFileSystem
+        self._aiohttp: Any = aiohttp
+        self.errors = (OSError, aiohttp.ClientError, asyncio.TimeoutError, ValueError)
+        self._address = address
+        self._base = address.location
+        self._fs: Any = HTTPFileSystem(
+            skip_instance_cache=True,
+            encoded=True,
+            headers={"Accept-Encoding": "identity"},
+            client_kwargs={
+                "trust_env": True,
+                "auto_decompress": False,
+                "timeout": aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENCE_S),
+            },
+        )
+
+    def list(self, directory: str) -> Directory:
+        url = self._url(directory) if directory else self._base
+        url = url if url.endswith("/") else f"{url}/"
+        with self._opened(url) as (stream, headers, final):
+            if not directory:
+                self._base = url = final
+            elif final != url:
+                return Directory([], [], [f"{names.shown(directory)}: left out, its listing leads elsewhere"])
+            text = _read_text(stream)
+        if "json" in headers.get("Content-Type", ""):
+            return parse_json(text, directory)
+        if "html" not in headers.get("Content-Type", "html"):
+            raise DownloadError("it is neither a directory listing nor an archive")
+        return parse_html(text, url, directory)
+
+    def describe(self, file: File) -> File:
+        """*file* as its headers say; as it was where the server doesn't answer to HEAD."""
+        try:
+            info = self._fs.info(self._url(file.name))
+        except self.errors:
+            return file
+        return _merged(file, info.get("size"), info)
+
+    @contextlib.contextmanager
+    def open(self, file: File) -> Iterator[tuple[File, Readable]]:
+        with self._opened(self._url(file.name)) as (stream, headers, _):
+            length = headers.get("Content-Length", "")
+            yield _merged(file, int(length) if length.isdigit() else None, headers), stream
+
+    @contextlib.contextmanager
+    def _opened(self, url: str) -> Iterator[tuple[Readable, Any, str]]:
+        """The stream of *url*, its headers, and the URL that it came from after redirections."""
+        with contextlib.closing(self._fs.open(url, "rb", block_size=0, size=-1)) as stream:  # a size spares a HEAD
+            response = stream.r
+            final = urllib.parse.urlsplit(str(response.url))
+            if url.startswith("https:") and final.scheme != "https":
+                raise DownloadError("the server redirects from https to an address that is not encrypted")
+            encoding = response.headers.get("Content-Encoding", "identity")
+            if encoding not in ("", "identity") and not url.partition("?")[0].endswith(_COMPRESSED_NAMES):
+                raise DownloadError(f"the server compresses it ({encoding[:20]}), which it was asked not to do")
+            yield stream, response.headers, final._replace(query="", fragment="").geturl()
+
+    def _url(self, name: str) -> str:
+        if self._address.archive:
+            return self._address.location
+        return self._base + urllib.parse.quote(name, safe="/!$&'()*+,;=:@~-._")
+
+    def explain(self, error: Exception) -> Trouble:
+        client = self._aiohttp
+        if isinstance(error, client.ClientResponseError):
+            return _of_status(error.status)
+        if isinstance(error, FileNotFoundError):
+            return Trouble("it is not there (HTTP 404)")
+        if isinstance(error, (client.ClientSSLError, client.ServerFingerprintMismatch)):
+            return Trouble(
+                "the server's certificate can't be verified; the certificate of your own authority is named by "
+                "SSL_CERT_FILE"
+            )
+        if isinstance(error, client.ClientConnectorError):
+            host = urllib.parse.urlsplit(self._address.public).hostname
+            return Trouble(f"{host} can't be reached: {error.os_error.strerror or 'no connection'}", transient=True)
+        if isinstance(error, (client.InvalidURL, client.NonHttpUrlClientError)):
+            return Trouble("the address can't be used, or the server redirects to one that can't")
+        if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
+            return Trouble(f"the server said nothing for {SILENCE_S} s", transient=True)
+        return Trouble(f"the connection broke ({type(error).__name__})", transient=not isinstance(error, ValueError))
+
+    def close(self) -> None:
+        if self._fs._session is not None:
+            self._fs.close_session(self._fs.loop, self._fs._session)
+
+
+def is_below(url: str, base: str) -> bool:
+    """True if *url* is on the server of *base*, and in its directory."""
+    one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(base)
+    return origin(one) == origin(other) and one.path.startswith(other.path)
+
+
+def _of_status(status: int) -> Trouble:
+    if status in (401, 403):
+        return Trouble(f"the server refuses it (HTTP {status}): credentials for it belong in ~/.netrc")
+    return Trouble(f"the server answers HTTP {status}", transient=status in _TRANSIENT_STATUS)
+
+
+def _merged(file: File, size: int | None, headers: Any) -> File:
+    """*file* with what the headers of an answer say."""
+    etag = headers.get("ETag")
+    return dataclasses.replace(
+        file,
+        size=size if size is not None else file.size,
+        etag=etag[:200] if isinstance(etag, str) and etag else file.etag,
+        mtime_ns=http_time_ns(headers.get("Last-Modified")) or file.mtime_ns,
+    )
+
+
+def _read_text(stream: Readable) -> str:
+    content = bytearray()
+    while chunk := stream.read(1 << 16):
+        content += chunk
+        if len(content) > MAX_LISTING_BYTES:
+            raise DownloadError(f"its listing is longer than {MAX_LISTING_BYTES >> 20} MiB")
+    return content.decode("utf-8", "replace")

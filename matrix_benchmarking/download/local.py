@@ -1,0 +1,82 @@
+"""A results tree in a local directory. Links that lead out of it, and devices, are left out."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import DownloadError, os_reason
+from . import names
+from .source import Directory, File, Readable, Trouble
+
+
+class LocalSource:
+    """Reads the tree below *root*."""
+
+    parallel = True
+    errors: tuple[type[Exception], ...] = (OSError,)
+
+    def __init__(self, root: Path) -> None:
+        if not root.exists():
+            raise DownloadError(f"{root} does not exist")
+        if not root.is_dir():
+            raise DownloadError(f"{root} is neither a directory nor an archive (.zip, .tar, .tar.gz, …)")
+        self._root = Path(os.path.realpath(root))
+
+    def list(self, directory: str) -> Directory:
+        content = Directory([], [])
+        with os.scandir(self._root / directory) as items:
+            for item in sorted(items, key=lambda item: item.name):
+                name = names.join(directory, item.name)
+                reason = names.unsafe(name) or self._add(item, name, content)
+                if reason is not None:
+                    content.left_out.append(f"{names.shown(name)}: left out, {reason}")
+        return content
+
+    def _add(self, item: os.DirEntry[str], name: str, content: Directory) -> str | None:
+        """Add *item* to *content*; else give the reason why not."""
+        if item.is_dir(follow_symlinks=False):
+            content.directories.append(name)
+            return None
+        if item.is_symlink():
+            target = os.path.realpath(item.path)
+            if not target.startswith(f"{self._root}/"):
+                return "a link that leads out of the tree"
+            if os.path.isdir(target):
+                return "a link to a directory"
+        try:
+            status = item.stat()
+        except OSError as error:
+            return os_reason(error)
+        if not stat.S_ISREG(status.st_mode):
+            return "not a regular file"
+        content.files.append(_file(name, status))
+        return None
+
+    def describe(self, file: File) -> File:
+        return file
+
+    @contextlib.contextmanager
+    def open(self, file: File) -> Iterator[tuple[File, Readable]]:
+        path = os.path.realpath(self._root / file.name)
+        if not path.startswith(f"{self._root}/"):
+            raise PermissionError(0, "it became a link that leads out of the tree")
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb", buffering=0) as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise PermissionError(0, "not a regular file")
+            yield dataclasses.replace(_file(file.name, status), position=file.position), stream
+
+    def explain(self, error: Exception) -> Trouble:
+        return Trouble(os_reason(error) if isinstance(error, OSError) else str(error))
+
+    def close(self) -> None:
+        pass
+
+
+def _file(name: str, status: os.stat_result) -> File:
+    return File(name, status.st_size, mtime_ns=status.st_mtime_ns)

@@ -1,0 +1,120 @@
+"""What a download keeps about itself in ``.matbench/download.json``: from where, how, and the state of each file.
+
+A later call compares it with the source and fetches what is missing or changed. It holds no credentials.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import pydantic
+
+from ..config import DownloadMode
+from ..errors import DownloadError, OutputError, os_reason
+from ..files import atomic_write, read_regular
+from . import names
+from .destination import Destination
+from .source import File
+
+RECORD_FILE = f"{names.OWN_DIRECTORY}/download.json"
+FORMAT: Literal[1] = 1
+
+
+class _Part(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="forbid", strict=True)
+
+
+class Held(_Part):
+    """A file as it was at its source. Until it is ``fetched`` it is only known to be this download's.
+
+    A cache that is ``useless`` was written by another version of matbench or for another workload.
+    """
+
+    size: int | None = None
+    etag: str | None = None
+    mtime_ns: int | None = None
+    fetched: bool = False
+    useless: bool = False
+
+    def is_of(self, file: File) -> bool:
+        """True if the file has not changed at its source since, as far as the source tells."""
+        if not self.fetched or (file.size is not None and file.size != self.size):
+            return False
+        if file.etag is not None and self.etag is not None:
+            return file.etag == self.etag
+        if file.mtime_ns is not None and self.mtime_ns is not None:
+            return file.mtime_ns == self.mtime_ns
+        return False
+
+
+class Tree(_Part):
+    """One tree below the destination. ``archive`` is the state of the archive that it came from."""
+
+    subdirectory: str
+    address: str
+    mode: DownloadMode
+    workload: str | None = None
+    complete: bool = False
+    archive: Held | None = None
+    files: dict[str, Held] = {}
+
+
+class Record(_Part):
+    """The whole record."""
+
+    format: Literal[1]
+    trees: list[Tree] = []
+
+    def tree(self, subdirectory: str) -> Tree | None:
+        return next((tree for tree in self.trees if tree.subdirectory == subdirectory), None)
+
+
+class _Version(pydantic.BaseModel):
+    format: int
+
+
+def load(root: Path) -> Record:
+    """The record of the destination *root*; an empty one where there is none.
+
+    Raises:
+        DownloadError: it is of a newer version, or damaged.
+    """
+    path = root / RECORD_FILE
+    try:
+        content = read_regular(path)
+    except FileNotFoundError:
+        return Record(format=FORMAT)
+    except OSError as error:
+        raise DownloadError(f"{path} can't be read: {os_reason(error)}") from error
+    try:
+        version = _Version.model_validate_json(content).format
+        if version > FORMAT:
+            raise DownloadError(f"{path} is of format {version}, this matbench reads {FORMAT}: use a newer one")
+        return Record.model_validate_json(content)
+    except pydantic.ValidationError as error:
+        raise DownloadError(f"{path} is damaged: remove it, and what was downloaded, and download again") from error
+
+
+def save(destination: Destination, record: Record) -> None:
+    """Write *record*, atomically."""
+    with atomic_write(destination.whole().path(RECORD_FILE), durable=False) as stream:
+        stream.write(record.model_dump_json(exclude_defaults=True, indent=1).encode())
+
+
+def is_downloaded(root: Path) -> bool:
+    """True if a download brought *root*: there is a record in it, or one above it that knows files in it."""
+    resolved = root.resolve()
+    for directory in (resolved, *resolved.parents):
+        if not (directory / RECORD_FILE).is_file():
+            continue
+        if directory == resolved:
+            return True
+        below = f"{resolved.relative_to(directory).as_posix()}/"
+        try:
+            trees = load(directory).trees
+        except (DownloadError, OutputError):
+            continue
+        if any(names.join(tree.subdirectory, name).startswith(below) for tree in trees for name in tree.files):
+            return True
+    return False

@@ -1,0 +1,104 @@
+"""A results tree below a prefix of an S3 bucket, or one object there, through s3fs.
+
+Endpoint, region, profile and credentials come from the standard AWS variables and files.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime as dt
+import errno
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import DownloadError, os_reason
+from . import names
+from .addresses import Address
+from .extras import needed
+from .source import Directory, File, Readable, Trouble
+
+BLOCK_BYTES = 4 << 20
+_TRANSIENT_NUMBERS = frozenset({errno.EBUSY, errno.EIO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT})
+
+
+class S3Source:
+    """Reads what is below the address. s3fs itself tries again where a request fails for the moment."""
+
+    parallel = True
+    errors: tuple[type[Exception], ...]
+
+    def __init__(self, address: Address) -> None:
+        with needed("s3fs", address.public):
+            import botocore.exceptions
+            import s3fs
+        self._botocore: Any = botocore.exceptions
+        self.errors = (OSError, ValueError, botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
+        self._address = address
+        self._fs: Any = s3fs.S3FileSystem(
+            skip_instance_cache=True, default_block_size=BLOCK_BYTES, default_cache_type="readahead"
+        )
+
+    def list(self, directory: str) -> Directory:
+        path = names.join(self._address.location, directory)
+        content = Directory([], [])
+        for entry in self._fs.ls(path, detail=True):
+            if entry["name"] == path and entry["type"] != "directory":
+                raise DownloadError("it is neither a prefix nor an archive (.zip, .tar, .tar.gz, …)")
+            child = entry["name"][len(path) + 1 :]
+            if child:  # else the marker of the prefix itself
+                _add(entry, names.join(directory, child), content)
+        return content
+
+    def describe(self, file: File) -> File:
+        if file.etag is not None:
+            return file
+        return _described(file, self._fs.info(self._path(file)))
+
+    @contextlib.contextmanager
+    def open(self, file: File) -> Iterator[tuple[File, Readable]]:
+        with self._fs.open(self._path(file), "rb") as stream:
+            yield _described(file, stream.details), stream
+
+    def _path(self, file: File) -> str:
+        return self._address.location if self._address.archive else names.join(self._address.location, file.name)
+
+    def explain(self, error: Exception) -> Trouble:
+        where = "the standard AWS variables (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL …)"
+        if isinstance(error, FileNotFoundError):
+            return Trouble("there is no such bucket or prefix; the endpoint is named by AWS_ENDPOINT_URL")
+        if isinstance(error, PermissionError):
+            return Trouble(f"the access is refused; check {where}")
+        if isinstance(error, (self._botocore.NoCredentialsError, self._botocore.PartialCredentialsError)):
+            return Trouble(f"there are no credentials; set {where}")
+        if isinstance(error, self._botocore.EndpointConnectionError):
+            return Trouble("the endpoint can't be reached; it is named by AWS_ENDPOINT_URL")
+        if isinstance(error, (self._botocore.HTTPClientError, TimeoutError)):
+            return Trouble(f"the connection broke ({type(error).__name__})", transient=True)
+        if isinstance(error, OSError):
+            return Trouble(f"the server refuses it: {os_reason(error)}", error.errno in _TRANSIENT_NUMBERS)
+        return Trouble(f"the request failed ({type(error).__name__})")
+
+    def close(self) -> None:
+        if self._fs._s3 is not None:
+            self._fs.close_session(self._fs.loop, self._fs._s3creator)
+
+
+def _add(entry: Mapping[str, Any], name: str, content: Directory) -> None:
+    reason = names.unsafe(name)
+    if reason is not None:
+        content.left_out.append(f"{names.shown(name)}: left out, {reason}")
+    elif entry["type"] == "directory":
+        content.directories.append(name)
+    else:
+        content.files.append(_described(File(name), entry))
+
+
+def _described(file: File, entry: Mapping[str, Any]) -> File:
+    time = entry.get("LastModified")
+    return dataclasses.replace(
+        file,
+        size=entry.get("size"),
+        etag=entry.get("ETag"),
+        mtime_ns=int(time.timestamp()) * 10**9 if isinstance(time, dt.datetime) else None,
+    )

@@ -1,0 +1,232 @@
+"""The download of one tree: what is there, what of it is wanted, what is missing here; and that is fetched."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+
+from ..config import DownloadMode
+from ..errors import DownloadError
+from ..files import read_regular
+from . import addresses, names, record, walk
+from .addresses import Place
+from .fetch import Means, described, fetch_all, listings
+from .opening import archive_file, opened
+from .record import Held, Record, Tree
+from .source import File, Source
+from .walk import Node, Plan
+from .wanted import Chooser, Everything, OfTests, TestFiles
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of each tree.
+
+    Attributes:
+        workload: its name; None, as ``files``, for whole trees.
+        can_read_cache: tells from a cache's content whether a parse could use it.
+    """
+
+    mode: DownloadMode
+    workload: str | None = None
+    files: TestFiles | None = None
+    can_read_cache: Callable[[bytes], bool] = lambda content: True
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """What came of one tree: numbers of files and tests, and sentences on what was left out and what failed."""
+
+    address: str
+    fetched: int = 0
+    fetched_bytes: int = 0
+    held: int = 0
+    tests: int | None = None
+    notes: list[str] = dataclasses.field(default_factory=list)
+    problems: list[str] = dataclasses.field(default_factory=list)
+
+
+def fetch_tree(place: Place, wish: Wish, kept: Record, means: Means, outcome: Outcome) -> None:
+    """Fetch what is wanted and missing of the tree at *place*; *kept* and *outcome* say how far it came.
+
+    Raises:
+        DownloadError: nothing, or nothing more, of it can be fetched.
+        OutputError: the destination can't be written.
+    """
+    destination = means.destination
+    addresses.check_apart_from(place.address, destination.directory)
+    tree = _tree_of(place, kept)
+    work = _Work(wish, kept, tree, means, outcome)
+    tree.complete = tree.complete and (tree.mode, tree.workload) == (wish.mode, wish.workload) and work.all_is_here()
+    tree.mode, tree.workload = wish.mode, wish.workload
+    with opened(place.address, tree, means) as source:
+        if source is None:
+            outcome.held = len(tree.files)
+            return
+        work.run(source)
+    if tree.archive is not None and tree.complete:
+        destination.whole().remove(archive_file(place.address))
+
+
+def _tree_of(place: Place, kept: Record) -> Tree:
+    """The record of the tree at *place*, a new one where there is none."""
+    for tree in kept.trees:
+        if (tree.subdirectory, tree.address) == (place.subdirectory, place.address.public):
+            return tree
+        mine, other = f"{place.subdirectory}/".lstrip("/"), f"{tree.subdirectory}/".lstrip("/")
+        if mine.startswith(other) or other.startswith(mine):
+            where = tree.subdirectory or "the destination"
+            raise DownloadError(f"{where} holds the download of {tree.address}: choose another --results-dirname")
+    tree = Tree(subdirectory=place.subdirectory, address=place.address.public, mode="all")
+    kept.trees.append(tree)
+    return tree
+
+
+class _Work:
+    """One tree while it is fetched."""
+
+    def __init__(self, wish: Wish, kept: Record, tree: Tree, means: Means, outcome: Outcome) -> None:
+        self._wish, self._kept, self._tree = wish, kept, tree
+        self._means, self._outcome = means, outcome
+        self._destination = means.destination
+
+    def all_is_here(self) -> bool:
+        """True if every file of the record is here in its size."""
+        return all(
+            held.fetched and (held.useless or self._destination.size(name) == held.size)
+            for name, held in self._tree.files.items()
+        )
+
+    def run(self, source: Source) -> None:
+        """Fetch from *source*."""
+        chooser = self._chooser(source)
+        self._fetch(source, self._plan(source, chooser))
+        if isinstance(chooser, OfTests):
+            self._replace_useless_caches(source, chooser)
+            self._summarise(chooser)
+        self._tree.complete = not self._outcome.problems
+        self._save()
+
+    def _plan(self, source: Source, chooser: Chooser, start: Iterable[Node] = (("", None),)) -> Plan:
+        plan = walk.walk(lambda directories: listings(source, directories, self._means), chooser, start)
+        self._outcome.notes += plan.notes
+        return plan
+
+    def _chooser(self, source: Source) -> Chooser:
+        wish = self._wish
+        if wish.files is None:
+            return Everything()
+
+        def is_useless(file: File) -> bool:
+            held = self._tree.files.get(file.name)
+            return held is not None and held.useless and held.is_of(_with_version(source, file))
+
+        return OfTests(wish.files, wish.mode, self._destination.directory, is_useless)
+
+    def _fetch(self, source: Source, plan: Plan) -> None:
+        """Fetch the files of *plan* that are missing here, or have changed there."""
+        self._check_own(plan.files)
+        missing = self._missing(source, plan.files)
+        self._outcome.held += len(plan.files) - len(missing)
+        size = sum(file.size or 0 for file in missing)
+        self._means.budget.check(size)
+        self._destination.check_space(size)
+        files = self._tree.files
+        self._destination.remove_leftovers(name for name, held in files.items() if not held.fetched)
+        files.update((file.name, Held()) for file in missing)
+        self._save()
+        for name in plan.directories:
+            self._destination.make_directory(name)
+        try:
+            fetched = fetch_all(source, missing, self._means, files, self._save)
+        finally:
+            self._save()
+        self._outcome.fetched += fetched.files
+        self._outcome.fetched_bytes += fetched.size
+        self._outcome.problems += fetched.problems
+
+    def _check_own(self, files: list[File]) -> None:
+        """Refuse to overwrite what this download didn't bring; a cache can be made again."""
+        wanted = self._wish.files
+        cache = None if wanted is None else wanted.cache_filename
+        foreign = [
+            file.name
+            for file in files
+            if file.name not in self._tree.files
+            and file.name.rpartition("/")[2] != cache
+            and self._destination.is_taken(file.name)
+        ]
+        if foreign:
+            more = f" and {len(foreign) - 1} more files" if len(foreign) > 1 else ""
+            raise DownloadError(
+                f"{self._destination.directory} holds {foreign[0]}{more}, which this download would overwrite and "
+                "didn't bring: choose another --results-dirname"
+            )
+
+    def _missing(self, source: Source, files: list[File]) -> list[File]:
+        here = [file for file in files if self._is_here(file)]
+        now = {file.name: file for file in described(source, here, self._means)}
+        same = {name for name, file in now.items() if self._tree.files[name].is_of(file)}
+        return [now.get(file.name, file) for file in files if file.name not in same]
+
+    def _is_here(self, file: File) -> bool:
+        held = self._tree.files.get(file.name)
+        return held is not None and held.fetched and self._destination.size(file.name) == held.size
+
+    def _replace_useless_caches(self, source: Source, chooser: OfTests) -> None:
+        """Fetch the artifacts of the tests whose cache a parse could not use, and remove the cache."""
+        useless = [test for test in chooser.cached if not self._can_read(chooser.cache_of(test))]
+        if not useless:
+            return
+        if self._wish.mode == "cache_only":
+            self._outcome.notes.append(
+                f"{len(useless)} of {len(chooser.cached)} caches are of another version of matbench or of another "
+                "workload, and are not read: --mode important fetches the artifacts"
+            )
+            return
+        for test in useless:
+            self._tree.files[chooser.cache_of(test)].useless = True
+            self._destination.remove(chooser.cache_of(test))
+        again = self._chooser(source)
+        self._fetch(source, self._plan(source, again, [(test, None) for test in useless]))
+        self._outcome.notes.append(
+            f"{len(useless)} of {len(chooser.cached)} caches are of another version of matbench or of another "
+            "workload: the artifacts of their tests were fetched instead"
+        )
+
+    def _can_read(self, cache: str) -> bool:
+        held = self._tree.files.get(cache)
+        if held is None or not held.fetched:
+            return True  # that it couldn't be fetched is said already
+        try:
+            return self._wish.can_read_cache(read_regular(self._destination.path(cache)))
+        except OSError:
+            return False
+
+    def _summarise(self, chooser: OfTests) -> None:
+        outcome, wanted = self._outcome, self._wish.files
+        assert wanted is not None
+        outcome.tests = len(chooser.tests) - len(chooser.without_cache)
+        if not chooser.tests:
+            looked_for = " or ".join(layout.looks_for for layout in wanted.layouts)
+            outcome.problems.append(f"no test found: workload '{self._wish.workload}' looks for {looked_for}")
+        elif chooser.without_cache:
+            first = names.shown(chooser.without_cache[0])
+            sentence = (
+                f"{len(chooser.without_cache)} of {len(chooser.tests)} tests have no cache, {first} among them: "
+                "--mode prefer_cache or important fetches their artifacts"
+            )
+            (outcome.notes if outcome.tests else outcome.problems).append(sentence)
+
+    def _save(self) -> None:
+        record.save(self._destination, self._kept)
+
+
+def _with_version(source: Source, file: File) -> File:
+    """*file* with what tells a change of it, asked for where the listing doesn't say it."""
+    if file.etag is not None or file.mtime_ns is not None:
+        return file
+    try:
+        return source.describe(file)
+    except source.errors:
+        return file
