@@ -93,11 +93,12 @@ def command(
     with run.progress_bar("fetching") as progress:
         outcomes = download.download(places, wish, results_dirname, max_bytes=max_bytes, jobs=jobs, progress=progress)
     run.warn([note for outcome in outcomes for note in outcome.notes])
-    click.echo(_summary(outcomes, results_dirname))
+    problems = [f"{outcome.address}: {problem}" for outcome in outcomes for problem in outcome.problems]
+    if not problems or any(outcome.fetched or outcome.held for outcome in outcomes):
+        click.echo(_summary(outcomes, results_dirname))
     if artifacts is not None:
         copy = download.save_to_artifacts(results_dirname, artifacts, jobs=jobs)
         click.echo(f"Copied to {copy}")
-    problems = [f"{outcome.address}: {problem}" for outcome in outcomes for problem in outcome.problems]
     if problems:
         raise DownloadError("\n".join(_first(problems)))
 

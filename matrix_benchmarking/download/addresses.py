@@ -143,11 +143,11 @@ def _s3(rest: str) -> Address:
 
 
 def _http(scheme: str, rest: str) -> Address:
-    url = urllib.parse.urlsplit(f"{scheme}://{rest}")
     try:
+        url = urllib.parse.urlsplit(f"{scheme}://{rest}")
         host, port = url.hostname, url.port
     except ValueError:
-        host = port = None
+        host = None
     if not host:
         raise ConfigError(f"a web address is {scheme}://host/path")
     archive = _archive(url.path)

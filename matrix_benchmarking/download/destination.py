@@ -56,10 +56,10 @@ class Destination:
         Raises:
             OutputError: the name leads out, or a link on its way does.
         """
-        name = names.join(self.subdirectory, name)
         reason = names.unsafe(name)
         if reason is not None:
             raise OutputError(f"cannot write {names.shown(name)}: {reason}")
+        name = names.join(self.subdirectory, name)
         self._check_way(name.rpartition("/")[0])
         return self.root / name
 
@@ -74,13 +74,18 @@ class Destination:
                 raise OutputError(f"cannot write to {path}: it is a link; remove it or choose another destination")
             self._checked.add(directory)
 
-    def size(self, name: str) -> int | None:
-        """The size of the regular file *name*; None where there is none."""
+    def state(self, name: str) -> tuple[int, int] | None:
+        """Size and modification time (ns) of the regular file *name*; None where there is none."""
         try:
             status = os.lstat(self.path(name))
         except OSError:
             return None
-        return status.st_size if stat.S_ISREG(status.st_mode) else None
+        return (status.st_size, status.st_mtime_ns) if stat.S_ISREG(status.st_mode) else None
+
+    def size(self, name: str) -> int | None:
+        """The size of the regular file *name*; None where there is none."""
+        state = self.state(name)
+        return None if state is None else state[0]
 
     def is_taken(self, name: str) -> bool:
         """True if there is anything at *name*."""
@@ -88,7 +93,8 @@ class Destination:
 
     def make_directory(self, name: str) -> None:
         """Make the directory *name*."""
-        path = self.path(f"{name}/_").parent
+        path = self.path(name)
+        self._check_way(names.join(self.subdirectory, name))
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -129,7 +135,8 @@ class Destination:
             directory, _, base = name.rpartition("/")
             expected.setdefault(directory, set()).add(base[:100])
         for directory, bases in expected.items():
-            with contextlib.suppress(OSError), os.scandir(self.path(names.join(directory, "_")).parent) as items:
+            parent = self.path(directory) if directory else self.directory
+            with contextlib.suppress(OSError), os.scandir(parent) as items:
                 for item in items:
                     match = _TEMPORARY.fullmatch(item.name)
                     if match and match[1] in bases:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
+import os
 import urllib.parse
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +14,7 @@ from ..errors import DownloadError
 from . import names
 from .addresses import Address
 from .extras import needed
-from .listing import http_time_ns, origin, parse_html, parse_json
+from .listing import http_time_ns, parse_html, parse_json
 from .source import Directory, File, Readable, Trouble
 
 MAX_LISTING_BYTES = 16 << 20
@@ -46,6 +47,7 @@ class HttpSource:
             client_kwargs={
                 "trust_env": True,
                 "auto_decompress": False,
+                "raise_for_status": True,  # aiohttp lets go of the connection then, fsspec would not
                 "timeout": aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENCE_S),
             },
         )
@@ -55,7 +57,7 @@ class HttpSource:
         url = url if url.endswith("/") else f"{url}/"
         with self._opened(url) as (stream, headers, final):
             if not directory:
-                self._base = url = final
+                self._base = url = f"{final.rpartition('/')[0]}/"
             elif final != url:
                 return Directory([], [], [f"{names.shown(directory)}: left out, its listing leads elsewhere"])
             text = _read_text(stream)
@@ -99,18 +101,20 @@ class HttpSource:
 
     def explain(self, error: Exception) -> Trouble:
         client = self._aiohttp
+        if isinstance(error, client.TooManyRedirects):
+            return Trouble("the server redirects in a circle")
         if isinstance(error, client.ClientResponseError):
             return _of_status(error.status)
-        if isinstance(error, FileNotFoundError):
-            return Trouble("it is not there (HTTP 404)")
         if isinstance(error, (client.ClientSSLError, client.ServerFingerprintMismatch)):
             return Trouble(
                 "the server's certificate can't be verified; the certificate of your own authority is named by "
                 "SSL_CERT_FILE"
             )
         if isinstance(error, client.ClientConnectorError):
+            number, said = error.os_error.errno or 0, error.os_error.strerror
+            reason = os.strerror(number) if number > 0 else said or "no connection"
             host = urllib.parse.urlsplit(self._address.public).hostname
-            return Trouble(f"{host} can't be reached: {error.os_error.strerror or 'no connection'}", transient=True)
+            return Trouble(f"{host} can't be reached: {reason}", transient=True)
         if isinstance(error, (client.InvalidURL, client.NonHttpUrlClientError)):
             return Trouble("the address can't be used, or the server redirects to one that can't")
         if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
@@ -122,13 +126,9 @@ class HttpSource:
             self._fs.close_session(self._fs.loop, self._fs._session)
 
 
-def is_below(url: str, base: str) -> bool:
-    """True if *url* is on the server of *base*, and in its directory."""
-    one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(base)
-    return origin(one) == origin(other) and one.path.startswith(other.path)
-
-
 def _of_status(status: int) -> Trouble:
+    if status == 404:
+        return Trouble("it is not there (HTTP 404)")
     if status in (401, 403):
         return Trouble(f"the server refuses it (HTTP {status}): credentials for it belong in ~/.netrc")
     return Trouble(f"the server answers HTTP {status}", transient=status in _TRANSIENT_STATUS)

@@ -18,7 +18,7 @@ from . import names
 from .source import Directory, File
 
 # The bound on what stands before href keeps this linear for any text.
-_LINK = re.compile(r"<a\s[^>]{0,400}?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))", re.IGNORECASE)
+_LINK = re.compile(r"<a\s[^<>]{0,400}?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))", re.IGNORECASE)
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..errors import DownloadError
 from . import names, walk
 from .addresses import Address
 from .archive import ArchiveSource
@@ -32,12 +34,14 @@ def opened(address: Address, tree: Tree, means: Means) -> Iterator[Source | None
     Raises:
         DownloadError: it can't be reached, or is no results tree.
     """
-    if not address.archive:
+    if not address.archive or os.path.isdir(address.location):
         with contextlib.closing(remote(address)) as source:
             yield source
         return
     if address.scheme == "file":
         path = Path(address.location)
+        if path.exists() and not path.is_file():
+            raise DownloadError("it is neither a file nor a directory")
     else:
         found = _fetched_archive(address, tree, means)
         if found is None:
@@ -67,6 +71,7 @@ def _fetched_archive(address: Address, tree: Tree, means: Means) -> Path | None:
         if not (same and tree.archive is not None and destination.size(file.name) == tree.archive.size):
             # Its bytes are not those of the tree: they have a budget of their own.
             own = Means(destination, Budget(means.budget.max_bytes), 1, means.stop)
+            destination.remove_leftovers([file.name])
             tree.archive = None
             tree.archive = fetch_one(source, now, own)
     return destination.path(file.name)

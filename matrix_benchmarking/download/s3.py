@@ -40,7 +40,7 @@ class S3Source:
         )
 
     def list(self, directory: str) -> Directory:
-        path = names.join(self._address.location, directory)
+        path = names.join(self._address.location, directory) if directory else self._address.location
         content = Directory([], [])
         for entry in self._fs.ls(path, detail=True):
             if entry["name"] == path and entry["type"] != "directory":

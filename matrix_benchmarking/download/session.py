@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import DownloadError, MatbenchError, OutputError, os_reason
 from . import names, record
-from .addresses import Place
+from .addresses import Place, check_apart_from
 from .destination import Destination
 from .fetch import Budget, Means, Progress
 from .tree import Outcome, Wish, fetch_tree
@@ -36,8 +36,10 @@ def download(
 
     Raises:
         OutputError: *root* can't be written.
-        DownloadError: another download works in *root*, or its record can't be used.
+        DownloadError: another download works in *root*, its record can't be used, or it lies in one of the trees.
     """
+    for place in places:
+        check_apart_from(place.address, Path(os.path.realpath(root / place.subdirectory)))
     destination, budget = Destination(root), Budget(max_bytes)
     outcomes = []
     with _only_one(destination):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from ..config import DownloadMode
 from ..errors import DownloadError
 from ..files import read_regular
-from . import addresses, names, record, walk
+from . import names, record, walk
 from .addresses import Place
 from .fetch import Means, described, fetch_all, listings
 from .opening import archive_file, opened
@@ -54,7 +54,6 @@ def fetch_tree(place: Place, wish: Wish, kept: Record, means: Means, outcome: Ou
         OutputError: the destination can't be written.
     """
     destination = means.destination
-    addresses.check_apart_from(place.address, destination.directory)
     tree = _tree_of(place, kept)
     work = _Work(wish, kept, tree, means, outcome)
     tree.complete = tree.complete and (tree.mode, tree.workload) == (wish.mode, wish.workload) and work.all_is_here()
@@ -70,6 +69,7 @@ def fetch_tree(place: Place, wish: Wish, kept: Record, means: Means, outcome: Ou
 
 def _tree_of(place: Place, kept: Record) -> Tree:
     """The record of the tree at *place*, a new one where there is none."""
+    kept.trees = [tree for tree in kept.trees if tree.files]  # from the others nothing came
     for tree in kept.trees:
         if (tree.subdirectory, tree.address) == (place.subdirectory, place.address.public):
             return tree
@@ -100,10 +100,14 @@ class _Work:
     def run(self, source: Source) -> None:
         """Fetch from *source*."""
         chooser = self._chooser(source)
-        self._fetch(source, self._plan(source, chooser))
+        plan = self._plan(source, chooser)
+        if isinstance(chooser, OfTests):
+            self._check_found(chooser)
+        elif not plan.files:
+            raise DownloadError("there is no file in it")
+        self._fetch(source, plan)
         if isinstance(chooser, OfTests):
             self._replace_useless_caches(source, chooser)
-            self._summarise(chooser)
         self._tree.complete = not self._outcome.problems
         self._save()
 
@@ -164,14 +168,29 @@ class _Work:
             )
 
     def _missing(self, source: Source, files: list[File]) -> list[File]:
-        here = [file for file in files if self._is_here(file)]
+        """Those of *files* that are not here, or have changed at the source since they were fetched."""
+        here = [file for file in files if self._may_be_here(file.name)]
         now = {file.name: file for file in described(source, here, self._means)}
-        same = {name for name, file in now.items() if self._tree.files[name].is_of(file)}
+        same = {file.name for file in now.values() if self._is_here(file)}
         return [now.get(file.name, file) for file in files if file.name not in same]
 
+    def _may_be_here(self, name: str) -> bool:
+        held = self._tree.files.get(name)
+        if held is None:
+            return False
+        size = self._destination.size(name)
+        return size is not None and (size == held.size or not held.fetched)
+
     def _is_here(self, file: File) -> bool:
-        held = self._tree.files.get(file.name)
-        return held is not None and held.fetched and self._destination.size(file.name) == held.size
+        """True if *file* is here as it is at the source."""
+        held = self._tree.files[file.name]
+        if held.fetched or file.size is None or file.mtime_ns is None:
+            return held.is_of(file)
+        # It was fetched, and the download killed before it was noted: it has the time of its source.
+        if self._destination.state(file.name) != (file.size, file.mtime_ns):
+            return False
+        self._tree.files[file.name] = Held(size=file.size, etag=file.etag, mtime_ns=file.mtime_ns, fetched=True)
+        return True
 
     def _replace_useless_caches(self, source: Source, chooser: OfTests) -> None:
         """Fetch the artifacts of the tests whose cache a parse could not use, and remove the cache."""
@@ -203,20 +222,27 @@ class _Work:
         except OSError:
             return False
 
-    def _summarise(self, chooser: OfTests) -> None:
+    def _check_found(self, chooser: OfTests) -> None:
+        """Say how many tests there are, and which are left out.
+
+        Raises:
+            DownloadError: there is none.
+        """
         outcome, wanted = self._outcome, self._wish.files
         assert wanted is not None
         outcome.tests = len(chooser.tests) - len(chooser.without_cache)
         if not chooser.tests:
             looked_for = " or ".join(layout.looks_for for layout in wanted.layouts)
-            outcome.problems.append(f"no test found: workload '{self._wish.workload}' looks for {looked_for}")
-        elif chooser.without_cache:
-            first = names.shown(chooser.without_cache[0])
+            raise DownloadError(f"no test found: workload '{self._wish.workload}' looks for {looked_for}")
+        if chooser.without_cache:
             sentence = (
-                f"{len(chooser.without_cache)} of {len(chooser.tests)} tests have no cache, {first} among them: "
+                f"{len(chooser.without_cache)} of {len(chooser.tests)} tests have no cache, "
+                f"{names.shown(chooser.without_cache[0])} among them: "
                 "--mode prefer_cache or important fetches their artifacts"
             )
-            (outcome.notes if outcome.tests else outcome.problems).append(sentence)
+            if not outcome.tests:
+                raise DownloadError(sentence)
+            outcome.notes.append(sentence)
 
     def _save(self) -> None:
         record.save(self._destination, self._kept)

@@ -1,0 +1,201 @@
+"""What each mode fetches of a real tree, and that ``matbench parse`` answers from it as from the original."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from matrix_benchmarking.cli import main
+
+CACHE = ".matbench_encoder_bench.cache"
+COMPANIONS = {"settings.yaml", "exit_code", ".uuid"}
+IMPORTANT = COMPANIONS | {
+    "test_start_end.json",
+    "environment.json",
+    "000__server/server.json",
+    "001__monitor/utilization.json",
+    "002__k6__run/summary.json",
+    "002__k6__run/load_generator.json",
+    "003__fidelity/fidelity.json",
+}
+
+Capture = pytest.CaptureFixture[str]
+
+
+def kinds(names: set[str]) -> set[str]:
+    """The names without the test directory, ``batch_8/vus_8__repeat_0``, that they are in."""
+    return {name.split("/", 2)[2] for name in names}
+
+
+def answer(root: Path | str, capsys: Capture) -> str:
+    capsys.readouterr()
+    assert main(["parse", f"--results-dirname={root}", "--workload=encoder_bench"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [("cache_only", COMPANIONS | {CACHE}), ("prefer_cache", COMPANIONS | {CACHE}), ("important", IMPORTANT)],
+)
+def test_a_mode_fetches_what_its_name_says(mode, expected, tree, download, files, capsys: Capture) -> None:
+    assert download(tree, f"--mode={mode}") == 0
+    assert kinds(files("here")) == expected
+    assert len(files("here")) == 9 * len(expected)
+    assert "of 9 tests" in capsys.readouterr().out
+
+
+def test_all_fetches_everything_and_needs_no_workload(tree, download, files) -> None:
+    (tree / ".hidden" / "deep").mkdir(parents=True)
+    (tree / ".hidden" / "deep" / "notes.txt").write_text("x")
+    (tree / "empty").mkdir()
+    assert download(tree, "--mode=all", workload=None) == 0
+    assert files("here") == files(tree)
+    assert Path("here/empty").is_dir()
+    for name in files(tree):
+        assert Path("here", name).read_bytes() == (tree / name).read_bytes()
+
+
+@pytest.mark.parametrize("mode", ["cache_only", "prefer_cache", "important", "all"])
+def test_what_was_fetched_parses_to_the_same_answer(mode, tree, download, capsys: Capture) -> None:
+    assert download(tree, f"--mode={mode}") == 0
+    assert answer("here", capsys) == answer(tree, capsys)
+
+
+def test_the_caches_of_the_whole_sample_parse_to_the_same_answer(sample, directory, download, capsys: Capture) -> None:
+    original = Path(shutil.copytree(sample, directory / "original"))
+    expected = answer(original, capsys)
+    assert download(original, "--mode=cache_only") == 0
+    assert "of 153 tests" in capsys.readouterr().out
+    assert not list(Path("here").rglob("summary.json"))
+    assert answer("here", capsys) == expected
+    assert main(["parse", "--results-dirname=here", "--workload=encoder_bench", "--output-lts=lts.json"]) == 0
+    assert len(json.loads(Path("lts.json").read_text())) == 153
+
+
+def test_where_a_test_has_no_cache_its_artifacts_are_preferred_to_nothing(tree, download, files, capsys) -> None:
+    bare = next(tree.rglob(CACHE)).parent
+    (bare / CACHE).unlink()
+    assert download(tree) == 0
+    inside = f"{bare.relative_to(tree)}/"
+    assert {name.removeprefix(inside) for name in files("here") if name.startswith(inside)} == IMPORTANT
+    assert len(list(Path("here").rglob(CACHE))) == 8
+    assert answer("here", capsys) == answer(tree, capsys)
+
+
+def test_cache_only_leaves_a_test_without_a_cache_out_and_says_so(tree, download, files, capsys: Capture) -> None:
+    bare = next(tree.rglob(CACHE)).parent
+    (bare / CACHE).unlink()
+    assert download(tree, "--mode=cache_only") == 0
+    captured = capsys.readouterr()
+    assert "1 of 9 tests have no cache" in captured.err
+    assert "of 8 tests" in captured.out
+    assert not any(name.startswith(f"{bare.relative_to(tree)}/") for name in files("here"))
+
+
+def test_cache_only_of_a_tree_without_caches_is_an_error(tree, download, capsys: Capture) -> None:
+    for cache in tree.rglob(CACHE):
+        cache.unlink()
+    assert download(tree, "--mode=cache_only") == 2
+    assert "--mode prefer_cache or important" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["cache_only", "prefer_cache", "important"])
+def test_inherited_settings_come_along_and_skipped_directories_do_not(mode, tree, download, files, capsys) -> None:
+    (tree / "settings.yaml").write_text("campaign: nightly\n")
+    skipped = next(tree.rglob("exit_code")).parent
+    (skipped / "skip").touch()
+    (tree / ".set_aside").mkdir()
+    (tree / ".set_aside" / "settings.yaml").write_text("never: read\n")
+    assert download(tree, f"--mode={mode}") == 0
+    assert Path("here/settings.yaml").read_text() == "campaign: nightly\n"
+    assert not any(name.startswith((f"{skipped.relative_to(tree)}/", ".set_aside/")) for name in files("here"))
+    assert "of 8 tests" in capsys.readouterr().out
+
+
+def test_an_unfinished_test_is_known_of_and_its_artifacts_are_left(tree, download, files, capsys: Capture) -> None:
+    unfinished = next(tree.rglob("exit_code")).parent
+    (unfinished / "exit_code").unlink()
+    assert download(tree) == 0
+    inside = f"{unfinished.relative_to(tree)}/"
+    assert {name.removeprefix(inside) for name in files("here") if name.startswith(inside)} == {
+        "settings.yaml",
+        ".uuid",
+    }
+    assert "of 8 tests" in capsys.readouterr().out
+
+
+def test_an_artifact_directory_without_its_file_is_made_so_that_the_parse_chooses_the_same(tree, download) -> None:
+    test = next(tree.rglob("exit_code")).parent
+    (test / "010__k6__run").mkdir()
+    assert download(tree, "--mode=important") == 0
+    assert Path("here", test.relative_to(tree), "010__k6__run").is_dir()
+
+
+def test_a_single_test_directory_can_be_the_address(tree, download, files) -> None:
+    test = next(tree.rglob("exit_code")).parent
+    assert download(test) == 0
+    assert files("here") == COMPANIONS | {CACHE}
+
+
+def test_the_study_s_flat_files_are_fetched_without_anything_else(foreign_samples, download, files, capsys) -> None:
+    assert download(foreign_samples / "encoder_analysis", "--mode=important") == 0
+    fetched = files("here")
+    assert len(fetched) == 80
+    assert all(name.endswith(".json") for name in fetched)
+    assert "409.44" in answer("here", capsys)
+
+
+def test_a_tree_without_tests_is_an_error_and_nothing_is_fetched(directory, download, files, capsys: Capture) -> None:
+    (directory / "empty").mkdir()
+    (directory / "empty" / "settings.yaml").write_text("x: 1\n")
+    assert download("empty") == 2
+    assert "no test found: workload 'encoder_bench' looks for directories with settings.yaml" in capsys.readouterr().err
+    assert not files("here")
+
+
+def test_a_cache_that_the_parse_could_not_read_is_replaced_by_the_artifacts(tree, download, files, capsys) -> None:
+    expected = answer(tree, capsys)
+    foreign = next(tree.rglob(CACHE))
+    foreign.write_bytes(b"matbench" + (1).to_bytes(2, "big") + b"of another version")
+    inside = f"{foreign.parent.relative_to(tree)}/"
+    assert download(tree) == 0
+    assert "1 of 9 caches are of another version" in capsys.readouterr().err
+    assert {name.removeprefix(inside) for name in files("here") if name.startswith(inside)} == IMPORTANT
+    assert answer("here", capsys) == expected
+    assert download(tree) == 0
+    assert "Fetched 0 files of 9 tests" in capsys.readouterr().out
+
+
+def test_cache_only_says_which_caches_the_parse_will_not_read(tree, download, capsys: Capture) -> None:
+    next(tree.rglob(CACHE)).write_bytes(b"not a cache")
+    assert download(tree, "--mode=cache_only") == 0
+    assert "1 of 9 caches are of another version" in capsys.readouterr().err
+
+
+def test_a_changed_mode_adds_what_is_missing(tree, download, files, capsys: Capture) -> None:
+    assert download(tree, "--mode=cache_only") == 0
+    assert download(tree, "--mode=important") == 0
+    assert kinds(files("here")) == IMPORTANT | {CACHE}
+    assert "27 were here already" in capsys.readouterr().out
+    assert answer("here", capsys) == answer(tree, capsys)
+
+
+def test_links_in_a_local_tree_never_lead_out_of_it(tree, directory, download, files, capsys: Capture) -> None:
+    (directory / "secret").write_text("secret")
+    os.symlink(directory / "secret", tree / "stolen")
+    os.symlink(directory, tree / "elsewhere")
+    os.symlink("batch_8", tree / "again")
+    os.symlink("nowhere", tree / "broken")
+    (tree / "own").write_text("own")
+    os.symlink("own", tree / "same")
+    os.mkfifo(tree / "pipe")
+    assert download(tree, "--mode=all") == 0
+    fetched = files("here")
+    assert Path("here/same").read_text() == "own"
+    assert not Path("here/same").is_symlink()
+    assert not {"stolen", "elsewhere", "again", "broken", "pipe"} & {name.split("/")[0] for name in fetched}
+    assert capsys.readouterr().err.count("left out") == 5
