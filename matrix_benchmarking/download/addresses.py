@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import re
 import urllib.parse
@@ -88,8 +89,8 @@ def read_list(path: Path) -> list[Place]:
     places: list[Place] = []
     problems: list[str] = []
     for number, line in enumerate(lines, 1):
-        words = line.split()
-        if not words or words[0].startswith("#"):
+        words = list(itertools.takewhile(lambda word: not word.startswith("#"), line.split()))
+        if not words:
             continue
         try:
             place = _place(words)

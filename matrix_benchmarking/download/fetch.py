@@ -178,12 +178,13 @@ class _Saver:
 
 @contextlib.contextmanager
 def _threads(source: Source, means: Means) -> Iterator[concurrent.futures.ThreadPoolExecutor]:
-    """A pool whose threads stop soon when anything is raised here, an interrupt too."""
+    """A pool whose threads stop when anything is raised here, an interrupt too: also those that wait for the source."""
     pool = concurrent.futures.ThreadPoolExecutor(means.jobs if source.parallel else 1, "download")
     try:
         yield pool
     except BaseException:
         means.stop.set()
+        source.close()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)

@@ -40,6 +40,7 @@ class HttpSource:
         self.errors = (OSError, aiohttp.ClientError, asyncio.TimeoutError, ValueError)
         self._address = address
         self._base = address.location
+        self._streams: dict[int, Any] = {}
         self._fs: Any = HTTPFileSystem(
             skip_instance_cache=True,
             encoded=True,
@@ -84,7 +85,9 @@ class HttpSource:
     @contextlib.contextmanager
     def _opened(self, url: str) -> Iterator[tuple[Readable, Any, str]]:
         """The stream of *url*, its headers, and the URL that it came from after redirections."""
-        with contextlib.closing(self._fs.open(url, "rb", block_size=0, size=-1)) as stream:  # a size spares a HEAD
+        stream = self._fs.open(url, "rb", block_size=0, size=-1)  # a size spares a HEAD
+        self._streams[id(stream)] = stream
+        try:
             response = stream.r
             final = urllib.parse.urlsplit(str(response.url))
             if url.startswith("https:") and final.scheme != "https":
@@ -93,6 +96,9 @@ class HttpSource:
             if encoding not in ("", "identity") and not url.partition("?")[0].endswith(_COMPRESSED_NAMES):
                 raise DownloadError(f"the server compresses it ({encoding[:20]}), which it was asked not to do")
             yield stream, response.headers, final._replace(query="", fragment="").geturl()
+        finally:
+            self._streams.pop(id(stream), None)
+            stream.close()
 
     def _url(self, name: str) -> str:
         if self._address.archive:
@@ -122,6 +128,9 @@ class HttpSource:
         return Trouble(f"the connection broke ({type(error).__name__})", transient=not isinstance(error, ValueError))
 
     def close(self) -> None:
+        """Close all connections; a thread that waits for a silent server gets an error."""
+        for stream in tuple(self._streams.values()):
+            stream.close()
         if self._fs._session is not None:
             self._fs.close_session(self._fs.loop, self._fs._session)
 

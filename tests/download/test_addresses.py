@@ -87,7 +87,7 @@ def test_a_list_gives_each_address_a_directory_of_its_own(tmp_path: Path) -> Non
     file = tmp_path / "urls"
     file.write_text(
         "# the nightly runs\n\nhttps://host/night/12\nhttps://host/night/13  thirteenth\n"
-        "  # another\ns3://bucket/x  by/team\t\n"
+        "  # another\ns3://bucket/x  by/team\t# of the team\n"
     )
     places = download.read_list(file)
     assert [(place.address.public, place.subdirectory) for place in places] == [

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from matrix_benchmarking import download as library
 from matrix_benchmarking.cli import main
 
 CACHE = ".matbench_encoder_bench.cache"
@@ -174,6 +175,17 @@ def test_cache_only_says_which_caches_the_parse_will_not_read(tree, download, ca
     next(tree.rglob(CACHE)).write_bytes(b"not a cache")
     assert download(tree, "--mode=cache_only") == 0
     assert "1 of 9 caches are of another version" in capsys.readouterr().err
+
+
+def test_the_progress_goes_up_to_the_number_of_files(tree) -> None:
+    seen: list[tuple[int, int]] = []
+    places = [library.Place(library.parse(str(tree)))]
+    for _ in range(2):
+        library.download(
+            places, library.Wish("all"), Path("here"), max_bytes=10**9, jobs=4, progress=lambda *step: seen.append(step)
+        )
+    total = sum(1 for path in tree.rglob("*") if path.is_file())
+    assert seen == [(done, total) for done in range(1, total + 1)]
 
 
 def test_a_changed_mode_adds_what_is_missing(tree, download, files, capsys: Capture) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,9 +23,15 @@ RECORD = Path("here/.matbench/download.json")
 LAST_MODIFIED = "Wed, 18 Nov 2026 10:00:00 GMT"
 
 
-def start(address: object, *options: str) -> subprocess.Popen[bytes]:
+@contextlib.contextmanager
+def running(address: object) -> Iterator[subprocess.Popen[bytes]]:
+    """A download in a process of its own, which is gone after the block."""
     command = [sys.executable, "-m", "matrix_benchmarking", "download", f"--url={address}", "--results-dirname=here"]
-    return subprocess.Popen([*command, "--mode=all", *options], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    with subprocess.Popen([*command, "--mode=all"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 class Halting:
@@ -55,16 +63,13 @@ class Halting:
 def test_after_an_end_in_the_middle_only_the_rest_is_fetched_and_no_half_file_is_left(how, download, files) -> None:
     server = Halting()
     with nasty_server(server.pages) as nasty:
-        process = start(nasty.url)
-        assert server.half_sent.wait(30)
-        wait_for(lambda: len(files("here") & server.small.keys()) == 10)
-        process.send_signal(how)
-        time.sleep(0.1)
-        if how != signal.SIGINT:
-            process.wait(timeout=10)
+        with running(nasty.url) as process:
+            assert server.half_sent.wait(30)
+            wait_for(lambda: len(files("here") & server.small.keys()) == 10)
+            process.send_signal(how)
+            process.communicate(timeout=10)  # though the server is silent
         assert not Path("here/big").exists()
         server.go_on.set()
-        process.communicate(timeout=30)
         assert process.returncode == (130 if how == signal.SIGINT else -how)
         left = files("here") - server.small.keys()
         assert len(left) == (0 if how == signal.SIGINT else 1)
@@ -86,14 +91,11 @@ def wait_for(condition) -> None:  # type: ignore[no-untyped-def]
 
 def test_two_downloads_do_not_work_in_one_destination(tree, download, capsys: Capture) -> None:
     server = Halting()
-    with nasty_server(server.pages) as nasty:
-        process = start(nasty.url)
+    with nasty_server(server.pages) as nasty, running(nasty.url):
         assert server.half_sent.wait(30)
         assert download(tree) == 2
         assert "another download works in" in capsys.readouterr().err
-        process.kill()
         server.go_on.set()
-        process.communicate(timeout=10)
 
 
 def test_a_file_that_was_being_replaced_when_the_download_was_killed_is_fetched_again(tree, download) -> None:
