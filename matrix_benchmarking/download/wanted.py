@@ -76,7 +76,7 @@ class OfTests:
 
     Attributes:
         tests: the test directories, and in a flat tree the files, that were found.
-        cached: the test directories whose cache was chosen.
+        cached: the test directories whose cache was chosen, in their order.
         without_cache: the test directories that were left out for want of a cache.
     """
 
@@ -87,9 +87,10 @@ class OfTests:
         self._is_useless = is_useless_cache
         self._patterns = [posixpath.normpath(pattern).split("/") for pattern in wanted.artifacts]
         self._settings: set[str] = set()
+        self._above_settings: set[str] = set()
         self._seen: dict[str, File] = {}
         self.tests: list[str] = []
-        self.cached: list[str] = []
+        self.cached: dict[str, None] = {}
         self.without_cache: list[str] = []
 
     def choose(self, directory: str, content: Directory, test: str | None) -> Choice:
@@ -103,13 +104,10 @@ class OfTests:
         listing = Listing(path, frozenset(by_name), frozenset(map(_base, visible)))
         found = [(layout, each) for layout in self._wanted.layouts for each in layout.find(listing)]
         is_test = any(each.path == path and each.finished for _, each in found)
-        if is_test or (not found and self._wanted.cache_filename in by_name):
-            choice = self._test(directory, by_name, content, has_settings=is_test)
-            if choice.files:
-                self._note_settings(found)
-            return choice
-        self._seen |= {file.name: file for file in content.files}
         self._note_settings(found)
+        if is_test or (not found and self._wanted.cache_filename in by_name):
+            return self._test(directory, by_name, content, has_settings=is_test)
+        self._seen |= {file.name: file for file in content.files}
         flat = [by_name[each.path.name] for _, each in found if each.path != path and each.path.name in by_name]
         self.tests.extend(file.name for file in flat)
         own = [by_name[name] for name in by_name.keys() & self._wanted.companions] if found and not flat else []
@@ -125,39 +123,46 @@ class OfTests:
     def _test(self, directory: str, by_name: dict[str, File], content: Directory, *, has_settings: bool) -> Choice:
         """What is wanted of a test directory, which holds nothing but a cache where it has no settings."""
         self.tests.append(directory)
-        companions = [by_name[name] for name in sorted(by_name.keys() & self._wanted.companions)]
         cache = by_name.get(self._wanted.cache_filename)
+        files: list[File] = []
         if cache is not None and not (has_settings and self._passes_over(cache)):
-            self.cached.append(directory)
-            return Choice([cache, *companions], [])
-        if self._mode == "cache_only":
+            self.cached[directory] = None
+            files.append(cache)
+        elif self._mode == "cache_only":
             self.without_cache.append(directory)
             return Choice([], [])
         inside = self._inside(content, directory)
-        known = {file.name for file in inside.files}
-        return Choice(
-            [*inside.files, *(file for file in companions if file.name not in known)], inside.directories, directory
-        )
+        companions = [by_name[name] for name in by_name.keys() & self._wanted.companions]
+        return Choice([*files, *companions, *inside.files], inside.directories, directory)
 
     def _passes_over(self, cache: File) -> bool:
         """True if the artifacts beside *cache* are wanted instead of it."""
         return self._mode == "important" or (self._mode == "prefer_cache" and self._is_useless(cache))
 
     def _inside(self, content: Directory, test: str) -> Choice:
-        """What of a directory in *test* its artifacts are, and the directories that may hold more."""
+        """What of a directory in *test* its settings and, without a cache, its artifacts are, and where more may be."""
         start = len(test) + 1 if test else 0
-        files = [file for file in content.files if self._any(file.name[start:], is_directory=False)]
-        directories = [name for name in content.directories if self._any(name[start:], is_directory=True)]
-        return Choice(files, directories, test)
+        patterns = [] if test in self.cached else self._patterns
 
-    def _any(self, relative: str, *, is_directory: bool) -> bool:
-        segments = relative.split("/")
-        return any(_matches(pattern, segments, is_directory) for pattern in self._patterns)
+        def is_artifact(name: str, *, is_directory: bool) -> bool:
+            segments = name[start:].split("/")
+            return any(_matches(pattern, segments, is_directory) for pattern in patterns)
+
+        files = [
+            file for file in content.files if file.name in self._settings or is_artifact(file.name, is_directory=False)
+        ]
+        directories = [
+            name for name in content.directories if name in self._above_settings or is_artifact(name, is_directory=True)
+        ]
+        return Choice(files, directories, test)
 
     def _note_settings(self, found: Sequence[tuple[Layout, FoundTest]]) -> None:
         for layout, test in found:
-            paths = map(Path, layout.settings_files(test.path, self._root))
-            self._settings |= {path.relative_to(self._root).as_posix() for path in paths if self._root in path.parents}
+            for path in map(Path, layout.settings_files(test.path, self._root)):
+                if self._root in path.parents:
+                    relative = path.relative_to(self._root)
+                    self._settings.add(relative.as_posix())
+                    self._above_settings |= {parent.as_posix() for parent in relative.parents}
 
 
 def _matches(pattern: Sequence[str], segments: Sequence[str], is_directory: bool) -> bool:

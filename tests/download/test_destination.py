@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import os
 from pathlib import Path
 
 import pytest
 
 from matrix_benchmarking.download import is_downloaded
+from matrix_benchmarking.download.destination import Destination, Incomplete
+from matrix_benchmarking.download.source import File
+from matrix_benchmarking.errors import OutputError
 
 Capture = pytest.CaptureFixture[str]
 
@@ -131,6 +135,21 @@ def test_more_than_the_disk_has_room_for_is_refused(tree, directory, download, f
     assert download(tree, "--mode=all", f"--max-bytes={1 << 60}") == 2
     assert "bytes are to be fetched, and" in capsys.readouterr().err
     assert not files("here")
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_file_of_another_size_than_announced_is_not_kept(size, directory) -> None:
+    destination = Destination(directory / "here")
+    with pytest.raises(Incomplete, match=f"ended after 3 of {size} bytes"):
+        destination.write(File("x", size), io.BytesIO(b"abc"), lambda size: None)
+    assert list(Path("here").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["../x", "a/../../x", "/x", "", "a//b", "a\0b", "a\nb", "a\\b"])
+def test_a_name_that_leads_out_is_refused_once_more_where_it_is_written(name, directory) -> None:
+    with pytest.raises(OutputError):
+        Destination(directory / "here").write(File(name), io.BytesIO(b"x"), lambda size: None)
+    assert {path.name for path in directory.iterdir()} == {"here"}
 
 
 def test_the_time_of_a_file_is_that_of_its_source(tree, download) -> None:

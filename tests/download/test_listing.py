@@ -40,6 +40,7 @@ APACHE = """<table><tr><th valign="top"><img src="/icons/blank.gif" alt="[ICO]">
         ('<a href="https://host:443/runs/full.txt">', ["full.txt"], []),
         ('<a href="/runs/absolute.txt">', ["absolute.txt"], []),
         ('<a href="http://host/runs/other_scheme.txt"><a href="https://host:444/runs/other_port.txt">', [], []),
+        ('<a href="x.txt?download=1"><a href="sub/?C=N">', [], []),
         ('<a href="twice"><a href="twice/">', [], ["twice"]),
     ],
 )

@@ -177,6 +177,55 @@ def test_cache_only_says_which_caches_the_parse_will_not_read(tree, download, ca
     assert "1 of 9 caches are of another version" in capsys.readouterr().err
 
 
+FOREIGN = """
+import json
+from matrix_benchmarking import kpi
+from matrix_benchmarking.store import BaseStore, FoundTest, read_json
+from matrix_benchmarking.workload import Workload
+
+class Layout:
+    looks_for = "run.json"
+    def find(self, listing):
+        return [FoundTest(listing.path)] if "run.json" in listing.files else []
+    def settings_files(self, test, root):
+        return [root / "campaign" / "common.json", test / "run.json", test / "meta" / "more.json"]
+    def read_settings(self, test, root):
+        return {k: v for path in self.settings_files(test, root) for k, v in json.loads(path.read_text()).items()}
+    def read_exit_code(self, test):
+        return 0
+
+def parse(results, test_dir):
+    results.rate = read_json(test_dir / "out" / "rate.json")["rate"]
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="Rate", unit="1/s")
+def rate(lts):
+    return lts.results.rate
+
+kpis = kpi.collect([rate])
+store = BaseStore(parse_once=parse, important_files=["out/rate.json"], layouts=[Layout()], models_kpis=kpis)
+workload = Workload(name="foreign", store=store)
+"""
+
+
+@pytest.mark.parametrize("mode", ["important", "prefer_cache", "cache_only"])
+def test_the_settings_files_of_another_layout_come_along_wherever_they_are(mode, directory, download, files) -> None:
+    Path("foreign.py").write_text(FOREIGN)
+    for name in ("campaign/common.json", "a/run.json", "a/meta/more.json", "a/out/rate.json", "a/log", "a/meta/log"):
+        Path("tree", name).parent.mkdir(parents=True, exist_ok=True)
+        Path("tree", name).write_text(json.dumps({Path(name).stem: 1}))
+    parse = ["parse", "--workload=foreign.py", "--output-matrix=m.json"]
+    assert main([*parse, "--results-dirname=tree"]) == 0
+    expected = json.loads(Path("m.json").read_text())
+    assert download("tree", f"--mode={mode}", workload="foreign.py") == 0
+    settings = {"campaign/common.json", "a/run.json", "a/meta/more.json"}
+    assert files("here") == settings | {"a/out/rate.json" if mode == "important" else "a/.matbench_cache"}
+    assert main([*parse, "--results-dirname=here"]) == 0
+    (entry,) = json.loads(Path("m.json").read_text())
+    assert entry["settings"] == {"common": 1, "run": 1, "more": 1}
+    assert entry["results"] == expected[0]["results"]
+
+
 def test_the_progress_goes_up_to_the_number_of_files(tree) -> None:
     seen: list[tuple[int, int]] = []
     places = [library.Place(library.parse(str(tree)))]
