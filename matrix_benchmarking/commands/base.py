@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from . import leaves
 
@@ -87,6 +88,15 @@ def flag(*flags: str, help: str, config_key: str | None = None, default: bool = 
         metavar="[BOOLEAN]",
         help=help,
     )
+
+
+def strength(ctx: click.Context, name: str) -> int:
+    """How explicitly the option *name* was given: 3 by a flag, 2 by the environment, 1 by config.yaml, 0 not at all."""
+    sources = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, ParameterSource.ENVIRONMENT)
+    source = ctx.get_parameter_source(name)
+    if source is ParameterSource.COMMANDLINE:
+        return 3
+    return sources.index(source) if source in sources else 0
 
 
 def set_debug(ctx: click.Context, param: click.Parameter | None, value: bool) -> None:

@@ -11,7 +11,7 @@ import click
 
 from ..errors import ConfigError, DownloadError
 from . import run
-from .options import Command, common, flag, option, workload_option
+from .options import Command, common, flag, option, strength, workload_option
 
 if TYPE_CHECKING:
     from ..config import DownloadMode
@@ -108,7 +108,7 @@ def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[
     from .. import download
 
     if url and url_file:
-        strength = {name: _strength(ctx, name) for name in ("url", "url_file")}
+        strength = {name: strength(ctx, name) for name in ("url", "url_file")}
         if strength["url"] == strength["url_file"]:
             raise ConfigError("both --url and --url-file are given: leave one out")
         url, url_file = (url, None) if strength["url"] > strength["url_file"] else (None, url_file)
@@ -117,15 +117,6 @@ def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[
     if not url:
         raise ConfigError(run.not_given("address", "--url ADDRESS", "download.url"))
     return [download.Place(download.parse(url))]
-
-
-def _strength(ctx: click.Context, name: str) -> int:
-    """How strong the place is that an option's value comes from."""
-    from click.core import ParameterSource
-
-    return {ParameterSource.COMMANDLINE: 2, ParameterSource.ENVIRONMENT: 1}.get(
-        ctx.get_parameter_source(name) or ParameterSource.DEFAULT, 0
-    )
 
 
 def _wish(mode: DownloadMode, name: str | None) -> Wish:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 
 import click
 
-from .base import Command, Invocation, Option, flag, option, set_debug
+from .base import Command, Invocation, Option, flag, option, set_debug, strength
 
 __all__ = [
     "Command",
@@ -24,6 +24,7 @@ __all__ = [
     "option",
     "selection",
     "set_debug",
+    "strength",
     "workload_option",
 ]
 

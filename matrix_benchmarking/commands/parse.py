@@ -72,7 +72,7 @@ def command(
         from .best_table import print_best
 
         print_best(work)
-    after_parse(work, is_replot=selection.lts_results_dirname is not None)
+    after_parse(work, selection)
 
 
 def _openmetrics(work: run.Run, stream: IO[bytes]) -> None:

@@ -10,23 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from ..errors import ConfigError
 from . import run
-from .options import option
+from .options import option, strength
 
 if TYPE_CHECKING:
     from ..config import Config
     from ..history import Indices, Location
 
 C = TypeVar("C", bound=Callable[..., Any])
-
-_RANK: list[ParameterSource | None] = [
-    ParameterSource.COMMANDLINE,
-    ParameterSource.ENVIRONMENT,
-    ParameterSource.DEFAULT_MAP,
-]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,8 +124,7 @@ def _stronger(ctx: click.Context, history: str | None, host: str | None) -> tupl
     """Of a location and a host the one that was said more explicitly."""
     if history is None or host is None:
         return history, host
-    of_history, of_host = (ctx.get_parameter_source(name) for name in ("history", "opensearch_host"))
+    of_history, of_host = strength(ctx, "history"), strength(ctx, "opensearch_host")
     if of_history == of_host:
         raise ConfigError("--history and --opensearch-host both say where the history is: give one of them")
-    ranks = {source: rank for rank, source in enumerate(_RANK)}
-    return (history, None) if ranks.get(of_history, 9) < ranks.get(of_host, 9) else (None, host)
+    return (history, None) if of_history > of_host else (None, host)

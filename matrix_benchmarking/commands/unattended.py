@@ -17,15 +17,18 @@ from .place import Place, locate, outboxes
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .options import Selection
+
 Writer = Callable[["IO[bytes]"], None]
 
 
-def after_parse(work: run.Run, *, is_replot: bool) -> None:
+def after_parse(work: run.Run, selection: Selection) -> None:
     """Export the payloads of *work* to the history, and to Horreum, as far as the configuration says so.
 
     Args:
         work: the parse.
-        is_replot: the results were not just measured; they came by download, or as payloads.
+        selection: what was parsed. Results that came by download, or as payloads, were not just measured, and are
+            exported only where that is wanted.
 
     Raises:
         VerdictError: the payloads are not valid, or something was not kept.
@@ -33,14 +36,20 @@ def after_parse(work: run.Run, *, is_replot: bool) -> None:
     """
     block = work.config.lts
     export = block.opensearch.export
-    exports = export.enabled and (export.enabled_on_replot or not is_replot)
-    if not block.generate:
+    if not block.generate or not (export.enabled or block.horreum.test_name):
         return
-    if exports:
+    is_replot = _is_replot(selection)
+    if export.enabled and (export.enabled_on_replot or not is_replot):
         with _tolerant(fails=export.fail_test_on_fail):
             _export(work)
     if block.horreum.test_name is not None and not is_replot:
         _post(work, block.horreum.test_name)
+
+
+def _is_replot(selection: Selection) -> bool:
+    from .. import download
+
+    return selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
 
 
 def _export(work: run.Run) -> None:

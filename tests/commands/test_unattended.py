@@ -66,6 +66,17 @@ def test_payloads_that_are_read_again_are_exported_only_if_that_is_wanted(parse:
     assert "3 runs added" in capsys.readouterr().err
 
 
+def test_downloaded_results_are_exported_only_if_that_is_wanted(capsys: Capture) -> None:
+    assert main(["download", "--url=results", "--results-dirname=here", "--mode=all"]) == 0
+    replot = ["parse", "--workload=tiny.py", "--results-dirname=here"]
+    configure(EXPORT, history="sqlite:///kept.db")
+    assert main(replot) == 0
+    assert not Path("kept.db").exists()
+    configure({"opensearch": {"export": {"enabled": True, "enabled_on_replot": True}}}, history="sqlite:///kept.db")
+    assert main(replot) == 0
+    assert "3 runs added" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(("fails", "status"), [(True, 2), (False, 0)])
 def test_a_failing_export_fails_the_test_if_that_is_wanted(
     parse: Parse, fails: bool, status: int, capsys: Capture, monkeypatch: pytest.MonkeyPatch
