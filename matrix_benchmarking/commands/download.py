@@ -108,10 +108,10 @@ def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[
     from .. import download
 
     if url and url_file:
-        strength = {name: strength(ctx, name) for name in ("url", "url_file")}
-        if strength["url"] == strength["url_file"]:
+        of_url, of_file = strength(ctx, "url"), strength(ctx, "url_file")
+        if of_url == of_file:
             raise ConfigError("both --url and --url-file are given: leave one out")
-        url, url_file = (url, None) if strength["url"] > strength["url_file"] else (None, url_file)
+        url, url_file = (url, None) if of_url > of_file else (None, url_file)
     if url_file:
         return download.read_list(url_file)
     if not url:
