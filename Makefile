@@ -41,10 +41,11 @@ format: $(VENV)/installed-for-tests
 pytest: $(VENV)/installed-for-tests
 	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
-bench: $(VENV)/installed-for-live
+bench: $(VENV)/installed-for-tests opensearch
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/saturation_search.py
 	$(BIN)/python benchmarks/monitor.py
+	$(BIN)/python benchmarks/history.py
 
 # The browser tests need Chromium, those of the history nginx, OpenSSL and OpenSearch, which Maven collects. Tests whose
 # parts can't be installed are skipped, and say so.

@@ -296,9 +296,9 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{address}?mode=ro", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
     try:
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-    except sqlite3.OperationalError:
+    except sqlite3.Error as error:
         connection.close()
-        if os.access(path.parent, os.W_OK):
+        if not isinstance(error, sqlite3.OperationalError) or os.access(path.parent, os.W_OK):
             raise
         return sqlite3.connect(f"{address}?immutable=1", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
     return connection
