@@ -34,9 +34,21 @@ class _Named(abc.ABC):
         self.matrix = catalogue.matrix
         self.workload = catalogue.workload
 
+    def link(self, entry: Entry, text: str | None = None) -> Any:
+        """A link to the entry's test directory."""
+        from dash import html
+
+        return html.A(text or entry.name, href=self.catalogue.href(entry), title=str(entry.location))
+
 
 class Plot(_Named):
-    """One figure and what to conclude from it."""
+    """One figure and what to conclude from it.
+
+    Attributes:
+        how_to_read: what the figure shows and how to read it; stands above it.
+    """
+
+    how_to_read: ClassVar[str] = ""
 
     @abc.abstractmethod
     def do_plot(
@@ -78,18 +90,14 @@ class Report(_Named):
         """The plot *name* under its heading, with its text."""
         from dash import dcc, html
 
-        figure, text = self.catalogue.plot(name).do_plot(*args)
+        plot = self.catalogue.plot(name)
+        figure, text = plot.do_plot(*args)
         parts: list[Any] = [html.H3(name)]
         if figure is not None:
+            parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
             parts.append(dcc.Graph(figure=figure))
         if isinstance(text, (list, tuple)):
             parts += [html.P(part) if isinstance(part, str) else part for part in text]
         elif text:
             parts.append(html.P(text) if isinstance(text, str) else text)
         return [html.Section(parts, className="plot")]
-
-    def link(self, entry: Entry, text: str | None = None) -> Any:
-        """A link to the entry's test directory."""
-        from dash import html
-
-        return html.A(text or entry.name, href=self.catalogue.href(entry), title=str(entry.location))

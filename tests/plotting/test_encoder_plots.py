@@ -94,8 +94,8 @@ def test_without_a_value_there_is_a_sentence_instead_of_a_figure(encoder_bench: 
 def test_sixty_variants_are_drawn(encoder_bench: Workload) -> None:
     plots = catalogue(encoder_bench, *(entry(8, 2, 50.0 + n, hw_type=f"cpu-{n}" * 20) for n in range(60)))
     for name in plots.plots:
-        figure, _ = plots.plot(name).do_plot(*plots.arguments())
-        assert figure.to_json()
+        figure, text = plots.plot(name).do_plot(*plots.arguments())
+        assert figure.to_json() if figure is not None else text
 
 
 def test_a_variant_has_the_same_colour_whatever_is_selected(encoder_bench: Workload) -> None:

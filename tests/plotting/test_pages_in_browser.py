@@ -102,3 +102,46 @@ def test_a_narrow_window_scrolls_its_tables_and_not_the_page(browser: Any, pages
         with _Visit(browser, pages / name, viewport={"width": 400, "height": 800}) as visit:
             width = visit.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 400, name
+
+
+@pytest.fixture(scope="module")
+def real_pages(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The pages of the committed sample, as its own workload draws them."""
+    from matrix_benchmarking import store, workload
+
+    encoder_bench = workload.load("encoder_bench")
+    results = repository / "data" / "samples" / "encoder_bench"
+    destination = tmp_path_factory.mktemp("real") / "report"
+    site.write_site(store.parse_tree(encoder_bench, results), encoder_bench, destination, [], results)
+    return destination
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+def test_every_figure_of_the_sample_is_drawn_and_nothing_complains(
+    browser: Any, real_pages: Path, colour_scheme: str, width: int
+) -> None:
+    drawn = {}
+    for path in sorted(real_pages.glob("*.html")):
+        size = {"width": width, "height": 800}
+        with _Visit(browser, path, color_scheme=colour_scheme, viewport=size) as visit:
+            figures = visit.page.locator(".figure")
+            for number in range(figures.count()):
+                assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
+            assert visit.complaints == []
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+            drawn[path.name] = figures.count()
+    assert (drawn["cost-analysis.html"], drawn["sanity-checks.html"]) == (3, 2)
+
+
+def test_the_slider_shows_what_fewer_users_would_have_found(browser: Any, real_pages: Path) -> None:
+    with _Visit(browser, real_pages / "sanity-checks.html") as visit:
+        bars = visit.page.locator(".figure").first.locator("g.bars text.bartext")
+        assert set(bars.all_text_contents()) == {"100%"}
+        visit.page.locator(".slider-tick-touch-rect, .slider-rail-touch-rect").first.click(position={"x": 3, "y": 3})
+        visit.page.wait_for_function("document.querySelector('.slider-label').textContent.includes(' 1 ')")
+        found = bars.all_text_contents()
+        assert len(found) > 5
+        assert all(0 < int(text.removesuffix("%")) <= 100 for text in found)
+        assert set(found) != {"100%"}
+        assert visit.complaints == []

@@ -35,6 +35,8 @@ def test_ids_choose(tmp_path: Path) -> None:
 def test_the_committed_file_lists_the_built_in_reports(repository: Path) -> None:
     assert plots_file.read(repository / "data" / "plots.yaml") == [
         "report: Best configuration",
+        "report: Cost analysis",
+        "report: Sanity checks",
         "report: KPI overview",
         "report: Error report",
     ]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking.analyze.points import by_point, varying
 from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import Workload
 
@@ -20,9 +21,14 @@ VARIANT, BATCH_SIZE, VUS = "variant", "batch size", "virtual users"
 
 
 def points_frame(
-    entries: Iterable[Entry], kpis: Sequence[KPIDefinition], variant_names: Sequence[str]
+    entries: Iterable[Entry],
+    kpis: Sequence[KPIDefinition],
+    variant_names: Sequence[str],
+    labels: Mapping[str, Sequence[str]] | None = None,
 ) -> pandas.DataFrame:
     """One row a point, without failed runs and without points at an unknown number of users.
+
+    *labels* are further columns, each with the settings that its text is made of.
 
     Columns: ``variant``, ``batch size`` (text), ``virtual users``, ``runs``, ``hover``, and for each
     KPI its mean under the KPI's name, with ``… above`` and ``… below``: the distance from there to the
@@ -30,10 +36,11 @@ def points_frame(
     """
     import pandas
 
-    columns = [VARIANT, BATCH_SIZE, VUS, "runs", "hover"]
+    labels = labels or {}
+    columns = [VARIANT, BATCH_SIZE, VUS, "runs", "hover", *labels]
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
-        _row(runs, kpis, variant_names)
+        _row(runs, kpis, variant_names) | {name: _label(runs[0], names) for name, names in labels.items()}
         for runs in by_point(entry for entry in entries if not entry.failed)
         if _is_number(runs[0].settings.get("vus"))
     ]
@@ -46,6 +53,18 @@ def variant_names(matrix: Matrix, workload: Workload) -> list[str]:
     differing = varying(entry.settings for entry in matrix)
     names = [name for name in (*workload.group_keys, *workload.variant_keys) if name in differing]
     return names or ["hw_type"]
+
+
+def scope_names(matrix: Matrix, workload: Workload, names: Sequence[str]) -> list[str]:
+    """Those of *names* that vary in the whole matrix, behind what must not be compared across, such as the task."""
+    differing = varying(entry.settings for entry in matrix)
+    return [name for name in (*workload.group_keys, *names) if name in differing] or list(names[:1])
+
+
+def rankable(catalogue: Catalogue, entries: Iterable[Entry]) -> list[Entry]:
+    """Those of *entries* that may be the best: successful, with a known cost, and with right answers."""
+    ranked = {id(run) for group in catalogue.best.groups for one in group.standings for run in one.point.runs}
+    return [entry for entry in entries if id(entry) in ranked]
 
 
 def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:

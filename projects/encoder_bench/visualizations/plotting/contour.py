@@ -1,0 +1,220 @@
+"""Cost over virtual users and batch size: a map for each variant, with its lowest places."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, template
+
+from .points import BATCH_SIZE, VARIANT, VUS, points_frame, rankable, variant_names
+
+if TYPE_CHECKING:
+    import numpy
+    import pandas
+    import plotly.graph_objects as go
+
+COLUMNS, ROW_HEIGHT = 2, 330
+GRID = 60
+PERCENTILES = (0, 5, 10, 25, 50, 75, 90, 100)
+BUSY_VUS = 20
+"""From here on a server is loaded; below, the cost says more of the load than of the server."""
+STAR = "#e4002b"
+LOWEST = "lowest of all"
+
+
+class CostMap(Plot):
+    """A contour for each variant; cfg ``minimum_vus`` leaves light loads out."""
+
+    name: ClassVar[str] = "Cost over virtual users and batch size"
+    how_to_read: ClassVar[str] = (
+        "Dark is cheap; colours follow the percentiles of all costs shown. Between the points the cost is interpolated "
+        "in logarithms, and outside of what was measured nothing is drawn. Star: the lowest cost; white dots: the "
+        "lowest of each batch size."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        kpi = self.workload.kpis["1B_cost"]
+        names = variant_names(self.matrix, self.workload)
+        entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
+        frame = points_frame(entries, [kpi], names).dropna(subset=[kpi.name])
+        frame = frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
+        if frame.empty:
+            return None, "No run that can be ranked has a cost, a batch size and a number of virtual users."
+        least = cfg.get("minimum_vus", default_minimum(list(frame[VUS])))
+        chosen = frame[frame[VUS] >= least]
+        if chosen.empty:
+            return None, f"No point has {least:g} virtual users or more."
+        return cost_maps(chosen, kpi), conclusion(chosen, kpi, least, len(frame) - len(chosen))
+
+
+def default_minimum(users: Sequence[float]) -> float:
+    """Above 20 users, where at least three numbers of users are beyond; else everything."""
+    beyond = {each for each in users if each > BUSY_VUS}
+    return min(beyond) if len(beyond) >= 3 else min(users)
+
+
+def surface(users: Sequence[float], sizes: Sequence[float], costs: Sequence[float]) -> numpy.ndarray[Any, Any] | None:
+    """Costs on a grid of GRID × GRID, batch sizes by users, evenly spaced in logarithms; NaN outside of the hull.
+
+    Interpolated linearly in the logarithms of all three. None for fewer than four points, or points on a line.
+    """
+    import numpy
+    from scipy import interpolate, spatial
+
+    places = numpy.log2(numpy.column_stack([users, sizes]))
+    if len(places) < 4 or numpy.linalg.matrix_rank(places - places[0], tol=1e-9) < 2:
+        return None
+    grid = numpy.meshgrid(*(numpy.linspace(column.min(), column.max(), GRID) for column in places.T))
+    try:
+        logarithms = interpolate.griddata(places, numpy.log(costs), tuple(grid), method="linear")
+    except spatial.QhullError:
+        return None
+    return numpy.asarray(numpy.exp(logarithms))
+
+
+def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
+    """One map a variant, all with one scale of colours: real points, the lowest of each batch size and of all."""
+    from plotly.subplots import make_subplots
+
+    shown = sorted(set(frame[VARIANT]))
+    columns = min(COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = make_subplots(
+        rows=rows, cols=columns, subplot_titles=shown, shared_xaxes=True, vertical_spacing=min(0.14, 0.4 / rows)
+    )
+    levels = _levels(list(frame[kpi.name]))
+    for number, variant in enumerate(shown):
+        place = {"row": number // columns + 1, "col": number % columns + 1}
+        _draw(figure, frame[frame[VARIANT] == variant], kpi, levels, place, with_legend=number == 0)
+    sizes = [float(size) for size in frame[BATCH_SIZE]]
+    for values, axes in ((list(frame[VUS]), figure.update_xaxes), (sizes, figure.update_yaxes)):
+        ticks = template.log_ticks(values)
+        axes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], showticklabels=True)
+    for column in range(1, columns + 1):
+        figure.update_xaxes(title=VUS, row=-(-(len(shown) - column + 1) // columns), col=column)
+    figure.update_yaxes(title=BATCH_SIZE, col=1)
+    return template.apply(figure, height=150 + ROW_HEIGHT * rows)
+
+
+def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition, least: float, left_out: int) -> list[str]:
+    """The lowest place of each variant, and whether it is on the edge of what was tried."""
+    lowest = frame.loc[frame.groupby(VARIANT)[kpi.name].idxmin()].sort_values(kpi.name)
+    places = "; ".join(
+        f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
+        f"{' (at the edge)' if _on_edge(frame[frame[VARIANT] == row[VARIANT]], row) else ''}"
+        for _, row in lowest.head(6).iterrows()
+    )
+    more = f"; and {len(lowest) - 6} more" if len(lowest) > 6 else ""
+    hidden = f" {left_out} points below {least:g} {VUS} are left out." if left_out else ""
+    return [f"Lowest {kpi.name}: {places}{more}.{hidden}"]
+
+
+def _draw(
+    figure: go.Figure,
+    frame: pandas.DataFrame,
+    kpi: KPIDefinition,
+    levels: list[tuple[float, float]],
+    place: dict[str, int],
+    *,
+    with_legend: bool,
+) -> None:
+    import numpy
+
+    users, sizes = list(frame[VUS]), [float(size) for size in frame[BATCH_SIZE]]
+    costs = list(frame[kpi.name])
+    grid = surface(users, sizes, costs)
+    if grid is not None:
+        figure.add_heatmap(
+            x=list(numpy.geomspace(min(users), max(users), GRID)),
+            y=list(numpy.geomspace(min(sizes), max(sizes), GRID)),
+            z=[[None if math.isnan(cell) else _level(float(cell), levels) for cell in row] for row in grid],
+            colorscale="Viridis",
+            zmin=0,
+            zmax=100,
+            showscale=with_legend,
+            colorbar={
+                "title": f"{kpi.name}<br>({kpi.unit})",
+                "tickvals": [percentile for percentile, _ in levels],
+                "ticktext": [kpi.show(value, unit=False) for _, value in levels],
+            },
+            zsmooth="best",
+            hoverinfo="skip",
+            **place,
+        )
+    mark = {"hovertemplate": "%{hovertext}<extra></extra>", "mode": "markers+text", "showlegend": with_legend}
+    low = frame.loc[frame.groupby(BATCH_SIZE)[kpi.name].idxmin()]
+    best = frame.loc[[frame[kpi.name].idxmin()]]
+    for rows, name, style in (
+        (frame, "measured", {"symbol": "circle-open", "size": 8, "color": "#555555", "line": {"width": 1.5}}),
+        (low, "lowest of its batch size", {"symbol": "circle", "size": 8, "color": "#ffffff", "line": {"width": 1}}),
+        (best, LOWEST, {"symbol": "star", "size": 17, "color": STAR, "line": {"width": 1, "color": "white"}}),
+    ):
+        figure.add_scatter(
+            x=list(rows[VUS]),
+            y=[float(size) for size in rows[BATCH_SIZE]],
+            hovertext=list(rows["hover"]),
+            text=[kpi.show(value) if name == LOWEST else "" for value in rows[kpi.name]],
+            textposition="middle left" if float(rows[VUS].iloc[-1]) > _middle(users) else "middle right",
+            cliponaxis=False,
+            textfont={"color": "#ffffff" if grid is not None else STAR, "size": 13},
+            marker=style,
+            name=name,
+            legendgroup=name,
+            **mark,
+            **place,
+        )
+
+
+def _middle(users: Sequence[float]) -> float:
+    """The number of users in the middle of a logarithmic axis."""
+    return math.sqrt(min(users) * max(users))
+
+
+def _levels(costs: Sequence[float]) -> list[tuple[float, float]]:
+    """Percentiles and the costs at them, each cost once."""
+    import numpy
+
+    values = [float(numpy.percentile(costs, percentile)) for percentile in PERCENTILES]
+    levels: list[tuple[float, float]] = []
+    for percentile, value in zip(PERCENTILES, values, strict=True):
+        if not levels or value > levels[-1][1]:
+            levels.append((percentile, value))
+    return levels
+
+
+def _level(cost: float, levels: Sequence[tuple[float, float]]) -> float:
+    """At which percentile *cost* is, between the levels by its logarithm."""
+    if cost <= levels[0][1]:
+        return levels[0][0]
+    for (low, low_cost), (high, high_cost) in itertools.pairwise(levels):
+        if cost <= high_cost:
+            share = math.log(cost / low_cost) / math.log(high_cost / low_cost)
+            return low + share * (high - low)
+    return levels[-1][0]
+
+
+def _on_edge(frame: pandas.DataFrame, row: Any) -> bool:
+    """True if the row has the most users or the largest batch size that was tried, among several."""
+    sizes = {float(size) for size in frame[BATCH_SIZE]}
+    users = set(frame[VUS])
+    last_size = len(sizes) > 1 and float(row[BATCH_SIZE]) == max(sizes)
+    return bool((len(users) > 1 and row[VUS] == max(users)) or last_size)
+
+
+def _is_positive(label: str) -> bool:
+    try:
+        return 0 < float(label) < math.inf
+    except ValueError:
+        return False

@@ -1,0 +1,160 @@
+"""Did we try enough virtual users? Throughput over the load, and what stopping earlier would have cost."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, template
+
+from .points import BATCH_SIZE, VARIANT, VUS, batch_sizes, points_frame, variant_names
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+STILL_RISING = 0.03
+"""By how much the last step has to gain for a series to count as rising still; repeats differ by more than less."""
+LINE, BEST = "line", "best throughput"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Peak:
+    """Where a series has its best point.
+
+    Attributes:
+        line: variant and batch size.
+        best_vus, best: the best point.
+        last_vus: the most users that were tried.
+        rises: True if every step gained.
+        gain: of the last step, as a fraction; None for a single point.
+    """
+
+    line: str
+    best_vus: float
+    best: float
+    last_vus: float
+    rises: bool
+    gain: float | None
+
+    @property
+    def is_open(self) -> bool:
+        """True if more users might have done better: the best point is the last, and was still rising."""
+        return self.best_vus == self.last_vus and (self.gain is None or self.gain > STILL_RISING)
+
+
+class EnoughVUs(Plot):
+    """Best throughput of each series if the load had stopped at N users; a slider chooses N."""
+
+    name: ClassVar[str] = "Did we try enough VUs?"
+    how_to_read: ClassVar[str] = (
+        "The bars are the best throughput of each variant and batch size; the percentage is the share of what was "
+        "found in the end. Move the slider to see what fewer users would have found."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        kpi = self.workload.kpis["throughput"]
+        names = variant_names(self.matrix, self.workload)
+        frame = points_frame(self.matrix.all_records(settings, setting_lists), [kpi], names)
+        frame = frame.dropna(subset=[kpi.name])
+        if frame.empty:
+            return None, "No successful run has both a throughput and a number of virtual users."
+        return stopped_at(frame, kpi), conclusion(peaks(frame, kpi), kpi)
+
+
+def peaks(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[Peak]:
+    """The peak of each variant and batch size, in the order of their names."""
+    found = []
+    for (variant, size), series in frame.groupby([VARIANT, BATCH_SIZE], sort=True):
+        ordered = series.sort_values(VUS)
+        values, users = list(ordered[kpi.name]), list(ordered[VUS])
+        at = max(range(len(values)), key=values.__getitem__)
+        gain = values[-1] / values[-2] - 1 if len(values) > 1 and values[-2] > 0 else None
+        rises = len(values) > 1 and all(later > earlier for earlier, later in itertools.pairwise(values))
+        found.append(Peak(f"{variant}, batch size {size}", users[at], values[at], users[-1], rises, gain))
+    return found
+
+
+def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
+    """A bar for each series with its best throughput up to N users, and a slider for N."""
+    import plotly.graph_objects as go
+
+    users = sorted(set(frame[VUS]))
+    lines = frame[VARIANT] + ", batch size " + frame[BATCH_SIZE]
+    sizes = {size: place for place, size in enumerate(batch_sizes(frame))}
+    places = {
+        line: (variant, sizes[size])
+        for line, variant, size in zip(lines, frame[VARIANT], frame[BATCH_SIZE], strict=True)
+    }
+    order = sorted(places, key=places.__getitem__, reverse=True)
+    colours = template.colours_of(sorted(set(frame[VARIANT])))
+    bests = [frame[frame[VUS] <= limit].groupby(lines)[kpi.name].max() for limit in users]
+    final = bests[-1]
+    figure = go.Figure()
+    for limit, best in zip(users, bests, strict=True):
+        present = [line for line in order if line in best.index]
+        figure.add_bar(
+            x=[float(best[line]) for line in present],
+            y=present,
+            orientation="h",
+            visible=bool(limit == users[-1]),
+            marker_color=[colours[places[line][0]] for line in present],
+            text=[f"{best[line] / final[line]:.0%}" for line in present],
+            hovertemplate=f"%{{y}}<br>best up to {limit:g} virtual users: %{{x:,.1f}} {kpi.unit} "
+            "(%{text} of what was found in the end)<extra></extra>",
+            showlegend=False,
+        )
+    figure.update_layout(
+        sliders=[
+            {
+                "active": len(users) - 1,
+                "currentvalue": {"prefix": "If we had stopped at ", "suffix": " virtual users"},
+                "pad": {"t": 45},
+                "steps": [
+                    {"label": f"{limit:g}", "method": "restyle", "args": ["visible", _only(at, len(users))]}
+                    for at, limit in enumerate(users)
+                ],
+            }
+        ]
+    )
+    figure.update_xaxes(title=f"best {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.08])
+    figure.update_yaxes(categoryorder="array", categoryarray=order)
+    return template.apply(figure, height=220 + 26 * len(order))
+
+
+def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
+    """Whether the peaks were passed, and which series should have been driven further."""
+    last = [peak for peak in found if peak.best_vus == peak.last_vus]
+    if not last:
+        return [f"All {len(found)} series passed their best point: enough users were tried."]
+    still = [peak for peak in last if peak.is_open]
+    flat = f"{len(last)} of {len(found)} series have their best point at the most users that were tried"
+    if not still:
+        return [f"{flat}, and the last step gained less than {STILL_RISING:.0%} in each: they have levelled off."]
+    rising = sum(peak.rises for peak in still)
+    shown = "; ".join(_open(peak, kpi) for peak in sorted(still, key=lambda peak: -(peak.gain or 1))[:5])
+    more = f"; and {len(still) - 5} more" if len(still) > 5 else ""
+    return [
+        f"{flat}. Not enough for {len(still)} of them, {rising} rising all the way: {shown}{more}. Try more users.",
+    ]
+
+
+def _open(peak: Peak, kpi: KPIDefinition) -> str:
+    if peak.gain is None:
+        return f"{peak.line} (only {peak.last_vus:g} was tried)"
+    return f"{peak.line} ({kpi.show(peak.best)} at {peak.last_vus:g}, the last step gained {peak.gain:.0%})"
+
+
+def _only(at: int, count: int) -> list[bool]:
+    return [number == at for number in range(count)]

@@ -1,0 +1,53 @@
+"""Reports that collect the plots: what it costs, and whether the measurements can be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, Report
+
+from .contour import CostMap
+from .cost_latency import CostAgainstLatency
+from .distribution import AccuracyDistribution, FidelityDistribution
+from .enough_vus import EnoughVUs
+from .failed import FailedRequests
+from .savings import BestImageBySavings
+
+
+class _Collection(Report):
+    plots: ClassVar[Sequence[type[Plot]]]
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        args = (ordered_vars, settings, setting_lists, variables, cfg)
+        return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]
+
+
+class CostAnalysis(_Collection):
+    """Where the money goes."""
+
+    name: ClassVar[str] = "report: Cost analysis"
+    description: ClassVar[str] = (
+        "What 10⁹ inputs cost over load, batch size and latency, and which image is cheapest where. Failed runs, and "
+        "runs whose answers are not right, take no part."
+    )
+    plots = (BestImageBySavings, CostAgainstLatency, CostMap)
+
+
+class SanityChecks(_Collection):
+    """Whether to believe the numbers."""
+
+    name: ClassVar[str] = "report: Sanity checks"
+    description: ClassVar[str] = (
+        "Whether the numbers can be believed: failed requests, loads that were not driven far enough, and answers that "
+        "stand out."
+    )
+    plots = (FailedRequests, EnoughVUs, AccuracyDistribution, FidelityDistribution)

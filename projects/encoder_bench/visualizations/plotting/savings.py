@@ -1,0 +1,129 @@
+"""Best image by cost savings: at each load, which image and engine is cheapest, and what does that save?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, template
+
+from .points import BATCH_SIZE, VUS, points_frame, rankable, scope_names, variants
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+HARDWARE, IMAGE, SAVING = "hardware", "image", "saving"
+HARDWARE_KEYS, IMAGE_KEYS = ("hw_type", "vendor"), ("image", "engine")
+LARGEST, SMALLEST = 26, 7
+COLUMNS = 2
+
+
+class BestImageBySavings(Plot):
+    """The cheapest image at each batch size and number of users, as large as its saving."""
+
+    name: ClassVar[str] = "Best image by cost savings"
+    how_to_read: ClassVar[str] = (
+        "Each mark is a load at which several images were tried. Its colour is the image with the lowest cost, its "
+        "size the saving against the most expensive one there."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        kpi = self.workload.kpis["1B_cost"]
+        image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
+        labels = {HARDWARE: scope_names(self.matrix, self.workload, HARDWARE_KEYS), IMAGE: image_names}
+        entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
+        frame = savings_frame(points_frame(entries, [kpi], image_names, labels), kpi)
+        if frame.empty:
+            return None, "No load was tried with more than one image whose cost is known."
+        return best_images(frame, kpi, variants(self.matrix, image_names)), conclusion(frame, kpi)
+
+
+def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition) -> pandas.DataFrame:
+    """One row for each hardware, batch size and number of users at which several images were tried.
+
+    Columns: those, ``image`` (the cheapest), its cost, ``saving`` (a fraction of the most expensive's cost), ``other``
+    (the most expensive), ``images`` (how many were tried) and ``hover``.
+    """
+    import pandas
+
+    rows = []
+    for (hardware, size, users), group in points.dropna(subset=[kpi.name]).groupby([HARDWARE, BATCH_SIZE, VUS]):
+        if group[IMAGE].nunique() < 2:
+            continue
+        ordered = group.sort_values(kpi.name)
+        best, worst = ordered.iloc[0], ordered.iloc[-1]
+        saving = 1 - best[kpi.name] / worst[kpi.name] if worst[kpi.name] else 0.0
+        hover = "<br>".join(
+            [f"{hardware}, batch size {size}, {users:g} virtual users"]
+            + [f"{row[IMAGE]}: {kpi.show(row[kpi.name])}" for _, row in ordered.iterrows()]
+            + [f"saves {saving:.1%}"]
+        )
+        rows.append((hardware, size, users, best[IMAGE], best[kpi.name], saving, worst[IMAGE], len(group), hover))
+    columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", "hover"]
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequence[str]) -> go.Figure:
+    """A facet for each hardware; batch size over users, both logarithmic where they are numbers."""
+    import plotly.express as px
+
+    drawn = frame.assign(area=frame[SAVING].clip(lower=0.02))
+    sizes = sorted(set(frame[BATCH_SIZE]), key=lambda each: (not _is_number(each), _number(each), each))
+    hardware = sorted(set(frame[HARDWARE]))
+    columns = min(COLUMNS, len(hardware))
+    rows = -(-len(hardware) // columns)
+    figure = px.scatter(
+        drawn,
+        x=VUS,
+        y=BATCH_SIZE,
+        color=IMAGE,
+        symbol=IMAGE,
+        size="area",
+        size_max=LARGEST,
+        facet_col=HARDWARE,
+        facet_col_wrap=columns,
+        facet_row_spacing=min(0.12, 0.4 / rows),
+        hover_name="hover",
+        log_x=True,
+        category_orders={BATCH_SIZE: sizes[::-1], HARDWARE: hardware, IMAGE: list(all_images)},
+        color_discrete_map=template.colours_of(list(all_images)),
+        symbol_map=template.symbols_of(list(all_images)),
+    )
+    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_sizemin=SMALLEST)
+    figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{HARDWARE}=")))
+    ticks = template.log_ticks(list(frame[VUS]))
+    figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_yaxes(type="category")
+    return template.apply(figure, height=150 + rows * (120 + 42 * len(sizes)))
+
+
+def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
+    """Which image is cheapest how often, what it saves, and where it pays most."""
+    wins = frame[IMAGE].value_counts()
+    first = wins.index[0]
+    mine = frame[frame[IMAGE] == first]
+    most = frame.iloc[int(frame[SAVING].argmax())]
+    share = "everywhere" if len(wins) == 1 else f"at {wins.iloc[0]} of {len(frame)} loads"
+    return [
+        f"{first} is cheapest {share}, saving {mine[SAVING].median():.0%} in the median. The most is saved on "
+        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {most[SAVING]:.0%} by "
+        f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.",
+    ]
+
+
+def _is_number(label: str) -> bool:
+    return label.replace(".", "", 1).isdigit()
+
+
+def _number(label: str) -> float:
+    return float(label) if _is_number(label) else 0.0

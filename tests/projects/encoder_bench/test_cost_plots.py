@@ -1,0 +1,187 @@
+"""Where the money goes: the data behind the plots of the cost analysis, on known numbers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.workload import Workload, load
+from projects.encoder_bench.visualizations.plotting import contour, cost_latency, savings
+from projects.encoder_bench.visualizations.plotting.points import points_frame
+
+
+@pytest.fixture
+def encoder_bench(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Workload:
+    monkeypatch.chdir(repository)
+    return load("projects.encoder_bench.visualizations")
+
+
+def entry(image: str, batch_size: Any, vus: int, cost: float, *, latency: float = 10.0, **others: Any) -> Entry:
+    kpis = {"1B_cost": cost, "p95_latency": latency, "avg_latency": latency / 2, "throughput": 1e4 / cost}
+    return Entry(
+        settings={
+            "hw_type": others.pop("hw_type", "cpu-1"),
+            "image": image,
+            "engine": "onnx",
+            "batch_size": batch_size,
+            "vus": vus,
+        },
+        repeat=others.pop("repeat", 0),
+        location=Path("/results"),
+        name=f"{image}-{batch_size}-{vus}",
+        exit_code=others.pop("exit_code", 0),
+        kpis=kpis | others.pop("kpis", {}),
+    )
+
+
+def draw(workload: Workload, name: str, *entries: Entry, **cfg: Any) -> tuple[Any, Any]:
+    catalogue = Catalogue(Matrix(entries), workload)
+    return catalogue.plot(name).do_plot(*catalogue.arguments(cfg))
+
+
+def test_the_cheapest_image_of_each_load_and_its_saving_are_found(encoder_bench: Workload) -> None:
+    entries = [
+        entry("fp32", 8, 1, 100.0),
+        entry("int8", 8, 1, 60.0),
+        entry("int4", 8, 1, 80.0),
+        entry("fp32", 8, 2, 50.0),
+        entry("int8", 8, 2, 75.0),
+        entry("fp32", 16, 2, 10.0),  # nothing to compare with
+        entry("int8", 8, 2, 1.0, hw_type="cpu-2"),  # other hardware
+    ]
+    kpi = encoder_bench.kpis["1B_cost"]
+    labels = {"hardware": ["hw_type"], "image": ["image"]}
+    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi)
+    assert frame[["hardware", "batch size", "virtual users", "image", "other", "images"]].values.tolist() == [
+        ["cpu-1", "8", 1, "int8", "fp32", 3],
+        ["cpu-1", "8", 2, "fp32", "int8", 2],
+    ]
+    assert list(frame["saving"]) == pytest.approx([0.4, 1 / 3])
+
+
+def test_the_saving_is_concluded_from_the_data(encoder_bench: Workload) -> None:
+    entries = [entry(image, 8, vus, cost) for vus in (1, 2) for image, cost in (("a", 100.0), ("b", 50.0 + vus))]
+    figure, (text,) = draw(encoder_bench, "Best image by cost savings", *entries)
+    assert text == (
+        "b · onnx is cheapest everywhere, saving 48% in the median. The most is saved on cpu-1 at batch size 8 and 1 "
+        "virtual users: 49% by b · onnx (51.00 USD) instead of a · onnx."
+    )
+    assert [trace.name for trace in figure.data] == ["b · onnx"]
+
+
+def test_an_image_with_wrong_answers_is_never_the_cheapest(encoder_bench: Workload) -> None:
+    entries = [
+        entry("right", 8, 1, 100.0, kpis={"fidelity": 1.0}),
+        entry("also right", 8, 1, 90.0, kpis={"fidelity": 0.995}),
+        entry("wrong", 8, 1, 1.0, kpis={"fidelity": 0.5}),
+        entry("failed", 8, 1, 1.0, exit_code=1),
+    ]
+    for name in ("Best image by cost savings", "Cost against latency", "Cost over virtual users and batch size"):
+        figure, text = draw(encoder_bench, name, *entries)
+        assert "wrong" not in str(text)
+        assert "wrong" not in figure.to_json()
+        assert "failed" not in figure.to_json()
+
+
+def test_the_front_is_what_nothing_beats_in_both(encoder_bench: Workload) -> None:
+    import pandas
+
+    frame = pandas.DataFrame(
+        {"cost": [10.0, 12.0, 11.0, 20.0, 20.0, 30.0, 10.0], "latency": [50.0, 40.0, 60.0, 20.0, 30.0, 20.0, 55.0]}
+    )
+    assert list(cost_latency.pareto(frame, "cost", "latency").index) == [0, 1, 3]
+
+
+def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: Workload) -> None:
+    entries = [
+        entry("a", 8, 1, 20.0, latency=10.0),
+        entry("a", 8, 2, 10.0, latency=40.0),
+        entry("a", 8, 4, 12.0, latency=50.0),
+    ]
+    figure, (text,) = draw(encoder_bench, "Cost against latency", *entries)
+    star = next(trace for trace in figure.data if trace.name == "cheapest")
+    assert (list(star.x), list(star.y), star.marker.symbol) == ([40.0], [10.0], "star")
+    assert text == (
+        "Cheapest is cpu-1 at batch size 8, 2 virtual users: 10.00 USD at 40.0 ms p95_latency. Waiting less costs "
+        "more: 10.0 ms for 20.00 USD (+100%)."
+    )
+    figure, (text,) = draw(encoder_bench, "Cost against latency", *entries, latency="avg_latency")
+    assert figure.layout.xaxis.title.text == "avg_latency (ms)"
+    assert "20.0 ms avg_latency" in text
+    _, (text,) = draw(encoder_bench, "Cost against latency", entries[1])
+    assert text.endswith("It is also the fastest of the 1 points.")
+
+
+def test_only_the_hundred_cheapest_are_drawn(encoder_bench: Workload) -> None:
+    entries = [entry("a", 8, vus, 1000.0 - vus, latency=float(vus)) for vus in range(1, 151)]
+    figure, _ = draw(encoder_bench, "Cost against latency", *entries)
+    assert sum(len(trace.x) for trace in figure.data if trace.mode == "markers") == 100 + 1
+
+
+def test_the_surface_is_exact_for_a_power_law_and_empty_outside_of_the_hull() -> None:
+    places = [(users, size) for users in (1, 4, 16, 64) for size in (1, 8, 64)]
+    places.remove((64, 64))
+    costs = [100.0 * users**-0.5 * size**0.25 for users, size in places]
+    grid = contour.surface(*zip(*places, strict=True), costs)
+    assert grid is not None
+    users, sizes = numpy.meshgrid(numpy.geomspace(1, 64, contour.GRID), numpy.geomspace(1, 64, contour.GRID))
+    inside = ~numpy.isnan(grid)
+    assert 0.6 < inside.mean() < 0.95
+    assert numpy.isnan(grid[-1, -1])
+    assert numpy.allclose(grid[inside], (100.0 * users**-0.5 * sizes**0.25)[inside])
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [(1, 1)],
+        [(1, 1), (2, 2), (4, 1)],
+        [(1, 1), (2, 1), (4, 1), (8, 1)],
+        [(1, 1), (2, 2), (4, 4), (8, 8), (16, 16)],
+        [(1, 1), (1, 1), (1, 1), (1, 1)],
+    ],
+)
+def test_few_or_collinear_points_have_no_surface(places: list[tuple[int, int]]) -> None:
+    assert contour.surface(*zip(*places, strict=True), [1.0] * len(places)) is None
+
+
+def test_the_map_falls_back_to_the_points_alone(encoder_bench: Workload) -> None:
+    entries = [entry("a", 8, vus, 10.0 * vus) for vus in (1, 2, 4)]
+    figure, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
+    assert {trace.type for trace in figure.data} == {"scatter"}
+    assert text == "Lowest 1B_cost: cpu-1 10.00 USD at batch size 8, 1 virtual users."
+
+
+def test_the_lowest_of_all_has_its_price_and_an_edge_is_said(encoder_bench: Workload) -> None:
+    entries = [entry("a", size, vus, 1000.0 / vus / size) for size in (1, 8) for vus in (1, 2, 4)]
+    figure, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
+    star = next(trace for trace in figure.data if trace.name == contour.LOWEST)
+    assert (list(star.x), list(star.y), list(star.text)) == ([4], [8.0], ["31.25 USD"])
+    assert "31.25 USD at batch size 8, 4 virtual users (at the edge)" in text
+    lows = next(trace for trace in figure.data if trace.name == "lowest of its batch size")
+    assert sorted(zip(lows.x, lows.y, strict=True)) == [(4, 1.0), (4, 8.0)]
+
+
+def test_light_loads_are_left_out_where_heavy_ones_were_tried(encoder_bench: Workload) -> None:
+    assert contour.default_minimum([1, 2, 4, 8, 32, 64, 128]) == 32
+    assert contour.default_minimum([1, 2, 4, 8, 32, 64]) == 1
+    entries = [entry("a", size, vus, 1000.0 / vus / size) for size in (1, 8) for vus in (1, 32, 64, 128)]
+    _, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
+    assert text.endswith("2 points below 32 virtual users are left out.")
+    _, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries, minimum_vus=1)
+    assert "left out" not in text
+    figure, text = draw(encoder_bench, "Cost over virtual users and batch size", *entries, minimum_vus=1000)
+    assert (figure, text) == (None, "No point has 1000 virtual users or more.")
+
+
+@pytest.mark.parametrize("size", ["all", None, 0, math.inf, -1])
+def test_a_batch_size_that_has_no_place_on_the_map_is_left_out(encoder_bench: Workload, size: Any) -> None:
+    figure, text = draw(encoder_bench, "Cost over virtual users and batch size", entry("a", size, 2, 10.0))
+    assert figure is None
+    assert text.startswith("No run that can be ranked has a cost, a batch size")

@@ -1,0 +1,152 @@
+"""Whether to believe the numbers: failed requests, loads that were not driven far enough, answers that stand out."""
+
+from __future__ import annotations
+
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.workload import Workload, load
+from projects.encoder_bench.visualizations.plotting import distribution, enough_vus
+from projects.encoder_bench.visualizations.plotting.points import points_frame
+
+
+@pytest.fixture
+def encoder_bench(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Workload:
+    monkeypatch.chdir(repository)
+    return load("projects.encoder_bench.visualizations")
+
+
+def entry(
+    vus: int = 1, requests: Any = 100, failed: Any = 0, *, batch_size: int = 8, repeat: int = 0, **kpis: float
+) -> Entry:
+    results = types.SimpleNamespace(requests=requests, failed_requests=failed)
+    return Entry(
+        settings={"hw_type": "cpu-1", "image": "fp32", "batch_size": batch_size, "vus": vus},
+        repeat=repeat,
+        location=Path("/results"),
+        name=f"run-{batch_size}-{vus}-{repeat}",
+        exit_code=0,
+        kpis=kpis,
+        load_lts=lambda: types.SimpleNamespace(results=results),
+    )
+
+
+def draw(workload: Workload, name: str, *entries: Entry) -> tuple[Any, Any]:
+    catalogue = Catalogue(Matrix(entries), workload)
+    return catalogue.plot(name).do_plot(*catalogue.arguments())
+
+
+def test_zero_failed_requests_are_said_as_such(encoder_bench: Workload) -> None:
+    assert draw(encoder_bench, "Failed requests", entry(1), entry(2, requests=1000)) == (
+        None,
+        "No request failed: all 1,100 requests of 2 runs were answered.",
+    )
+
+
+def test_failed_requests_are_counted_and_the_worst_run_is_named(encoder_bench: Workload) -> None:
+    entries = [entry(1), entry(2, 200, 10), entry(4, 1000, 40), entry(8, None, None)]
+    figure, text = draw(encoder_bench, "Failed requests", *entries)
+    assert text == (
+        "50 of 1,300 requests failed, in 2 of 3 runs; worst: run-8-2-0 with 5.0% (10 of 200). 1 run can't say how many "
+        "of their requests failed."
+    )
+    (bars,) = figure.data
+    assert (list(bars.y), list(bars.x)) == (["run-8-4-0", "run-8-2-0"], [0.04, 0.05])
+
+
+def test_runs_that_do_not_say_are_not_zero(encoder_bench: Workload) -> None:
+    figure, text = draw(encoder_bench, "Failed requests", entry(1, None, None), entry(2, 100, None))
+    assert figure is None
+    assert text == "No run says how many of its requests failed."
+
+
+def peaks(workload: Workload, *entries: Entry) -> list[enough_vus.Peak]:
+    kpi = workload.kpis["throughput"]
+    return enough_vus.peaks(points_frame(entries, [kpi], ["hw_type"]), kpi)
+
+
+def curve(batch_size: int, *values: float) -> list[Entry]:
+    return [entry(2**step, batch_size=batch_size, throughput=value) for step, value in enumerate(values)]
+
+
+def test_a_series_that_rises_all_the_way_is_flagged_and_one_that_passed_its_peak_is_not(
+    encoder_bench: Workload,
+) -> None:
+    rising, passed, flat, dip = peaks(
+        encoder_bench, *curve(1, 10, 20, 40), *curve(2, 10, 40, 30), *curve(4, 10, 40, 40.4), *curve(8, 20, 10, 40)
+    )
+    assert (rising.rises, rising.is_open, rising.best_vus, rising.last_vus, rising.gain) == (True, True, 4, 4, 1.0)
+    assert (passed.rises, passed.is_open, passed.best_vus) == (False, False, 2)
+    assert (flat.rises, flat.is_open) == (True, False)
+    assert (dip.rises, dip.is_open) == (False, True)
+
+
+def test_what_was_not_driven_far_enough_is_said(encoder_bench: Workload) -> None:
+    kpi = encoder_bench.kpis["throughput"]
+    entries = [*curve(1, 10, 20, 40), *curve(2, 10, 40, 30), *curve(8, 20, 10, 40)]
+    (text,) = enough_vus.conclusion(peaks(encoder_bench, *entries), kpi)
+    assert text == (
+        "2 of 3 series have their best point at the most users that were tried. Not enough for 2 of them, 1 rising all "
+        "the way: cpu-1, batch size 8 (40.0 inputs/s at 4, the last step gained 300%); cpu-1, batch size 1 (40.0 "
+        "inputs/s at 4, the last step gained 100%). Try more users."
+    )
+    (text,) = enough_vus.conclusion(peaks(encoder_bench, *curve(2, 10, 40, 30)), kpi)
+    assert text == "All 1 series passed their best point: enough users were tried."
+    (text,) = enough_vus.conclusion(peaks(encoder_bench, *curve(2, 10)), kpi)
+    assert "(only 1 was tried)" in text
+
+
+def test_the_slider_shows_what_fewer_users_would_have_found(encoder_bench: Workload) -> None:
+    figure, _ = draw(encoder_bench, "Did we try enough VUs?", *curve(1, 10, 20, 40), *curve(16, 30, 20, 10))
+    (slider,) = figure.layout.sliders
+    assert [step.label for step in slider.steps] == ["1", "2", "4"]
+    assert [trace.visible for trace in figure.data] == [False, False, True]
+    assert list(slider.steps[0].args[1]) == [True, False, False]
+    first, _, last = figure.data
+    assert dict(zip(first.y, first.x, strict=True)) == {"cpu-1, batch size 1": 10.0, "cpu-1, batch size 16": 30.0}
+    assert dict(zip(first.y, first.text, strict=True)) == {"cpu-1, batch size 1": "25%", "cpu-1, batch size 16": "100%"}
+    assert list(last.x) == [30.0, 40.0]
+
+
+def test_batch_sizes_are_in_the_order_of_their_numbers(encoder_bench: Workload) -> None:
+    figure, _ = draw(encoder_bench, "Did we try enough VUs?", *curve(1, 1), *curve(8, 1), *curve(16, 1), *curve(128, 1))
+    shown = [label.rpartition(" ")[2] for label in figure.layout.yaxis.categoryarray]
+    assert shown == ["128", "16", "8", "1"]  # from the bottom up
+
+
+def test_the_distribution_has_its_mean_its_deviation_and_its_outliers(encoder_bench: Workload) -> None:
+    kpi = encoder_bench.kpis["accuracy"]
+    entries = [entry(repeat=n, accuracy=value) for n, value in enumerate([0.9, 0.9, 0.91, 0.89, 0.9, 0.5, 0.9])]
+    found = distribution.distribution(entries, kpi)
+    assert found is not None
+    assert (round(found.mean, 4), round(found.deviation or 0, 4)) == (0.8429, 0.1513)
+    (run, value, score), *others = found.outliers()
+    assert (run.name, value, round(score, 2), len(others)) == ("run-8-1-5", 0.5, -2.27, 4)
+    figure, (text, table) = draw(encoder_bench, "Accuracy distribution", *entries)
+    assert text.startswith("accuracy of 7 runs: mean 84.29%, standard deviation 15.13%, from 50.00% to 91.00%")
+    assert "100" in str(table)
+    rug = next(trace for trace in figure.data if trace.name == "runs")
+    assert len(rug.x) == 7
+    assert max(figure.data[0].x) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ([0.9], "One run has a accuracy: 90.00%. Nothing can be said about its spread."),
+        ([0.9, 0.9, 0.9], "All 3 runs have the same accuracy: 90.00%."),
+        ([], "accuracy is not known for any successful run."),
+    ],
+)
+def test_what_has_no_spread_has_a_sentence_and_no_figure(
+    encoder_bench: Workload, values: list[float], sentence: str
+) -> None:
+    entries = [entry(repeat=n, accuracy=value) for n, value in enumerate(values)] or [entry()]
+    figure, text = draw(encoder_bench, "Accuracy distribution", *entries)
+    assert figure is None
+    assert (text if isinstance(text, str) else text[0]) == sentence
