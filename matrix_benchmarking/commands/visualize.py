@@ -81,7 +81,7 @@ def command(
     from .best_table import print_verdict
 
     assert invocation.config is not None
-    names = names_to_generate(generate, generate_id, plots_file)
+    names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
     work = run.start(invocation.config, selection)
     results_dirname = run.results_of(selection)
     pages = write_site(work.matrix, work.workload, report_dest, names, results_dirname)
@@ -89,8 +89,8 @@ def command(
     click.echo(f"Reports: {run.printable(str(pages[0]))}")
 
 
-def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None) -> list[str]:
-    """The reports that the options ask for; empty for all that there are.
+def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None, workload: str) -> list[str]:
+    """The reports of *workload* that the options ask for; empty for all that there are.
 
     Raises:
         ConfigError: the plots file can't be used.
@@ -102,5 +102,5 @@ def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: P
         return named
     if plots_file is None and (ids or DEFAULT_PLOTS_FILE.is_file()):
         plots_file = DEFAULT_PLOTS_FILE
-    listed = [] if plots_file is None else plots.read(plots_file, ids)
+    listed = [] if plots_file is None else plots.read(plots_file, workload, ids)
     return list(dict.fromkeys([*named, *listed]))

@@ -16,6 +16,7 @@ class _Selection(pydantic.BaseModel):
     model_config = pydantic.ConfigDict(extra="forbid", strict=True)
 
     id: str
+    workload: str | None = None
     generate: list[str]
 
 
@@ -25,8 +26,10 @@ class _PlotsFile(pydantic.BaseModel):
     visualize: list[_Selection]
 
 
-def read(path: Path, ids: Sequence[str] = ()) -> list[str]:
-    """The names to generate, each once, in order: of the selections *ids*, or of all.
+def read(path: Path, workload: str, ids: Sequence[str] = ()) -> list[str]:
+    """The names to generate, each once, in order: of the selections *ids*, or of all that are for *workload*.
+
+    A selection without a workload is for every one.
 
     Raises:
         ConfigError: the file can't be read, isn't of this form, or lacks one of *ids*.
@@ -40,7 +43,7 @@ def read(path: Path, ids: Sequence[str] = ()) -> list[str]:
     for wanted in ids:
         if wanted not in by_id:
             raise ConfigError(f"{path} has no id '{wanted}' under visualize: {did_you_mean(wanted, by_id)}")
-    chosen = [by_id[wanted] for wanted in ids] or selections
+    chosen = [by_id[wanted] for wanted in ids] or [each for each in selections if each.workload in (None, workload)]
     return list(dict.fromkeys(name for selection in chosen for name in selection.generate))
 
 
