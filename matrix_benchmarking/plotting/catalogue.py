@@ -46,10 +46,11 @@ class Catalogue:
     def reports(self) -> Mapping[str, type[Report]]:
         """The built-in reports first; a workload's report takes the place of the one with its name."""
         from .report_best import BestReport
+        from .report_compare import CompareReport
         from .report_errors import ErrorReport
         from .report_kpis import KPIReport
 
-        built_in: list[type[Report]] = [BestReport, KPIReport, ErrorReport]
+        built_in: list[type[Report]] = [BestReport, CompareReport, KPIReport, ErrorReport]
         return {
             **{report.name: report for report in built_in},
             **_by_name(self.workload.reports(), Report),

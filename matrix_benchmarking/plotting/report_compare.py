@@ -1,0 +1,246 @@
+"""Report: should I switch? One value of a setting against another, at all points that differ in nothing else."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..analyze.compare import Effect, Pair, compare
+from ..analyze.intervals import Scale
+from ..analyze.points import Cause
+from ..analyze.wording import plural, tuning_label, value_label
+from ..kpi import KPIDefinition
+from ..matrix import NOT_SET, Entry, SettingLists, Variables, typed
+from .base import Report
+from .tables import Cell, Column, Row, table
+
+MOST_VALUES = 8
+PAIRS_SHOWN = 30
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Switch:
+    """One value of a setting in place of another.
+
+    Attributes:
+        setting, old, new: what changes.
+        effects: what each KPI does, the headline KPI first.
+        refused: how many runs at the new value can't be the best, because their answers are not right.
+    """
+
+    setting: str
+    old: Any
+    new: Any
+    effects: tuple[Effect, ...]
+    refused: int
+
+    @property
+    def headline(self) -> Effect:
+        return self.effects[0]
+
+
+class CompareReport(Report):
+    """Effects with intervals, what is more than chance first; cfg ``setting``, ``old`` and ``new`` choose one."""
+
+    name: ClassVar[str] = "report: Compare"
+    description: ClassVar[str] = (
+        "Should I switch? One value of a setting against another, at all points that differ in nothing else."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        from dash import html
+
+        if self.workload.headline is None:
+            return [html.P("This workload defines no KPI.")]
+        entries = list(self.matrix.all_records(settings, setting_lists))
+        switches = list(self._switches(entries, cfg))
+        if not switches:
+            return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
+        clear = [one for one in switches if one.headline.apart]
+        rest = [one for one in switches if not one.headline.apart]
+        parts: list[Any] = [html.Div([html.P(_sentence(one)) for one in clear or rest[:1]], className="verdict")]
+        parts += [part for one in clear for part in self._section(one)]
+        if rest:
+            heading = f"No difference that is more than chance: {len(rest)} {plural(len(rest), 'comparison')}"
+            hidden = [part for one in rest for part in [html.P(_sentence(one)), *self._section(one)]]
+            parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
+        parts.append(_how_to_read())
+        return parts
+
+    def summary(self) -> str:
+        entries = list(self.matrix)
+        clear = [one for one in self._switches(entries, {}) if one.headline.apart] if self.workload.headline else []
+        return _sentence(clear[0]) if clear else "No difference that is more than chance."
+
+    def _switches(self, entries: Sequence[Entry], cfg: Mapping[str, Any]) -> Iterator[Switch]:
+        """What can be compared, the largest effect on the headline KPI first, what is chance behind what isn't."""
+        headline = self.workload.headline
+        assert headline is not None
+        kpis = [headline, *(kpi for kpi in self.workload.kpis.values() if kpi.name != headline.name)]
+        found = []
+        for setting, old, new in self._candidates(cfg):
+            effects = [effect for kpi in kpis if (effect := compare(entries, setting, old, new, kpi)) is not None]
+            if effects and effects[0].kpi is headline:
+                found.append(Switch(setting, old, new, tuple(effects), self._refused(setting, new)))
+        found.sort(key=lambda one: (not one.headline.apart, -abs(one.headline.difference)))
+        yield from found
+
+    def _candidates(self, cfg: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+        """Settings that name a variant, and versions; each value against the one that most runs have."""
+        if "setting" in cfg:
+            yield cfg["setting"], cfg["old"], cfg["new"]
+            return
+        variables: dict[str, list[Any]] = dict(self.matrix.variables())
+        keys = [*self.workload.variant_keys, *self.workload.regression.comparison_keys]
+        names = [name for name in dict.fromkeys(keys) if name in variables] or list(variables)
+        for name in names:
+            values = [value for value in variables[name] if value is not NOT_SET]
+            if not 2 <= len(values) <= MOST_VALUES:
+                continue
+            counts = {typed(value): 0 for value in values}
+            for entry in self.matrix:
+                if name in entry.settings:
+                    counts[typed(entry.settings[name])] += 1
+            usual = max(values, key=lambda value: counts[typed(value)])
+            yield from ((name, usual, value) for value in values if value is not usual)
+
+    def _refused(self, setting: str, value: Any) -> int:
+        return sum(
+            one.cause is Cause.GATED and typed(one.entry.settings.get(setting, NOT_SET)) == typed(value)
+            for one in self.catalogue.best.excluded
+        )
+
+    def _section(self, switch: Switch) -> list[Any]:
+        from dash import html
+
+        pairs = len(switch.headline.pairs)
+        heading = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
+        return [
+            html.H2(heading),
+            _effects_table(switch),
+            html.Details(
+                [
+                    html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {switch.headline.kpi.name}"),
+                    self._pairs_table(switch),
+                ]
+            ),
+        ]
+
+    def _pairs_table(self, switch: Switch) -> Any:
+        effect = switch.headline
+        kpi = effect.kpi
+        differing = [
+            name
+            for name in dict.fromkeys(name for pair in effect.pairs for name in pair.settings)
+            if len({typed(pair.settings.get(name, NOT_SET)) for pair in effect.pairs}) > 1
+        ]
+        columns = [
+            Column("At"),
+            Column(value_label(switch.setting, switch.old), unit=kpi.display_unit, numeric=True),
+            Column(value_label(switch.setting, switch.new), unit=kpi.display_unit, numeric=True),
+            Column("Difference", numeric=True),
+            Column("More than chance"),
+            Column("Runs"),
+        ]
+        rows = [self._pair_row(pair, effect, differing) for pair in effect.pairs]
+        return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}", limit=PAIRS_SHOWN)
+
+    def _pair_row(self, pair: Pair, effect: Effect, differing: Sequence[str]) -> Row:
+        kpi, comparison = effect.kpi, pair.comparison
+        runs = [*(self.link(entry, "old") for entry in pair.old_runs), *(self.link(e, "new") for e in pair.new_runs)]
+        return [
+            tuning_label(pair.settings, differing) or "everywhere",
+            Cell(kpi.show(pair.old.mean, unit=False), sort=pair.old.mean),
+            Cell(kpi.show(pair.new.mean, unit=False), sort=pair.new.mean),
+            Cell(_amount(comparison.difference, effect.scale, kpi), sort=comparison.difference),
+            {True: "yes", False: "no", None: "unknown"}[comparison.apart],
+            Cell([part for link in runs for part in (link, " ")]),
+        ]
+
+
+def _effects_table(switch: Switch) -> Any:
+    columns = [
+        Column("KPI"),
+        Column(
+            "Difference", numeric=True, help="mean over the pairs; for positive values the geometric mean of ratios"
+        ),
+        Column("95 % interval", numeric=True, help="of the mean, over the pairs"),
+        Column("More than chance"),
+        Column("Better"),
+        Column("Pairs", numeric=True),
+        Column("Pairs against it", numeric=True, help="pairs that differ, by more than chance, in the other direction"),
+    ]
+    rows: list[Row] = []
+    for effect in switch.effects:
+        kpi = effect.kpi
+        verdict = {True: "yes", False: "no", None: "unknown"}[effect.apart]
+        rows.append(
+            [
+                kpi.name,
+                Cell(_amount(effect.difference, effect.scale, kpi), sort=effect.difference),
+                _interval(effect),
+                verdict,
+                ("new" if effect.is_better else "old") if effect.apart else "can't tell",
+                Cell(str(len(effect.pairs)), sort=len(effect.pairs)),
+                Cell(str(effect.disagreeing), sort=effect.disagreeing),
+            ]
+        )
+    return table(columns, rows, caption="What changes, KPI by KPI")
+
+
+def _sentence(switch: Switch) -> str:
+    effect = switch.headline
+    kpi, pairs = effect.kpi, len(effect.pairs)
+    what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
+    amount = _amount(effect.difference, effect.scale, kpi)
+    interval = f" (95 % interval {_interval(effect)})" if effect.interval is not None else ""
+    behind = f"over {pairs} {plural(pairs, 'pair')} of points"
+    if effect.apart is None:
+        return f"{what}: {kpi.name} {amount} {behind}; nothing was repeated, so whether that is chance isn't known."
+    if not effect.apart:
+        return f"{what}: {kpi.name} {amount}{interval} {behind}; that includes no difference."
+    advice = "Switch" if effect.is_better else "Stay"
+    if effect.is_better and switch.refused:
+        advice = "Don't switch"
+    against = f", {effect.disagreeing} of them the other way" if effect.disagreeing else ""
+    refused = (
+        f" {switch.refused} {plural(switch.refused, 'run')} with it can't be the best: the answers are beyond a limit."
+        if switch.refused
+        else ""
+    )
+    return f"{advice}: {what} changes {kpi.name} by {amount}{interval} {behind}{against}.{refused}"
+
+
+def _interval(effect: Effect) -> str:
+    if effect.interval is None:
+        return "unknown"
+    low, high = (_amount(end, effect.scale, effect.kpi) for end in (effect.interval.low, effect.interval.high))
+    return f"{low} to {high}"
+
+
+def _amount(difference: float, scale: Scale, kpi: KPIDefinition) -> str:
+    sign = "+" if difference >= 0 else "−"
+    if scale is Scale.DIFFERENCE:
+        return f"{sign}{kpi.show(abs(difference))}"
+    percent = abs(difference) * 100
+    return f"{sign}{percent:.1f} %" if percent < 1000 else f"× {difference + 1:.3g}"
+
+
+def _how_to_read() -> Any:
+    from dash import html
+
+    items = [
+        "A pair is two points that differ in the named setting only; failed runs take no part.",
+        "The interval is Student's t interval over the pairs: what to expect at settings such as these. It does not "
+        "say that every setting gains; the pairs do.",
+        "Each comparison is at 95 % by itself, not corrected for making many.",
+    ]
+    return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])

@@ -1,0 +1,108 @@
+"""The page that answers "should I switch?": what it advises, what it hides, what it can't know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking import kpi
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.static_html import StaticHTML
+from matrix_benchmarking.workload import BaseStore, Gate, Workload
+
+
+@kpi.LowerBetter
+@kpi.KPIMetadata(help="What it costs", unit="USD")
+def cost(lts: Any) -> Any:
+    return lts.cost
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="How right it is", unit="")
+def fidelity(lts: Any) -> Any:
+    return lts.fidelity
+
+
+@pytest.fixture
+def toy() -> Workload:
+    return Workload(
+        name="toy",
+        store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, fidelity])),
+        variant_keys=("image",),
+        gates=(Gate(kpi="fidelity", minimum=0.9),),
+    )
+
+
+def entry(image: str, vus: int, value: float, right: float = 1.0, repeat: int = 0) -> Entry:
+    return Entry(
+        settings={"image": image, "vus": vus},
+        repeat=repeat,
+        location=Path("/results") / f"{image}-{vus}-{repeat}",
+        name=f"{image}-{vus}-{repeat}",
+        exit_code=0,
+        kpis={"cost": value, "fidelity": right},
+    )
+
+
+def page(workload: Workload, *entries: Entry, **cfg: Any) -> str:
+    catalogue = Catalogue(Matrix(entries), workload)
+    return StaticHTML().render(catalogue.report("Compare").do_plot(*catalogue.arguments(cfg)))
+
+
+def sweep(image: str, factor: float, right: float = 1.0) -> list[Entry]:
+    noise = (0.99, 1.0, 1.01)
+    return [
+        entry(image, vus, 100.0 * factor * noise[(vus + r) % 3] / vus, right, r) for vus in (1, 2, 4) for r in range(3)
+    ]
+
+
+def test_a_clear_gain_is_advised_and_a_clear_loss_is_not(toy: Workload) -> None:
+    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("c", 2.0))
+    assert "Switch: b instead of a changes cost by −50.0 %" in shown
+    assert "Stay: c instead of a changes cost by +100.0 %" in shown
+    assert shown.index("c instead of a") < shown.index("b instead of a")  # the larger effect first
+
+
+def test_a_gain_with_wrong_answers_is_not_advised(toy: Workload) -> None:
+    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5, right=0.5))
+    assert "Don&#x27;t switch: b instead of a changes cost by −50.0 %" in shown
+    assert "9 runs with it can&#x27;t be the best: the answers are beyond a limit." in shown
+
+
+def test_what_includes_no_difference_says_so_and_is_folded_away_behind_what_does_not(toy: Workload) -> None:
+    same = [entry("same", vus, 100.0 * (0.98 if vus == 2 else 1.01) / vus) for vus in (1, 2, 4)]
+    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *same)
+    assert "that includes no difference" in shown
+    assert "No difference that is more than chance: 1 comparison" in shown
+    assert shown.index("b instead of a") < shown.index("<details") < shown.index("same instead of a")
+
+
+def test_without_repeats_a_single_pair_says_that_chance_is_not_known(toy: Workload) -> None:
+    shown = page(toy, entry("a", 1, 10.0), entry("b", 1, 5.0))
+    assert "nothing was repeated, so whether that is chance isn&#x27;t known" in shown
+
+
+def test_two_values_of_any_setting_can_be_named(toy: Workload) -> None:
+    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), setting="vus", old=1, new=4)
+    assert "vus 4 instead of vus 1 changes cost by −75." in shown
+    assert "b instead of a" not in shown
+
+
+@pytest.mark.parametrize("entries", [[], [entry("a", 1, 1.0)], [entry("a", 1, 1.0), entry("b", 2, 1.0)]])
+def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -> None:
+    assert "there is nothing to compare" in page(toy, *entries)
+
+
+def test_the_card_on_the_index_names_the_largest_effect(toy: Workload) -> None:
+    catalogue = Catalogue(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy)
+    assert catalogue.report("Compare").summary().startswith("Switch: b instead of a")
+
+
+def test_hostile_names_are_text(toy: Workload) -> None:
+    hostile = "<script>alert(1)</script>"
+    shown = page(toy, *sweep("a", 1.0), *sweep(hostile, 0.5))
+    assert "<script" not in shown
+    assert "Switch: &lt;script&gt;alert(1)&lt;/script&gt; instead of a" in shown
