@@ -105,4 +105,4 @@ def test_hostile_names_are_text(toy: Workload) -> None:
     hostile = "<script>alert(1)</script>"
     shown = page(toy, *sweep("a", 1.0), *sweep(hostile, 0.5))
     assert "<script" not in shown
-    assert "Switch: &lt;script&gt;alert(1)&lt;/script&gt; instead of a" in shown
+    assert "Stay: a instead of &lt;script&gt;alert(1)&lt;/script&gt; changes cost by +100.0 %" in shown
