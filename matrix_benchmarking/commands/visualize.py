@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from . import run
-from .options import Command, Invocation, Selection, common, lts_results, option, selection
+from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +62,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     metavar="DIR",
     help="The directory that the pages are written to.",
 )
+@flag("--single-file", help="Write one HTML file with everything in it, for viewers that show a single file.")
 @common
 @click.pass_obj
 def command(
@@ -71,6 +72,7 @@ def command(
     generate_id: Sequence[str],
     plots_file: Path | None,
     report_dest: Path,
+    single_file: bool,
 ) -> None:
     """Write reports of a results directory as static HTML pages, with an index.
 
@@ -84,7 +86,7 @@ def command(
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
     work = run.start(invocation.config, selection)
     results_dirname = run.results_of(selection)
-    pages = write_site(work.matrix, work.workload, report_dest, names, results_dirname)
+    pages = write_site(work.matrix, work.workload, report_dest, names, results_dirname, single_file=single_file)
     print_verdict(rank(work.matrix, work.workload))
     click.echo(f"Reports: {run.printable(str(pages[0]))}")
 

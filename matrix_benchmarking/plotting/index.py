@@ -16,7 +16,7 @@ from .static_html import StaticHTML
 INDEX_FILE = "index.html"
 
 
-def index_page(catalogue: Catalogue, reports: Sequence[Page]) -> Page:
+def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
     """The index of the pages *reports*."""
     from dash import html
 
@@ -26,7 +26,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page]) -> Page:
     body.append(html.H2("Reports"))
     body.append(html.Div([_card(page) for page in reports], className="cards"))
     return Page(
-        file=INDEX_FILE,
+        file=file,
         title=f"{catalogue.workload.name}: best configuration",
         description="",
         body=StaticHTML().render(body),

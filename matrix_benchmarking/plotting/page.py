@@ -56,34 +56,54 @@ def asset(name: str) -> str:
 
 
 def render(page: Page, pages: Sequence[Page], provenance: Provenance) -> str:
-    """The whole document, as text."""
-    script = asset("page.js")
+    """The whole document of one page, as text; plotly lies beside it."""
     plotly = f'<script src="{PLOTLY_FILE}"></script>\n' if page.has_figures else ""
-    description = f'<p class="description">{escape(page.description)}</p>' if page.description else ""
-    no_script = "<noscript><p>The figures need JavaScript; the tables don't.</p></noscript>" if plotly else ""
+    sources = " 'self' file:" if page.has_figures else ""
+    header = f"<header>\n{_navigation(page, pages)}\n{_heading(page, provenance)}\n</header>"
+    content = f'{header}\n<main id="main">\n{_no_script(page.has_figures)}{page.body}\n</main>'
+    return _document(page.title, content, plotly, sources, provenance)
+
+
+def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) -> str:
+    """All *pages* in one document that needs no other file; their ``file`` is ``#`` and the id of their section.
+
+    *plotly* is the text of plotly.js.
+    """
+    script = plotly.replace("</script", "<\\/script") if any(page.has_figures for page in pages) else ""
+    sections = "\n".join(
+        f'<section class="page" id="{escape(page.file.removeprefix("#"))}">\n'
+        f"{_heading(page, provenance, level=1 if page is pages[0] else 2)}\n{page.body}\n</section>"
+        for page in pages
+    )
+    header = f"<header>\n{_navigation(None, pages)}\n</header>"
+    content = f'{header}\n<main id="main">\n{_no_script(bool(script))}{sections}\n</main>'
+    inlined = f"<script>{script}</script>\n" if script else ""
+    sources = f" '{_digest(script)}'" if script else ""
+    return _document(pages[0].title, content, inlined, sources, provenance)
+
+
+def _document(title: str, content: str, plotly: str, sources: str, provenance: Provenance) -> str:
+    """The document around *content*: *plotly* is an element, *sources* what else may run beside the page's script."""
+    script = asset("page.js")
+    policy = (
+        f"default-src 'none'; script-src '{_digest(script)}'{sources}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(script, bool(plotly))}">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>{escape(page.title)} – {escape(provenance.workload)} – matbench</title>
+<title>{escape(title)} – {escape(provenance.workload)} – matbench</title>
 <link rel="icon" href="data:,">
 <style>
 {asset("page.css")}</style>
 </head>
 <body>
 <a class="skip" href="#main">Skip to the content</a>
-<header>
-{_navigation(page, pages)}
-<h1>{escape(page.title)}</h1>
-{description}
-<p class="provenance">{escape(provenance.data)}</p>
-</header>
-<main id="main">
-{no_script}{page.body}
-</main>
+{content}
 <footer>
 <p>{escape(provenance.data)} Written {escape(provenance.generated)} by matbench {escape(provenance.version)},
 workload {escape(provenance.workload)}.</p>
@@ -94,18 +114,25 @@ workload {escape(provenance.workload)}.</p>
 """
 
 
-def _navigation(page: Page, pages: Sequence[Page]) -> str:
+def _heading(page: Page, provenance: Provenance, level: int = 1) -> str:
+    description = f'\n<p class="description">{escape(page.description)}</p>' if page.description else ""
+    data = f'\n<p class="provenance">{escape(provenance.data)}</p>' if level == 1 else ""
+    name = "h1" if level == 1 else "h2"
+    return f"<{name}>{escape(page.title)}</{name}>{description}{data}"
+
+
+def _no_script(has_figures: bool) -> str:
+    return "<noscript><p>The figures need JavaScript; the tables don't.</p></noscript>" if has_figures else ""
+
+
+def _navigation(page: Page | None, pages: Sequence[Page]) -> str:
     links = []
     for other in pages:
-        current = ' aria-current="page"' if other.file == page.file else ""
+        current = ' aria-current="page"' if page is not None and other.file == page.file else ""
         links.append(f'<a href="{escape(other.file)}"{current}>{escape(other.title)}</a>')
     return f'<nav aria-label="Pages">{"".join(links)}</nav>'
 
 
-def _policy(script: str, with_plotly: bool) -> str:
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    sources = f"'sha256-{digest}'" + (" 'self' file:" if with_plotly else "")
-    return (
-        f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+def _digest(script: str) -> str:
+    """The source expression of *script* in a content security policy."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

@@ -35,12 +35,14 @@ def write_site(
     names: Sequence[str],
     results_dirname: Path,
     *,
+    single_file: bool = False,
     now: dt.datetime | None = None,
 ) -> list[Path]:
     """Write the reports *names* (none: all) and their index into *destination*.
 
     Args:
         results_dirname: where the matrix was parsed from, as it was given.
+        single_file: everything in the index, plotly too, for viewers that show one file.
         now: what the pages say about when they were written.
 
     Returns:
@@ -51,12 +53,17 @@ def write_site(
     """
     catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination))
     reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]
-    report_pages = [
-        _report_page(report, file, catalogue) for report, file in zip(reports, _files(reports), strict=True)
-    ]
-    index = index_page(catalogue, report_pages)
+    files = _files(reports)
+    if single_file:
+        files = [f"#{file.removesuffix('.html')}" for file in files]
+    report_pages = [_report_page(report, file, catalogue) for report, file in zip(reports, files, strict=True)]
+    index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC))
     site = [index, *report_pages]
+    if single_file:
+        document = pages.render_single(site, provenance, _plotly())
+        _write(destination / INDEX_FILE, document.encode("utf-8", "replace"))
+        return [destination / INDEX_FILE]
     documents = {page.file: pages.render(page, site, provenance) for page in site}
     if any(page.has_figures for page in site):
         _write_plotly(destination)
@@ -113,7 +120,7 @@ def _files(reports: Sequence[Report]) -> list[str]:
 
 
 def _report_page(report: Report, file: str, catalogue: Catalogue) -> Page:
-    renderer = StaticHTML()
+    renderer = StaticHTML(f"{file.removeprefix('#').removesuffix('.html')}-")
     try:
         body = renderer.render(report.do_plot(*catalogue.arguments()))
         summary = report.summary()
@@ -129,11 +136,16 @@ def _report_page(report: Report, file: str, catalogue: Catalogue) -> Page:
     )
 
 
-def _write_plotly(destination: Path) -> None:
-    """Put plotly beside the pages, unless this version of it is there."""
+def _plotly() -> str:
     from plotly.offline import get_plotlyjs
 
-    script = get_plotlyjs().encode("utf-8")
+    text: str = get_plotlyjs()
+    return text
+
+
+def _write_plotly(destination: Path) -> None:
+    """Put plotly beside the pages, unless this version of it is there."""
+    script = _plotly().encode("utf-8")
     path = destination / pages.PLOTLY_FILE
     try:
         if path.is_file() and path.read_bytes() == script:

@@ -51,12 +51,16 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 class StaticHTML:
     """Renders components one after the other and numbers their figures.
 
+    Args:
+        prefix: in front of the ids of figures, where several pages become one document.
+
     Attributes:
         figures: how many figures were rendered so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str = "") -> None:
         self.figures = 0
+        self._prefix = prefix
 
     def render(self, node: Any) -> str:
         """*node* (a Dash component, text, a number, None, or a list of these) as HTML.
@@ -93,7 +97,7 @@ class StaticHTML:
 
         figure = properties.get("figure") or {"data": [], "layout": {}}
         self.figures += 1
-        identity = f"figure-{self.figures}"
+        identity = f"{self._prefix}figure-{self.figures}"
         text = plotly.io.to_json(figure, validate=False)
         layout = json.loads(text).get("layout", {})
         height = layout.get("height") or 440

@@ -152,3 +152,42 @@ def test_the_slider_shows_what_fewer_users_would_have_found(browser: Any, real_p
         assert all(0 < int(text.removesuffix("%")) <= 100 for text in found)
         assert set(found) != {"100%"}
         assert visit.complaints == []
+
+
+def test_a_single_file_has_everything_inside_and_needs_nothing_else(
+    browser: Any, repository: Path, tmp_path: Path
+) -> None:
+    from matrix_benchmarking import store, workload
+
+    encoder_bench = workload.load("encoder_bench")
+    results = repository / "data" / "samples" / "encoder_digits"
+    matrix = store.parse_tree(encoder_bench, results)
+    (path,) = site.write_site(matrix, encoder_bench, tmp_path / "report", [], results, single_file=True)
+    alone = path.rename(tmp_path / "moved.html")
+    with _Visit(browser, alone) as visit:
+        figures = visit.page.locator(".figure")
+        assert figures.count() >= 4
+        for number in range(figures.count()):
+            assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
+        assert visit.page.locator("h1").count() == 1
+        visit.page.locator("nav a", has_text="Sanity checks").click()
+        assert visit.page.url.endswith("#sanity-checks")
+        assert visit.page.locator("section#sanity-checks").is_visible()
+        targets = visit.page.locator("a[href^='#']").evaluate_all("links => links.map(link => link.hash.slice(1))")
+        ids = visit.page.locator("[id]").evaluate_all("elements => elements.map(element => element.id)")
+        assert set(targets) <= set(ids)
+        assert len(ids) == len(set(ids))
+        assert visit.complaints == []
+        assert all(url.startswith((alone.as_uri(), "data:")) for url in visit.requests)
+
+
+def test_a_single_file_of_hostile_data_runs_nothing(
+    browser: Any, matrix: Matrix, workload: Workload, tmp_path: Path
+) -> None:
+    (path,) = site.write_site(matrix, workload, tmp_path / "report", [], Path("results"), single_file=True)
+    with _Visit(browser, path) as visit:
+        assert visit.complaints == []
+        assert "alert(1)" in visit.page.inner_text("body")
+    path.write_text(path.read_text().replace("<main", "<script>document.title = 'run'</script><main"))
+    with _Visit(browser, path) as visit:
+        assert visit.page.title() != "run"
