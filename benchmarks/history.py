@@ -87,7 +87,7 @@ def _kpi_rows(connection: sqlite3.Connection, payloads: Iterable[dict[str, Any]]
     for number, each in enumerate(map(history.record, payloads), start=1):
         for kpi in each.kpis():
             if kpi.series not in numbers:
-                cursor = connection.execute(sqlite_rows.INSERT_SERIES, sqlite_rows.series_row(each.workload, kpi))
+                cursor = connection.execute(sqlite_rows.INSERT_SERIES, sqlite_rows.series_row(each, kpi))
                 numbers[kpi.series] = cursor.lastrowid or 0
             rows.append((numbers[kpi.series], kpi.time_us, number, kpi.value))
     return rows

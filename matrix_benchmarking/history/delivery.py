@@ -84,12 +84,15 @@ def flush(location: Location, outboxes: Path, progress: Progress | None = None) 
     if isinstance(location, SQLiteLocation):
         return None
     outbox = Outbox(outboxes, str(location))
-    batches = outbox.batches()
-    if not batches:
+    batches, strange = outbox.batches(), outbox.strange()
+    if not batches and not strange:
         return None
     try:
         with open_history(location, writable=True) as history:
-            return _deliver(outbox, batches, history, progress)
+            pushed = _deliver(outbox, batches, history, progress)
+        if strange:
+            raise HistoryError("\n".join(["the rest of the outbox was delivered, but:", *strange]))
+        return pushed
     except UnavailableError as error:
         raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
 

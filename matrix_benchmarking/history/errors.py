@@ -14,8 +14,10 @@ class UnavailableError(HistoryError):
 
     Attributes:
         acknowledged: how many of the records, in their order, are dealt with.
+        not_kept: the ids of those among them that were refused, or are in conflict.
     """
 
     def __init__(self, sentence: str, acknowledged: int = 0) -> None:
         super().__init__(sentence)
         self.acknowledged = acknowledged
+        self.not_kept: list[str] = []

@@ -10,7 +10,6 @@ import contextlib
 import dataclasses
 import fcntl
 import hashlib
-import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -67,8 +66,8 @@ class Batch:
         return records(self.lines(), str(self.path))
 
     def count(self) -> int:
-        """How many payloads there are."""
-        return sum(1 for _ in self.lines())
+        """How many payloads there are; none where it was delivered meanwhile."""
+        return sum(1 for _ in self.lines()) if self.path.exists() else 0
 
 
 def directory(environment: Mapping[str, str]) -> Path:
@@ -98,12 +97,12 @@ class Outbox:
         return batch
 
     def batches(self) -> list[Batch]:
-        """All batches, oldest first.
+        """All batches that can be read, oldest first."""
+        return [batch for batch in map(_readable, self._files()) if isinstance(batch, Batch)]
 
-        Raises:
-            HistoryError: one was written by a newer matbench, or is none.
-        """
-        return [_read_header(path) for path in self._files()]
+    def strange(self) -> list[str]:
+        """A sentence for each file that is no batch, or was written by a newer matbench."""
+        return [said for said in map(_readable, self._files()) if isinstance(said, str)]
 
     def pending(self) -> int:
         """How many payloads wait."""
@@ -124,7 +123,7 @@ class Outbox:
                 pushed = history.push(batch.records(), replace=batch.replace, progress=progress)
             except UnavailableError as error:
                 if error.acknowledged:
-                    _keep(batch, itertools.islice(batch.lines(), error.acknowledged, None))
+                    _keep(batch, _left(batch, error.acknowledged, set(error.not_kept)))
                 raise
             rejected = {each.id for each in pushed.rejected}
             if rejected:
@@ -135,13 +134,26 @@ class Outbox:
 
     def drop(self) -> int:
         """Remove everything; how many payloads there were."""
-        dropped = self.pending()
+        dropped = 0
         for batch in self.batches():
-            batch.path.unlink(missing_ok=True)
+            with _locked(batch.path) as is_there:
+                dropped += batch.count() if is_there else 0
+                batch.path.unlink(missing_ok=True)
+        for path in self._files():
+            path.unlink(missing_ok=True)
         return dropped
 
     def _files(self) -> list[Path]:
+        if self.directory.parent.is_file():
+            raise HistoryError(f"the outbox '{self.directory.parent}' is a file: let {VARIABLE} name a directory")
         return sorted(path for path in self.directory.glob(f"*{SUFFIX}") if not path.name.startswith("."))
+
+
+def _left(batch: Batch, acknowledged: int, not_kept: set[str]) -> Iterator[bytes]:
+    """What is still to be sent, behind what was sent and not kept: the next delivery says so again, to the end."""
+    for number, line in enumerate(batch.lines()):
+        if number >= acknowledged or (not_kept and _id(line) in not_kept):
+            yield line
 
 
 def records(lines: Iterable[bytes], where: str) -> Iterator[Record]:
@@ -153,7 +165,7 @@ def records(lines: Iterable[bytes], where: str) -> Iterator[Record]:
     for number, line in enumerate(lines, start=1):
         try:
             yield record(msgspec.json.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise HistoryError(f"{where}: payload {number} is no JSON: {error}") from error
         except HistoryError as error:
             raise HistoryError(f"{where}: payload {number}: {error}") from error
@@ -171,6 +183,16 @@ def _write(batch: Batch, write: Writer) -> None:
         write(stream)
 
 
+def _readable(path: Path) -> Batch | str | None:
+    """The batch in *path*, or a sentence on why there is none; None where it was delivered meanwhile."""
+    try:
+        return _read_header(path)
+    except FileNotFoundError:
+        return None
+    except HistoryError as error:
+        return str(error)
+
+
 def _read_header(path: Path) -> Batch:
     try:
         with path.open("rb") as stream:
@@ -178,6 +200,8 @@ def _read_header(path: Path) -> Batch:
         if header["matbench_outbox"] > VERSION:
             raise HistoryError(f"'{path}' was written by a newer matbench: update it to deliver what is in there")
         return Batch(path, str(header["location"]), bool(header["replace"]))
+    except FileNotFoundError:
+        raise
     except OSError as error:
         raise HistoryError(f"cannot read the outbox's '{path}': {os_reason(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:

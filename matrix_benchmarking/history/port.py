@@ -26,6 +26,13 @@ class Refused:
     reason: str
 
 
+def conflict(within_a_push: bool) -> str:
+    """The reason of a conflict: with what was kept before, or within one push."""
+    if within_a_push:
+        return "it came twice in this upload, with different contents"
+    return "another content is kept under this id"
+
+
 @dataclasses.dataclass(slots=True)
 class Pushed:
     """What became of pushed records.

@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import hashlib
+import math
+import re
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,6 +22,21 @@ from .errors import HistoryError
 URLS_LABEL = "urls"
 """The label that leads to pages about a run. It differs from run to run, and so is no part of a series' identity."""
 
+LONGEST_NAME = 500
+LARGEST_REPEAT = 2**31
+_PARTS = frozenset({"metadata", "results", "kpis"})
+_METADATA: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "workload": (str, "text"),
+    "test_uuid": (str, "text"),
+    "lts_schema_version": (str, "text"),
+    "settings": (dict, "a mapping"),
+    "repeat": (int, "a whole number"),
+    "exit_code": (int, "a whole number"),
+    "start": (str, "a time"),
+    "end": (str, "a time"),
+    "presets": (list, "a list"),
+}
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)")
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _canonical = msgspec.json.Encoder(order="deterministic").encode
@@ -95,28 +112,40 @@ def record(payload: Any) -> Record:
     """The record of a decoded LTS *payload*.
 
     Raises:
-        HistoryError: it is no LTS payload: no metadata, no KPIs, no valid id, a time without a zone.
+        HistoryError: it is no LTS payload that every history can hold: a part is missing or of the wrong type, or a
+            time is none.
     """
     try:
         metadata, kpis = payload["metadata"], payload["kpis"]
         workload, test_uuid = metadata["workload"], metadata["test_uuid"]
-        if not (
-            isinstance(kpis, dict) and isinstance(metadata.get("settings", {}), dict) and isinstance(workload, str)
-        ):
-            raise TypeError("it has fields of the wrong type")
+        unknown = payload.keys() - _PARTS
+        if unknown:
+            raise ValueError(f"it has '{min(unknown)}' beside metadata, results and kpis")
+        if not isinstance(kpis, dict):
+            raise TypeError("kpis is no mapping")
+        for name, (kind, description) in _METADATA.items():
+            value = metadata.get(name)
+            if value is not None and (not isinstance(value, kind) or isinstance(value, bool)):
+                raise TypeError(f"metadata.{name} is {value!r:.50}, and should be {description}")
+        if not workload or len(workload) > LONGEST_NAME:
+            raise ValueError(f"metadata.workload has {len(workload)} characters; 1 to {LONGEST_NAME} are possible")
+        if not 0 <= (metadata.get("repeat") or 0) <= LARGEST_REPEAT:
+            raise ValueError(f"metadata.repeat is {metadata['repeat']!r:.50}")
         identifier = str(uuid.UUID(test_uuid))
     except KeyError as error:
         raise HistoryError(f"this is not an LTS payload: it has no {error}") from error
     except (TypeError, ValueError, AttributeError) as error:
         raise HistoryError(f"this is not an LTS payload: {error}") from error
-    time_us = microseconds(metadata.get("end") or metadata.get("start"))
-    return Record(identifier, workload, time_us, digest(payload), payload)
+    start_us, end_us = microseconds(metadata.get("start")), microseconds(metadata.get("end"))
+    return Record(identifier, workload, end_us if end_us is not None else start_us, digest(payload), payload)
 
 
 def digest(content: Any) -> str:
     """A digest of JSON *content*, in which types count and the order of names does not."""
     try:
         return hashlib.blake2b(_canonical(content), digest_size=16).hexdigest()
+    except RecursionError as error:
+        raise HistoryError("this is not an LTS payload: it is nested too deep") from error
     except (TypeError, ValueError, OverflowError, UnicodeError) as error:
         raise HistoryError(f"this is not an LTS payload: {error}") from error
 
@@ -130,11 +159,11 @@ def microseconds(moment: str | None) -> int | None:
     if moment is None:
         return None
     try:
-        parsed = dt.datetime.fromisoformat(moment)
-        if parsed.tzinfo is None:
-            raise ValueError("it has no time zone")
-    except (TypeError, ValueError) as error:
-        raise HistoryError(f"'{moment}' is not a time such as 2026-01-31T12:00:00+00:00: {error}") from error
+        if not _TIME.fullmatch(moment):
+            raise ValueError("it is not of that form")
+        parsed = dt.datetime.fromisoformat(moment).astimezone(dt.UTC)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise HistoryError(f"'{moment!s:.50}' is not a time such as 2026-01-31T12:00:00+00:00: {error}") from error
     return (parsed - _EPOCH) // _MICROSECOND
 
 
@@ -149,15 +178,19 @@ def _kpi(of: Record, name: str, kpi: Any, known: tuple[str | None, int | None]) 
         timestamp = kpi.get("@timestamp")
         labels = dict(kpi.get("labels") or {})
         urls = labels.pop(URLS_LABEL, None)
-        value, unit = kpi["value"], kpi["unit"]
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise TypeError(f"its value is {value!r}")
+        value, unit, help_text = kpi["value"], kpi["unit"], kpi["help"]
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(float(value)):
+            raise TypeError(f"its value is {value!r:.50}, and should be a finite number")
+        if not (isinstance(unit, str) and isinstance(help_text, str) and isinstance(kpi["lower_better"], bool)):
+            raise TypeError("unit and help should be text, and lower_better true or false")
+        if not name or len(name) > LONGEST_NAME:
+            raise ValueError(f"its name has {len(name)} characters; 1 to {LONGEST_NAME} are possible")
         return KPIRecord(
             name=name,
             value=value,
             unit=unit,
-            help=kpi["help"],
-            lower_better=bool(kpi["lower_better"]),
+            help=help_text,
+            lower_better=kpi["lower_better"],
             ignored_for_regression=bool(kpi.get("ignored_for_regression", False)),
             timestamp=timestamp,
             time_us=known[1] if timestamp == known[0] else microseconds(timestamp),
@@ -165,5 +198,5 @@ def _kpi(of: Record, name: str, kpi: Any, known: tuple[str | None, int | None]) 
             urls=urls,
             series=digest([of.workload, name, unit, labels]),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise HistoryError(f"KPI '{name}' of test {of.id} can't be kept: {error}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise HistoryError(f"KPI '{name:.80}' of test {of.id} can't be kept: {error}") from error

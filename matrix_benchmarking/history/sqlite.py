@@ -21,7 +21,19 @@ import msgspec
 from ..errors import os_reason
 from . import sqlite_rows as rows
 from .errors import HistoryError
-from .port import EVERYTHING, Progress, Pushed, Query, Refused, Run, Series, SeriesValues, Summary, WorkloadSummary
+from .port import (
+    EVERYTHING,
+    Progress,
+    Pushed,
+    Query,
+    Refused,
+    Run,
+    Series,
+    SeriesValues,
+    Summary,
+    WorkloadSummary,
+    conflict,
+)
 from .records import KPIRecord, Record, record
 from .sqlite_schema import UNKNOWN_TIME, migrate, version
 
@@ -68,10 +80,10 @@ class SQLiteHistory:
             raise
 
     def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        pushed, done = Pushed(), 0
+        pushed, done, seen = Pushed(), 0, dict[str, str]()
         for chunk in rows.batched(records, CHUNK):
             with self._transaction():
-                outcome = self._push_chunk(chunk, replace=replace)
+                outcome = self._push_chunk(chunk, seen, replace=replace)
             pushed.add(outcome)
             done += len(chunk)
             if progress is not None:
@@ -88,8 +100,9 @@ class SQLiteHistory:
             yield Run(*columns)
 
     def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
-        for _, payload in self._select("number, payload", query):
-            yield _decode(payload)
+        with self._sentences():
+            for _, payload in self._select("number, payload", query):
+                yield _decode(payload)
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         with self._sentences():
@@ -152,7 +165,8 @@ class SQLiteHistory:
         connection.execute("PRAGMA synchronous = FULL")
         migrate(connection, self.location)
 
-    def _push_chunk(self, chunk: Sequence[Record], *, replace: bool) -> Pushed:
+    def _push_chunk(self, chunk: Sequence[Record], seen: dict[str, str], *, replace: bool) -> Pushed:
+        """*seen* are the digests that this push has brought so far, by id."""
         pushed = Pushed()
         existing = {found: (digest, number) for found, digest, number in self._existing([each.id for each in chunk])}
         described: dict[str, _Described] = {}
@@ -160,9 +174,10 @@ class SQLiteHistory:
             digest, number = existing.get(each.id, (None, None))
             if digest == each.digest:
                 pushed.unchanged += 1
+                seen[each.id] = each.digest
                 continue
-            if number is not None and not replace:
-                pushed.conflicts.append(Refused(each.id, "another content is kept under this id"))
+            if number is not None and (each.id in seen or not replace):
+                pushed.conflicts.append(Refused(each.id, conflict(each.id in seen)))
                 continue
             try:
                 kpis = list(each.kpis())
@@ -174,6 +189,7 @@ class SQLiteHistory:
             else:
                 pushed.replaced += 1
                 self._remove(number)
+            seen[each.id] = each.digest
             existing[each.id] = (each.digest, self._insert(each, kpis, described))
         newer = [(*each.description, each.number) for each in described.values() if each.is_newer]
         self._connection.executemany(rows.DESCRIBE_SERIES, newer)
@@ -187,34 +203,51 @@ class SQLiteHistory:
         assert number is not None
         values = []
         for kpi in kpis:
-            series = self._series_number(record.workload, kpi, described)
+            series = self._series_number(record, kpi, described)
             values.append((series, rows.stored_time(kpi.time_us), number, rows.stored_value(kpi.value)))
         self._connection.executemany("INSERT INTO kpis VALUES (?, ?, ?, ?)", values)
         return number
 
-    def _series_number(self, workload: str, kpi: KPIRecord, described: dict[str, _Described]) -> int:
+    def _series_number(self, of: Record, kpi: KPIRecord, described: dict[str, _Described]) -> int:
         """The number of the KPI's series, made where it is new; *described* knows those of this transaction."""
-        known, description = described.get(kpi.series), rows.description(kpi)
+        known, description = described.get(kpi.series), rows.description(of, kpi)
         if known is None:
             found = self._connection.execute(rows.FIND_SERIES, (kpi.series,)).fetchone()
             if found is None:
-                number = self._connection.execute(rows.INSERT_SERIES, rows.series_row(workload, kpi)).lastrowid
+                number = self._connection.execute(rows.INSERT_SERIES, rows.series_row(of, kpi)).lastrowid
                 assert number is not None
                 known = _Described(number, description)
             else:
                 known = _Described(found[0], found[1:])
             described[kpi.series] = known
-        if description[0] >= known.description[0] and description != known.description:
+        if description[:2] > tuple(known.description[:2]):
             known.description, known.is_newer = description, True
         return known.number
 
     def _remove(self, number: int) -> None:
         """Remove one payload and its KPIs, which are found by what it says of them: they have no index of their own."""
         execute = self._connection.execute
-        (payload,) = execute("SELECT payload FROM payloads WHERE number = ?", (number,)).fetchone()
-        for kpi in record(_decode(payload)).kpis():
-            execute(rows.DELETE_VALUE, (kpi.series, rows.stored_time(kpi.time_us), number))
+        test_id, payload = execute("SELECT id, payload FROM payloads WHERE number = ?", (number,)).fetchone()
+        try:
+            keys = [(kpi.series, rows.stored_time(kpi.time_us)) for kpi in record(_decode(payload)).kpis()]
+            for key, time_us in keys:
+                execute(rows.DELETE_VALUE, (key, time_us, number))
+        except (HistoryError, msgspec.DecodeError):
+            execute("DELETE FROM kpis WHERE payload = ?", (number,))  # slow, for a payload that was damaged
         execute("DELETE FROM payloads WHERE number = ?", (number,))
+        described = execute("SELECT number, kpi FROM series WHERE described_by = ?", (test_id,)).fetchall()
+        for series, name in described:
+            self._describe_anew(series, name)
+
+    def _describe_anew(self, series: int, name: str) -> None:
+        """Let the newest value that is left describe the series."""
+        found = self._connection.execute(rows.NEWEST_OF_SERIES, (series,)).fetchone()
+        if found is None:
+            return
+        newest = record(_decode(found[0]))
+        for kpi in newest.kpis():
+            if kpi.name == name:
+                self._connection.execute(rows.DESCRIBE_SERIES, (*rows.description(newest, kpi), series))
 
     def _existing(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
         found: list[tuple[str, str, int]] = []
@@ -225,23 +258,23 @@ class SQLiteHistory:
         return found
 
     def _select(self, columns: str, query: Query) -> Iterator[tuple[Any, ...]]:
-        """*columns* (the first is ``number``) of the runs that *query* selects, in order.
+        """*columns* (the first is ``number``) of the runs that *query* selects, in order, as they are at this moment.
 
-        The numbers are read first, so that writers between two rows do no harm.
+        A connection of its own holds that moment, whatever others write meanwhile.
         """
-        with self._sentences():
-            found = self._connection.execute(rows.SELECTED, {"workload": query.workload, "since_us": query.since_us})
+        with self._sentences(), contextlib.closing(_connect(self.path, writable=False)) as reader:
+            reader.execute("BEGIN")
+            found = reader.execute(rows.SELECTED, {"workload": query.workload, "since_us": query.since_us})
             numbers = [
                 number
                 for number, settings, repeat in found
                 if query.selects(_decode(settings) if query.filters else {}, repeat)
             ][: query.limit]
-        for some in rows.batched(numbers, CHUNK):
-            marks = ", ".join("?" * len(some))
-            text = f"SELECT {columns} FROM payloads WHERE number IN ({marks})"  # noqa: S608 - our own names
-            with self._sentences():
-                by_number = {row[0]: row for row in self._connection.execute(text, some)}
-            yield from (by_number[number] for number in some if number in by_number)
+            for some in rows.batched(numbers, CHUNK):
+                marks = ", ".join("?" * len(some))
+                text = f"SELECT {columns} FROM payloads WHERE number IN ({marks})"  # noqa: S608 - our own names
+                by_number = {row[0]: row for row in reader.execute(text, some)}
+                yield from (by_number[number] for number in some)
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -262,6 +295,8 @@ class SQLiteHistory:
             yield
         except sqlite3.Error as error:
             raise HistoryError(f"history '{self.path}': {rows.reason(error)}") from error
+        except msgspec.DecodeError as error:
+            raise HistoryError(f"history '{self.path}': a payload in it is damaged: {error}") from error
 
 
 def _until_free(call: Callable[[], object]) -> None:

@@ -18,13 +18,21 @@ T = TypeVar("T")
 INSERT_PAYLOAD = """
     INSERT INTO payloads (id, workload, time_us, digest, settings, repeat, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
 """
-FIND_SERIES = "SELECT number, described_us, help, lower_better, ignored_for_regression FROM series WHERE key = ?"
+FIND_SERIES = """
+    SELECT number, described_us, described_by, help, lower_better, ignored_for_regression FROM series WHERE key = ?
+"""
 INSERT_SERIES = """
-    INSERT INTO series (key, workload, kpi, unit, labels, described_us, help, lower_better, ignored_for_regression)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO series
+        (key, workload, kpi, unit, labels, described_us, described_by, help, lower_better, ignored_for_regression)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 DESCRIBE_SERIES = """
-    UPDATE series SET described_us = ?, help = ?, lower_better = ?, ignored_for_regression = ? WHERE number = ?
+    UPDATE series SET described_us = ?, described_by = ?, help = ?, lower_better = ?, ignored_for_regression = ?
+    WHERE number = ?
+"""
+NEWEST_OF_SERIES = """
+    SELECT payloads.payload FROM kpis JOIN payloads ON payloads.number = kpis.payload
+    WHERE kpis.series = ? ORDER BY kpis.time_us DESC, payloads.id DESC LIMIT 1
 """
 DELETE_VALUE = """
     DELETE FROM kpis WHERE series = (SELECT number FROM series WHERE key = ?) AND time_us = ? AND payload = ?
@@ -81,15 +89,15 @@ def payload_row(of: Record) -> tuple[Any, ...]:
     return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload
 
 
-def series_row(workload: str, kpi: KPIRecord) -> tuple[Any, ...]:
+def series_row(of: Record, kpi: KPIRecord) -> tuple[Any, ...]:
     """The parameters of :data:`INSERT_SERIES`."""
     labels = msgspec.json.encode(kpi.labels).decode()
-    return kpi.series, workload, kpi.name, kpi.unit, labels, *description(kpi)
+    return kpi.series, of.workload, kpi.name, kpi.unit, labels, *description(of, kpi)
 
 
-def description(kpi: KPIRecord) -> tuple[int, str, bool, bool]:
-    """When and how *kpi* describes its series."""
-    return stored_time(kpi.time_us), kpi.help, kpi.lower_better, kpi.ignored_for_regression
+def description(of: Record, kpi: KPIRecord) -> tuple[int, str, str, bool, bool]:
+    """When, by which run and how *kpi* describes its series. The newest does; of several, that of the largest id."""
+    return stored_time(kpi.time_us), of.id, kpi.help, kpi.lower_better, kpi.ignored_for_regression
 
 
 def series(row: tuple[Any, ...]) -> Series:

@@ -39,7 +39,8 @@ _FIRST = (
         help TEXT NOT NULL,
         lower_better INTEGER NOT NULL,
         ignored_for_regression INTEGER NOT NULL,
-        described_us INTEGER NOT NULL
+        described_us INTEGER NOT NULL,
+        described_by TEXT NOT NULL
     )
     """,
     "CREATE INDEX series_by_name ON series (workload, kpi)",

@@ -77,7 +77,7 @@ def _records(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[Record]:
     for number, line in enumerate(_lines(stream, path), start=1):
         try:
             yield record(msgspec.json.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, HistoryError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HistoryError) as error:
             raise HistoryError(f"{path}: payload {number}: {error}") from error
 
 
@@ -110,5 +110,5 @@ def _check_header(header: Any, path: Path) -> None:
 def _decoded(line: bytes) -> Any:
     try:
         return msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None

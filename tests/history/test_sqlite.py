@@ -279,7 +279,7 @@ def test_what_is_read_while_others_write_is_one_state(tmp_path):
         assert writer.delete([test_id(number) for number in range(100)]) == 100
         writer.push(record(payload(number)) for number in range(2000, 2100))
         rest = [each["results"]["number"] for each in reading]
-        assert [first["results"]["number"], *rest] == list(range(1499, 99, -1))
+        assert [first["results"]["number"], *rest] == list(range(1499, -1, -1))
 
 
 def test_people_can_read_it_with_sqlite_alone(tmp_path):

@@ -36,6 +36,15 @@ def action(operation: Operation, index: str, document_id: str, run: str, documen
     return Action(index, document_id, run, head if document is None else head + _encode(document) + b"\n")
 
 
+def payload_action(index: str, of: Record, place: tuple[int, int] | None) -> Action:
+    """The payload as a new document, or in the place of the one that is at this *place* of the sequence of writes."""
+    head: dict[str, Any] = {"_index": index, "_id": of.id}
+    if place is not None:
+        head |= {"if_seq_no": place[0], "if_primary_term": place[1]}
+    lines = _encode({"create" if place is None else "index": head}) + b"\n" + _encode(payload_document(of)) + b"\n"
+    return Action(index, of.id, of.id, lines)
+
+
 def payload_document(record: Record) -> dict[str, Any]:
     """The document of a payload: the payload itself, and what the engine needs."""
     known = {
@@ -60,7 +69,7 @@ def kpi_document(record: Record, kpi: KPIRecord) -> dict[str, Any]:
         "lower_better": kpi.lower_better,
         "ignored_for_regression": kpi.ignored_for_regression,
         "test_uuid": record.id,
-        "labels": {field_name(name): value for name, value in kpi.labels.items() if name},
+        "labels": {field_name(name): _scalar(value) for name, value in kpi.labels.items() if field_name(name)},
         "urls": kpi.urls,
         "matbench": {"series": kpi.series, "time_us": kpi.time_us, "labels": _encode(kpi.labels).decode()},
     }
@@ -74,8 +83,13 @@ def kpi_id(run: str, name: str) -> str:
 
 
 def field_name(label: str) -> str:
-    """*label* as the name of a field, in which a dot would mean an object."""
-    return label.replace(".", "_")
+    """*label* as the name of a field, in which a dot would mean an object; empty for a blank one, which can't be one."""
+    return label.replace(".", "_") if label.strip() else ""
+
+
+def _scalar(value: Any) -> Any:
+    """A label's value for dashboards: structures as their JSON, so that a field has one kind of values."""
+    return _encode(value).decode() if isinstance(value, (dict, list)) else value
 
 
 def token(name: str, value: Any) -> str:
@@ -93,9 +107,14 @@ def query_body(query: Query) -> dict[str, Any]:
     for name, values in query.filters.items():
         tokens = [token(name, value.text) for value in values]
         # A filter for null means runs without the setting, too; and long terms are not indexed.
-        if all(value.text != "null" for value in values) and all(len(each) <= LONGEST_KEYWORD for each in tokens):
+        if all(value.text != "null" for value in values) and all(_is_indexed(each) for each in tokens):
             must.append({"terms": {"matbench.settings": tokens}})
     return {"bool": {"filter": must}}
+
+
+def _is_indexed(term: str) -> bool:
+    """True if the server indexes *term*; it counts UTF-16 units."""
+    return len(term.encode("utf-16-le", "replace")) // 2 <= LONGEST_KEYWORD
 
 
 def settings_of(source: Mapping[str, Any]) -> tuple[Mapping[str, Any], int]:

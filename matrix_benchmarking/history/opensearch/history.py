@@ -34,7 +34,7 @@ _TIMES = {
 _NEWEST = {
     "top_hits": {
         "size": 1,
-        "sort": [{"matbench.time_us": {"order": "desc", "missing": "_last"}}],
+        "sort": [{"matbench.time_us": {"order": "desc", "missing": "_last"}}, {"test_uuid": "desc"}],
         "_source": ["unit", "help", "lower_better", "ignored_for_regression", "matbench.labels"],
     }
 }
@@ -65,19 +65,19 @@ class OpenSearchHistory:
             raise
 
     def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        pushed, done = Pushed(), 0
+        pushed, done, seen = Pushed(), 0, dict[str, str]()
         iterator = iter(records)
         try:
             while chunk := list(itertools.islice(iterator, CHUNK)):
                 with sentences(self._place):
-                    pushed.add(self._writer.push(chunk, replace=replace))
+                    pushed.add(self._writer.push(chunk, seen, replace=replace))
                 done += len(chunk)
                 if progress is not None:
                     progress(done)
             with sentences(self._place):
                 self._writer.refresh()
         except UnavailableError as error:
-            error.acknowledged = done
+            error.acknowledged, error.not_kept = done, [each.id for each in (*pushed.conflicts, *pushed.rejected)]
             raise
         return pushed
 

@@ -57,7 +57,6 @@ KPIS: Mapping[str, Any] = {
     "dynamic": "strict",
     "_meta": {"matbench": {"mapping_version": VERSION, "kind": "kpis"}},
     "dynamic_templates": [
-        {"structured_labels": {"path_match": "labels.*", "match_mapping_type": "object", "mapping": _UNINDEXED}},
         {"labels": {"path_match": "labels.*", "mapping": _KEYWORD}},
     ],
     "properties": {

@@ -6,18 +6,28 @@ interrupted in between is written again by the next push.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import HistoryError, UnavailableError
 from ..location import OpenSearchLocation
-from ..port import Pushed, Refused
+from ..port import Pushed, Refused, conflict
 from ..records import KPIRecord, Record, record
 from . import bulk, documents
 from .client import BUSY, patiently
 
 if TYPE_CHECKING:
     import opensearchpy
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Version:
+    """A payload that is there: its digest, the names of its KPIs, and its place in the index's sequence of writes."""
+
+    digest: str
+    kpis: frozenset[str]
+    place: tuple[int, int]
 
 
 class Writer:
@@ -27,63 +37,64 @@ class Writer:
         self._client = client
         self._place = place
 
-    def push(self, chunk: Sequence[Record], *, replace: bool) -> Pushed:
-        """Keep *chunk*, some hundred records."""
+    def push(self, chunk: Sequence[Record], seen: dict[str, str], *, replace: bool) -> Pushed:
+        """Keep *chunk*, some hundred records; *seen* are the digests that this push has brought so far, by id.
+
+        With *replace* the KPIs of what is there already are written again, too: that repairs an index of KPIs.
+        """
         pushed = Pushed()
-        existing = self.sources([each.id for each in chunk], ["matbench.digest", "kpis.*.unit"])
+        existing = self._versions([each.id for each in chunk])
         new: dict[str, tuple[Record, list[KPIRecord]]] = {}
+        again: list[tuple[Record, KPIRecord]] = []
         for each in chunk:
-            there = new[each.id][0].digest if each.id in new else None
-            if each.id in existing:
-                there = existing[each.id]["matbench"]["digest"]
+            there = seen.get(each.id) or (existing[each.id].digest if each.id in existing else None)
+            try:
+                kpis = list(each.kpis())
+            except HistoryError as error:
+                pushed.rejected.append(Refused(each.id, str(error)))
+                continue
             if there == each.digest:
                 pushed.unchanged += 1
-            elif there is not None and not (replace and each.id not in new):
-                pushed.conflicts.append(_conflict(each.id))
+                again += [(each, kpi) for kpi in kpis if replace and each.id not in seen]
+                seen[each.id] = each.digest
+            elif there is not None and (each.id in seen or not replace):
+                pushed.conflicts.append(Refused(each.id, conflict(each.id in seen)))
             else:
-                try:
-                    new[each.id] = (each, list(each.kpis()))
-                except HistoryError as error:
-                    pushed.rejected.append(Refused(each.id, str(error)))
+                new[each.id] = (each, kpis)
+                seen[each.id] = each.digest
+        self._all(self._kpi(of, kpi) for of, kpi in again)
         self._write(new, existing, pushed)
         return pushed
 
     def _write(
-        self, new: Mapping[str, tuple[Record, list[KPIRecord]]], existing: Mapping[str, Any], pushed: Pushed
+        self, new: Mapping[str, tuple[Record, list[KPIRecord]]], existing: Mapping[str, _Version], pushed: Pushed
     ) -> None:
-        """Write runs that are new, or take the place of *existing* ones; count them in *pushed*."""
-        place = self._place
-        refused = self._send(
-            documents.action("index", place.kpi_index, documents.kpi_id(run, kpi.name), run, document)
-            for run, (of, kpis) in new.items()
-            for kpi in kpis
-            for document in [documents.kpi_document(of, kpi)]
-        )
-        refused |= self._send(
-            documents.action(
-                "index" if run in existing else "create", place.index, run, run, documents.payload_document(of)
-            )
-            for run, (of, _) in new.items()
-            if run not in refused
-        )
+        """Write runs that are new, or take the place of *existing* ones; count them in *pushed*.
+
+        The payload comes last and only over the version that was seen: who is second finds that out.
+        """
+        refused = self._send(self._kpi(of, kpi) for of, kpis in new.values() for kpi in kpis)
         gone = [
             (run, name)
             for run, (_, kpis) in new.items()
             if run in existing and run not in refused
-            for name in existing[run].get("kpis", {}).keys() - {kpi.name for kpi in kpis}
+            for name in existing[run].kpis - {kpi.name for kpi in kpis}
         ]
         self._all(self._delete_kpi(run, name) for run, name in gone)
+        refused |= self._send(
+            documents.payload_action(self._place.index, of, existing[run].place if run in existing else None)
+            for run, (of, _) in new.items()
+            if run not in refused
+        )
         for run in new:
             if run in refused:
-                self._refused(new[run], *refused[run], run in existing, pushed)
+                self._refused(new[run], *refused[run], pushed)
             elif run in existing:
                 pushed.replaced += 1
             else:
                 pushed.added += 1
 
-    def _refused(
-        self, of: tuple[Record, list[KPIRecord]], status: int, reason: str, was_there: bool, pushed: Pushed
-    ) -> None:
+    def _refused(self, of: tuple[Record, list[KPIRecord]], status: int, reason: str, pushed: Pushed) -> None:
         """A run whose payload was not taken: another process was faster, or the server can't hold it."""
         mine, kpis = of
         there = self.sources([mine.id], []).get(mine.id)
@@ -95,20 +106,26 @@ class Writer:
         if there is not None:
             del there["matbench"]
             theirs = record(there)
-            self._all(
-                documents.action(
-                    "index",
-                    self._place.kpi_index,
-                    documents.kpi_id(theirs.id, kpi.name),
-                    theirs.id,
-                    documents.kpi_document(theirs, kpi),
-                )
-                for kpi in theirs.kpis()
-            )
-        if status == bulk.ALREADY_THERE and not was_there:
-            pushed.conflicts.append(_conflict(mine.id))
+            self._all(self._kpi(theirs, kpi) for kpi in theirs.kpis())
+        if status == bulk.ALREADY_THERE:
+            pushed.conflicts.append(Refused(mine.id, "another process wrote another content at the same time"))
         else:
             pushed.rejected.append(Refused(mine.id, reason))
+
+    def _kpi(self, of: Record, kpi: KPIRecord) -> documents.Action:
+        document = documents.kpi_document(of, kpi)
+        return documents.action("index", self._place.kpi_index, documents.kpi_id(of.id, kpi.name), of.id, document)
+
+    def _versions(self, ids: Sequence[str]) -> dict[str, _Version]:
+        """What is known of those of *ids* that are there."""
+        return {
+            each["_id"]: _Version(
+                each["_source"]["matbench"]["digest"],
+                frozenset(each["_source"].get("kpis", {})),
+                (each["_seq_no"], each["_primary_term"]),
+            )
+            for each in self._documents(ids, ["matbench.digest", "kpis.*.unit"])
+        }
 
     def _send(self, actions: Iterable[documents.Action]) -> dict[str, tuple[int, str]]:
         """Send *actions*; for each run that had a document refused, one status and reason.
@@ -146,14 +163,12 @@ class Writer:
 
     def sources(self, ids: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
         """The documents of those of *ids* that are there, by id, with these *fields* of them (all where empty)."""
+        return {each["_id"]: each["_source"] for each in self._documents(ids, fields)}
+
+    def _documents(self, ids: Sequence[str], fields: Sequence[str]) -> list[Any]:
         if not ids:
-            return {}
-        unique = list(dict.fromkeys(ids))
+            return []
         params = {"_source_includes": ",".join(fields)} if fields else {}
-        body = {"ids": unique}
+        body = {"ids": list(dict.fromkeys(ids))}
         answer: Any = patiently(lambda: self._client.mget(body=body, index=self._place.index, params=params))
-        return {each["_id"]: each["_source"] for each in answer["docs"] if each.get("found")}
-
-
-def _conflict(run: str) -> Refused:
-    return Refused(run, "another content is kept under this id")
+        return [each for each in answer["docs"] if each.get("found")]
