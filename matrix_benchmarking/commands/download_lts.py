@@ -71,7 +71,7 @@ def command(
     if total == 0:
         raise ConfigError(f"no run of workload '{chosen.name}' in {location} is selected")
     made = ""
-    if parquet:
+    if parquet or (lts_results_dirname / TABLE).exists():  # one of an earlier download would be stale
         made = f", and {lts_results_dirname / TABLE}"
         _write_table(chosen, lts_results_dirname)
     click.echo(

@@ -8,9 +8,12 @@ from typing import IO
 
 import click
 
+from ..errors import ConfigError
 from . import outputs, run
 from .options import Command, Invocation, common
 from .place import Place, locate, place
+
+SQLITE_HEADER = b"SQLite format 3\0"
 
 
 @click.command("export", cls=Command, section="history_export")
@@ -27,6 +30,7 @@ def command(invocation: Invocation, file: Path, place: Place) -> None:
 
     assert invocation.config is not None
     location = locate(invocation.config, place)
+    _refuse_a_database(file)
     written = 0
     with open_history(location, writable=False) as history, run.progress_bar("exporting") as progress:
         total = sum(each.runs for each in history.summary().workloads)
@@ -42,3 +46,12 @@ def command(invocation: Invocation, file: Path, place: Place) -> None:
 
         outputs.write(file, write)
     click.echo(run.printable(f"{location}: {written} payloads exported to {file}"), err=True)
+
+
+def _refuse_a_database(file: Path) -> None:
+    """Raise ConfigError rather than write an export over a history, this one or another."""
+    if not file.is_file():
+        return
+    with file.open("rb") as stream:
+        if stream.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
+            raise ConfigError(f"'{file}' is a SQLite database, perhaps a history: export to another file")

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from . import outcome, run
 from .options import Command, Invocation, common, flag
 from .place import Place, locate, outboxes, place
+
+if TYPE_CHECKING:
+    from ..config import Config
+    from ..history import Location
 
 
 @click.command("flush", cls=Command, section="history_flush")
@@ -23,15 +29,24 @@ def command(invocation: Invocation, place: Place, drop: bool) -> None:
     from ..history.outbox import Outbox
 
     assert invocation.config is not None
-    location = locate(invocation.config, place)
-    if drop:
-        dropped = Outbox(outboxes(), str(location)).drop()
-        click.echo(run.printable(f"{location}: {dropped} runs removed from the outbox"))
-        return
-    with run.progress_bar("delivering") as progress:
-        pushed = delivery.flush(location, outboxes(), progress)
-    if pushed is None:
-        click.echo(run.printable(f"{location}: nothing waits in the outbox"))
-        return
-    click.echo(run.printable(f"{location}: {outcome.counts(pushed)}"))
-    outcome.raise_for(pushed.conflicts, pushed.rejected, {})
+    for location in _locations(invocation.config, place):
+        if drop:
+            dropped = Outbox(outboxes(), str(location)).drop()
+            click.echo(run.printable(f"{location}: {dropped} runs removed from the outbox"))
+            continue
+        with run.progress_bar("delivering") as progress:
+            pushed = delivery.flush(location, outboxes(), progress)
+        if pushed is None:
+            click.echo(run.printable(f"{location}: nothing waits in the outbox"))
+            continue
+        click.echo(run.printable(f"{location}: {outcome.counts(pushed)}"))
+        outcome.raise_for(pushed.conflicts, pushed.rejected, {})
+
+
+def _locations(config: Config, place: Place) -> list[Location]:
+    """The history, and the instance that unattended exports go to where that is another one."""
+    found = [locate(config, place)]
+    if config.lts.opensearch.instance is not None:
+        instance = locate(config, Place(index=place.index))
+        found += [instance] if str(instance) != str(found[0]) else []
+    return found

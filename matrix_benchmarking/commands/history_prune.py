@@ -6,7 +6,7 @@ import datetime as dt
 
 import click
 
-from ..errors import ConfigError
+from ..errors import ConfigError, did_you_mean
 from . import run
 from .options import Command, Invocation, common, flag, option
 from .place import Place, locate, place
@@ -41,6 +41,9 @@ def command(
     before_us = None if before is None else parse_time(before, dt.datetime.now(dt.UTC))
     location = locate(invocation.config, place)
     with open_history(location, writable=delete) as history:
+        names = [each.workload for each in history.summary().workloads]
+        if only_workload is not None and only_workload not in names:
+            raise ConfigError(f"{location} has no workload '{only_workload}': {did_you_mean(only_workload, names)}")
         chosen = prune.prunable(history, prune.Choice(before_us, keep, only_workload))
         total = sum(each.runs for each in history.summary().workloads)
         if delete:

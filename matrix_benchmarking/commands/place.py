@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ..config import Config
     from ..history import Indices, Location
 
+GIVEN_BY_FLAG = 3
+
 C = TypeVar("C", bound=Callable[..., Any])
 
 
@@ -51,7 +53,9 @@ def place(function: C) -> C:
         opensearch_index: str | None,
         **others: Any,
     ) -> Any:
-        history, opensearch_host = _stronger(click.get_current_context(), history, opensearch_host)
+        ctx = click.get_current_context()
+        history, opensearch_host = _stronger(ctx, history, opensearch_host)
+        _check(ctx, history, opensearch_host)
         found = Place(history, opensearch_host, opensearch_port, opensearch_username, opensearch_index)
         return function(*args, place=found, **others)
 
@@ -118,6 +122,19 @@ def outboxes() -> Path:
     from ..history import outbox
 
     return outbox.directory(os.environ)
+
+
+def _check(ctx: click.Context, history: str | None, host: str | None) -> None:
+    """Raise ConfigError where an option of a server is given by a flag and no server is meant."""
+    if host is not None:
+        if "/" in host or "@" in host:
+            raise ConfigError("--opensearch-host is the name of a host; --history takes a whole address")
+        return
+    is_server = history is not None and not history.lower().strip().startswith("sqlite:")
+    for name in ("opensearch_port", "opensearch_username", "opensearch_index"):
+        is_allowed = is_server and name != "opensearch_port"
+        if strength(ctx, name) == GIVEN_BY_FLAG and not is_allowed:
+            raise ConfigError(f"--{name.replace('_', '-')} is about an OpenSearch server: name it by --opensearch-host")
 
 
 def _stronger(ctx: click.Context, history: str | None, host: str | None) -> tuple[str | None, str | None]:

@@ -56,6 +56,8 @@ def _parse(workload: Workload, config: Config, selection: Selection) -> Matrix:
     if selection.lts_results_dirname is not None:
         from .. import lts
 
+        if selection.prices:
+            warn(["--price changes nothing here: payloads keep the price with which they were made"])
         return lts.read_matrix(workload, selection.lts_results_dirname)
     from .. import store
 
@@ -95,8 +97,12 @@ def answer_console() -> Console:
     """The console for the answer. Text from results is never markup, colours need a terminal."""
     from rich.console import Console
 
+    class AnswerConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would exit with 1, which says that the verdict is bad
+
     width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
-    return Console(markup=False, emoji=False, highlight=False, width=width)
+    return AnswerConsole(markup=False, emoji=False, highlight=False, width=width)
 
 
 @contextmanager

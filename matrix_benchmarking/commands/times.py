@@ -20,7 +20,10 @@ def parse_time(text: str, now: dt.datetime) -> int:
     """
     age = _AGE.fullmatch(text.strip())
     if age is not None:
-        moment = now - dt.timedelta(hours=int(age[1]) * _HOURS[age[2]])
+        try:
+            moment = now - dt.timedelta(hours=int(age[1]) * _HOURS[age[2]])
+        except OverflowError as error:
+            raise ConfigError(f"'{text}' is before the beginning of time") from error
         return _microseconds(moment)
     try:
         moment = dt.datetime.fromisoformat(text.strip())

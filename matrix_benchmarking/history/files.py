@@ -34,7 +34,8 @@ def write_payloads(payloads: Iterable[dict[str, Any]], directory: Path, *, force
         payloads: whole payloads.
         directory: made where it is missing; else it has to come from a download, or be empty.
         force: write into a directory with other things in it, too.
-        clean: remove the files of earlier downloads that are not among *payloads*.
+        clean: remove the files of earlier downloads that are not among *payloads*. Without any payload nothing is
+            changed.
 
     Raises:
         ConfigError: the directory holds other things.
@@ -42,10 +43,12 @@ def write_payloads(payloads: Iterable[dict[str, Any]], directory: Path, *, force
         OutputError: a file can't be written.
     """
     known = _known(directory, force=force)
-    outcome, names = Written(), set()
+    outcome, names = Written(), set[str]()
     for payload in payloads:
         kept = record(payload)
         name = f"{kept.id}.json"
+        if not names:
+            _note(directory, known)  # so that a download that is interrupted can go on
         names.add(name)
         content = msgspec.json.format(msgspec.json.encode(payload), indent=2)
         if _content(directory / name) == content:
@@ -54,15 +57,22 @@ def write_payloads(payloads: Iterable[dict[str, Any]], directory: Path, *, force
         with atomic_write(directory / name, durable=False) as stream:
             stream.write(content)
         outcome.written += 1
+    if not names:
+        return outcome
     if clean:
         for name in known - names:
             path = directory / name
             outcome.removed += path.exists()
             path.unlink(missing_ok=True)
         known = set()
-    with atomic_write(directory / RECORD, durable=False) as stream:
-        stream.write(msgspec.json.encode({"version": VERSION, "files": sorted(known | names)}))
+    _note(directory, known | names)
     return outcome
+
+
+def _note(directory: Path, files: set[str]) -> None:
+    """Write down which files of *directory* come from downloads."""
+    with atomic_write(directory / RECORD, durable=False) as stream:
+        stream.write(msgspec.json.encode({"version": VERSION, "files": sorted(files)}))
 
 
 def _known(directory: Path, *, force: bool) -> set[str]:

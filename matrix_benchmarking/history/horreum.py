@@ -49,11 +49,11 @@ def server(environment: Mapping[str, str]) -> Server:
         HistoryError: there is no URL, or it holds a password, or there is no such access.
     """
     url = environment.get(f"{PREFIX}URL", "").rstrip("/")
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise HistoryError(f"the Horreum server is not known: set {PREFIX}URL, and {PREFIX}API_KEY where it wants one")
-    if parts.username or parts.password:
+    if "@" in url:
         raise HistoryError(f"{PREFIX}URL holds a user name or password: use {PREFIX}API_KEY")
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+        raise HistoryError(f"the Horreum server is not known: set {PREFIX}URL, and {PREFIX}API_KEY where it wants one")
     access = environment.get(f"{PREFIX}ACCESS", "PUBLIC").upper()
     if access not in ACCESS:
         raise HistoryError(f"{PREFIX}ACCESS is '{access}', and should be {', '.join(ACCESS)}")

@@ -76,11 +76,19 @@ Location = SQLiteLocation | OpenSearchLocation
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Indices:
-    """How the indices of an OpenSearch history are called: ``<prefix><index>`` and ``<prefix><index><suffix>``."""
+    """How the indices of an OpenSearch history are called: ``<prefix><index>`` and ``<prefix><index><suffix>``.
+
+    Attributes:
+        index: used where the URL names none.
+        prefix, suffix: in front of both, and behind that of the KPIs.
+        path_is_prefix: the path of a URL is what a proxy puts in front, where ``index`` is given; else its last part is
+            the index.
+    """
 
     index: str | None = None
     prefix: str = ""
     suffix: str = DEFAULT_SUFFIX
+    path_is_prefix: bool = False
 
 
 def parse(
@@ -95,23 +103,34 @@ def parse(
     Args:
         text: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``http(s)://host:port/index``.
         environment: where credentials are found.
-        indices: names of OpenSearch indices; the one in *text* is used where ``indices.index`` is None.
+        indices: names of OpenSearch indices; the one in *text* comes first.
         username: wins over the environment's.
 
     Raises:
         HistoryError: it means none, or holds a password.
     """
+    text = text.strip()
+    scheme, separator, rest = text.partition("://")
+    text = f"{scheme.lower()}{separator}{rest}"
     if text.startswith(_SQLITE):
         name = text.removeprefix(_SQLITE)
         if not name or name.endswith("/") or "\0" in name:
             raise HistoryError(f"'{text}' names no file, as in {DEFAULT}")
         return SQLiteLocation(Path(name)), []
+    if "@" in text:
+        raise HistoryError(
+            "the location of the history holds a user name or password, which others could see: give them in "
+            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD"
+        )
     if text.startswith(("http://", "https://")):
         access, warnings = credentials.find(environment)
         location = _opensearch(text, indices, dataclasses.replace(access, username=username or access.username))
         return location, warnings + location.warnings()
-    hint = f": did you mean {_SQLITE}{text}?" if text.endswith((".db", ".sqlite", ".sqlite3")) else ""
-    raise HistoryError(f"'{text}' is no location of a history, which is {DEFAULT} or https://host:9200/index{hint}")
+    named = (rest if separator else text).lstrip("/")
+    is_file = named.endswith((".db", ".sqlite", ".sqlite3")) and scheme.lower() in ("sqlite", text.lower())
+    hint = f": did you mean {_SQLITE}{named}?" if is_file else ""
+    shown = text.partition("?")[0].partition("#")[0]
+    raise HistoryError(f"'{shown}' is no location of a history, which is {DEFAULT} or https://host:9200/index{hint}")
 
 
 def of_instance(
@@ -128,26 +147,28 @@ def of_instance(
     if access.url is None:
         variable = f"{credentials.variable_prefix(instance)}URL"
         raise HistoryError(f"the URL of the OpenSearch instance '{instance}' is not known: set {variable}")
-    location = _opensearch(access.url, indices, access)
+    location = _opensearch(access.url, dataclasses.replace(indices, path_is_prefix=True), access)
     return location, warnings + location.warnings()
 
 
 def _opensearch(text: str, indices: Indices, access: Credentials) -> OpenSearchLocation:
+    if "@" in text:
+        raise HistoryError(
+            "the URL of the OpenSearch server holds a user name or password, which others could see: give them in "
+            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD, or in the variables of the instance"
+        )
     try:
         parts = urllib.parse.urlsplit(text)
         host, port = parts.hostname, parts.port
-    except ValueError as error:
-        raise HistoryError(f"the URL of the OpenSearch server can't be understood: {error}") from error
-    if parts.password is not None or parts.username is not None:
-        raise HistoryError(
-            f"the URL of {host} holds a user name or password, which others could see: give them in "
-            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD"
-        )
+    except ValueError:
+        raise HistoryError("the URL of the OpenSearch server has no valid host and port") from None
+    shown = text.partition("?")[0].partition("#")[0]
     if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise HistoryError(f"'{text}' is no URL of an OpenSearch server, such as https://host:9200/index")
+        raise HistoryError(f"'{shown}' is no URL of an OpenSearch server, such as https://host:9200/index")
     *above, last = parts.path.strip("/").split("/")
-    index = indices.prefix + (indices.index or last or DEFAULT_INDEX)
-    above = [*above, last] if indices.index and last and last != indices.index else above
+    if indices.path_is_prefix and indices.index and last and last != indices.index:
+        above, last = [*above, last], ""
+    index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
     for name in (index, index + indices.suffix):
         if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
             raise HistoryError(

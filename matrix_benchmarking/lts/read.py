@@ -6,8 +6,10 @@ A file holds one payload, as ``download_lts`` writes them, or an array, as ``par
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import types
+import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -40,6 +42,7 @@ def read_matrix(workload: Workload, directory: Path) -> Matrix:
     entries: list[Entry] = []
     notes: list[str] = []
     others: dict[str, int] = {}
+    seen: dict[str, tuple[str, str]] = {}
     for path in _files(directory):
         name = path.relative_to(directory).as_posix() if path != directory else path.name
         try:
@@ -51,13 +54,21 @@ def read_matrix(workload: Workload, directory: Path) -> Matrix:
             where = name if len(payloads) == 1 else f"{name}[{index}]"
             try:
                 entry = _entry(workload, path, where, load)
-            except (MatbenchError, KeyError, TypeError, ValueError, AttributeError) as error:
+            except (MatbenchError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
                 notes.append(f"{where}: no LTS payload: {_reason(error)}")
                 continue
             if isinstance(entry, str):
                 others[entry] = others.get(entry, 0) + 1
-            else:
+                continue
+            digest = hashlib.blake2b(
+                msgspec.json.encode(msgspec.json.decode(load()), order="deterministic")
+            ).hexdigest()
+            first, known = seen.setdefault(str(entry.test_uuid), (where, digest))
+            if first == where:
                 entries.append(entry)
+            else:
+                what = "the same payload as" if known == digest else "left out: another content under the id of"
+                notes.append(f"{where}: {what} {first}")
     notes += [f"{count} payloads of workload '{other}' were left out" for other, count in sorted(others.items())]
     if not entries:
         said = "".join(f"\n  {note}" for note in notes[:5])
@@ -85,7 +96,7 @@ def _payloads(path: Path) -> Iterator[Callable[[], bytes]]:
                 yield functools.partial(bytes, raw)
             return
         msgspec.json.decode(content, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise PayloadFileError(f"{path}: no LTS payload: {error}") from error
     yield functools.partial(_read, path)
 
@@ -111,15 +122,21 @@ def _entry(workload: Workload, path: Path, name: str, load: Callable[[], bytes])
         location=path,
         name=name,
         exit_code=metadata.get("exit_code"),
-        test_uuid=metadata["test_uuid"],
+        test_uuid=str(uuid.UUID(metadata["test_uuid"])),
         has_own_uuid=True,
         problems=() if problem is None else (Problem(problem),),
-        kpis={kpi: each["value"] for kpi, each in payload["kpis"].items() if each is not None},
+        kpis={kpi: _number(each["value"]) for kpi, each in payload["kpis"].items() if each is not None},
         missing_kpis=dict(metadata.get("missing_kpis") or {}),
         warnings=_warnings(workload, typed),
         load_results=lambda: _results(_typed(workload, load())[0]),
         load_lts=lambda: _typed(workload, load())[0],
     )
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
+    return value
 
 
 def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:

@@ -94,6 +94,8 @@ def test_a_server_that_is_away_is_a_sentence(tmp_path):
         ({}, "set MATBENCH_HORREUM_URL"),
         ({"MATBENCH_HORREUM_URL": "horreum.example.org"}, "set MATBENCH_HORREUM_URL"),
         ({"MATBENCH_HORREUM_URL": "https://u:secret@x"}, "use MATBENCH_HORREUM_API_KEY"),
+        ({"MATBENCH_HORREUM_URL": "https://u:secret#1@x"}, "use MATBENCH_HORREUM_API_KEY"),
+        ({"MATBENCH_HORREUM_URL": "https://x?key=secret"}, "set MATBENCH_HORREUM_URL"),
         ({"MATBENCH_HORREUM_URL": "https://x", "MATBENCH_HORREUM_ACCESS": "all"}, "PUBLIC, PROTECTED, PRIVATE"),
     ],
 )

@@ -46,25 +46,36 @@ def test_opensearch_locations(text, url, index):
 def test_indices_are_prefix_and_index_and_suffix():
     found, _ = parsed("https://host:9200", indices=Indices("runs", "psap-", "-kpis"))
     assert (found.index, found.kpi_index) == ("psap-runs", "psap-runs-kpis")
-    found, _ = parsed("https://host:9200/search", indices=Indices("runs"))
+    found, _ = parsed("https://host:9200/mine", indices=Indices("configured"))
+    assert (found.url, found.index) == ("https://host:9200", "mine")  # the more explicit one
+    environment = {"MATBENCH_OPENSEARCH_SMOKE_URL": "https://host:9200/search/"}
+    found, _ = location.of_instance("smoke", environment, Indices("runs"))
     assert (found.url, found.index) == ("https://host:9200/search", "runs")
-    found, _ = parsed("https://host:9200/runs", indices=Indices("runs"))
-    assert (found.url, found.index) == ("https://host:9200", "runs")
+    found, _ = location.of_instance("smoke", environment)
+    assert (found.url, found.index) == ("https://host:9200", "search")
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("matbench.db", r"did you mean sqlite:///matbench\.db\?"),
-        ("sqlite://matbench.db", "is no location of a history"),
+        ("sqlite://matbench.db", r"did you mean sqlite:///matbench\.db\?"),
         ("sqlite:///", "names no file"),
         ("sqlite:///dir/", "names no file"),
         ("postgres://host/db", "is no location of a history"),
         ("https://user:secret@host:9200", "holds a user name or password"),
         ("https://user@host:9200", "holds a user name or password"),
         ("https://", "is no URL of an OpenSearch server"),
-        ("https://host:port/", "can't be understood"),
-        ("https://host:99999/", "can't be understood"),
+        ("https://host:port/", "no valid host and port"),
+        ("https://host:99999/", "no valid host and port"),
+        ("opensearch://admin:secret@host/x", "holds a user name or password"),
+        ("HTTPS://admin:secret@host/x", "holds a user name or password"),
+        (" https://admin:secret@host/x", "holds a user name or password"),
+        ("admin:secret@host:9200", "holds a user name or password"),
+        ("https://admin:secret#1@host:9200/x", "holds a user name or password"),
+        ("https://admin:12?secret@host:9200/x", "holds a user name or password"),
+        ("https://host:9200/x?password=secret", "is no URL of an OpenSearch server"),
+        ("ftp://host/x#secret", "is no location of a history"),
         ("https://host/index?x=1", "is no URL of an OpenSearch server"),
         ("https://host/UPPER", "can't be the name of an index"),
         ("https://host/_all", "can't be the name of an index"),
@@ -75,6 +86,18 @@ def test_indices_are_prefix_and_index_and_suffix():
 def test_a_wrong_location_is_a_sentence_without_secrets(text, sentence):
     with pytest.raises(HistoryError, match=sentence) as caught:
         parsed(text)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_scheme_may_be_in_capitals():
+    found, _ = parsed("HTTPS://Host:9200/runs")
+    assert (found.url, found.index) == ("https://host:9200", "runs")
+
+
+@pytest.mark.parametrize("url", ["https://u:secret#1@host:9200", "https://u:secret@host"])
+def test_an_instances_url_with_a_password_is_not_shown(url):
+    with pytest.raises(HistoryError, match="holds a user name or password") as caught:
+        location.of_instance("smoke", {"MATBENCH_OPENSEARCH_SMOKE_URL": url})
     assert "secret" not in str(caught.value)
 
 

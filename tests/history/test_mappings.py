@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from history_support.payloads import payload
 from opensearchpy import OpenSearch
@@ -56,9 +58,11 @@ def test_the_fields_have_their_types(admin, location):
     }
     assert fields["urls"] == {"type": "object", "enabled": False}
     kinds = {name: field["type"] for name, field in fields["labels"]["properties"].items()}
-    assert kinds == {"vus": "keyword", "image": "keyword", "beta": "keyword", "deep": "object"}
+    assert kinds == {"vus": "keyword", "image": "keyword", "beta": "keyword", "deep": "keyword"}
     (hit,) = admin.search(index=location.kpi_index)["hits"]["hits"]
-    assert hit["_source"]["labels"] == {name: value for name, value in labels.items() if name != "urls"}
+    shown = {name: value for name, value in labels.items() if name != "urls"}
+    assert hit["_source"]["labels"] == {**shown, "deep": '{"a":[1]}'}
+    assert json.loads(hit["_source"]["matbench"]["labels"]) == shown
     assert hit["_source"]["urls"] == {"log": "https://x"}
 
 

@@ -83,7 +83,7 @@ def kpi_id(run: str, name: str) -> str:
 
 
 def field_name(label: str) -> str:
-    """*label* as the name of a field, in which a dot would mean an object; empty for a blank one, which can't be one."""
+    """*label* as the name of a field, in which a dot would mean an object; empty where it is blank and can't be one."""
     return label.replace(".", "_") if label.strip() else ""
 
 
