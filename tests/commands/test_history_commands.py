@@ -318,3 +318,112 @@ def test_what_waited_in_the_outbox_is_delivered_by_the_next_upload(opensearch, o
     assert main([*UPLOAD, f"--history={there}"]) == 0
     said = capsys.readouterr().out
     assert f"{there}: 3 runs added that had waited in the outbox\n{there}: 0 runs added, 3 there already\n" in said
+
+
+def test_a_download_that_selects_nothing_removes_nothing(uploaded: None, capsys: Capture) -> None:
+    assert main(DOWNLOAD) == 0
+    assert main([*DOWNLOAD, "--filters=batch_size=99", "--clean"]) == 2
+    assert "is selected" in capsys.readouterr().err
+    assert len(list(Path("lts").glob("*.json"))) == 3
+
+
+def test_a_table_of_an_earlier_download_does_not_get_stale(uploaded: None) -> None:
+    assert main([*DOWNLOAD, "--parquet"]) == 0
+    assert main([*DOWNLOAD, "--filters=batch_size=2", "--clean"]) == 0
+    assert list(pandas.read_parquet("lts/lts.parquet")["batch_size"]) == [2]
+
+
+def test_a_first_download_that_was_interrupted_can_go_on(
+    uploaded: None, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from matrix_benchmarking.history.sqlite import SQLiteHistory
+
+    genuine = SQLiteHistory.payloads
+
+    def interrupted(self, query):
+        payloads = genuine(self, query)
+        yield next(payloads)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLiteHistory, "payloads", interrupted)
+        assert main(DOWNLOAD) == 130
+    assert len(list(Path("lts").glob("*.json"))) == 1
+    assert main(DOWNLOAD) == 0
+    assert "3 payloads (2 written, 1 there already)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["matbench.db", "other.db"])
+def test_an_export_never_overwrites_a_database(uploaded: None, name: str, capsys: Capture) -> None:
+    if not Path(name).exists():
+        shutil.copy("matbench.db", name)
+    before = Path(name).read_bytes()
+    assert main(["history", "export", name]) == 2
+    assert "is a SQLite database" in capsys.readouterr().err
+    assert Path(name).read_bytes() == before
+
+
+@pytest.mark.parametrize("flag", ["--opensearch-index=x", "--opensearch-port=9251", "--opensearch-username=ann"])
+def test_an_option_about_a_server_without_one_is_refused(flag: str, capsys: Capture) -> None:
+    assert main([*UPLOAD, flag]) == 2
+    assert "name it by --opensearch-host" in capsys.readouterr().err
+    assert not Path("matbench.db").exists()
+    assert main([*UPLOAD, "--opensearch-host=http://127.0.0.1"]) == 2
+    assert "--history takes a whole address" in capsys.readouterr().err
+
+
+def test_a_price_for_payloads_is_said_to_change_nothing(uploaded: None, capsys: Capture) -> None:
+    assert main(DOWNLOAD) == 0
+    assert main(["parse", "--workload=tiny.py", "--lts-results-dirname=lts", "--price=cpu-1=99"]) == 0
+    assert "--price changes nothing here" in capsys.readouterr().err
+
+
+def test_a_workload_that_is_not_there_is_not_pruned_in_silence(uploaded: None, capsys: Capture) -> None:
+    assert main(["history", "prune", "--keep=0", "--only-workload=tiyn"]) == 2
+    assert "did you mean 'tiny'" in capsys.readouterr().err
+
+
+def test_an_age_beyond_all_time_is_a_sentence(uploaded: None, capsys: Capture) -> None:
+    assert main(["history", "prune", "--before=999999w"]) == 2
+    assert "before the beginning of time" in capsys.readouterr().err
+
+
+def test_flush_delivers_what_waits_for_the_instance_too(
+    outbox: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("config.yaml").write_text(
+        "matbench: {history: 'sqlite:///own.db', lts: {opensearch: {instance: smoke, export: {enabled: true}}}}"
+    )
+    monkeypatch.setenv("MATBENCH_OPENSEARCH_SMOKE_URL", "http://127.0.0.1:9/runs")
+    assert main(["parse", "--workload=tiny.py", "--results-dirname=results"]) == 2
+    capsys.readouterr()
+    assert main(["history", "flush"]) == 2
+    assert "http://127.0.0.1:9 can't be reached" in capsys.readouterr().err
+    assert main(["history", "flush", "--drop"]) == 0
+    assert "http://127.0.0.1:9/runs: 3 runs removed" in capsys.readouterr().out
+
+
+def test_an_outbox_that_is_a_file_is_a_sentence_for_all(
+    outbox: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("file").write_text("")
+    monkeypatch.setenv("MATBENCH_OUTBOX", "file")
+    for command in (UPLOAD, ["history", "flush"]):
+        assert main([*command, "--history=http://127.0.0.1:9/runs"]) == 2
+        assert "the outbox 'file' is a file" in capsys.readouterr().err
+
+
+def test_whoever_stops_reading_is_not_told_that_the_verdict_is_bad(uploaded: None, repository: Path) -> None:
+    import os
+    import subprocess
+    import sys
+
+    command = (
+        f"{sys.executable} -m matrix_benchmarking history --series | head -c 1 > /dev/null; exit ${{PIPESTATUS[0]}}"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(repository), "COLUMNS": "200"}
+    statuses = {
+        subprocess.run(["bash", "-c", command], env=environment, stderr=subprocess.DEVNULL, check=False).returncode
+        for _ in range(5)
+    }
+    assert statuses <= {0, 141}

@@ -456,3 +456,95 @@ def test_the_time_is_that_of_the_test_and_not_of_the_upload(opensearch, at, outb
     with history.open_history(location, writable=False) as kept:
         (run,) = kept.runs()
     assert history.moment(run.time_us) == dt.datetime(2026, 3, 1, 12, 1, tzinfo=dt.UTC)
+
+
+def test_what_is_refused_before_the_server_fails_is_named_by_the_next_delivery(faulty, at, outboxes, impatient):
+    location = at(faulty.url)
+    with history.open_history(location, writable=True) as kept:
+        kept.push([record(payload(3, {"speed": 99.0}))])
+
+    def write(stream):
+        stream.write(msgspec.json.encode(payload(1, labels={f"label{n}": n for n in range(6000)})) + b"\n")
+        writer(*range(2, 1200))(stream)
+
+    faulty.pass_first, faulty.busy = 2, 10**6  # the KPIs and the payloads of the first five hundred
+    with pytest.raises(delivery.UndeliveredError):
+        delivery.upload(write, location, outboxes)
+    faulty.busy = 0
+    pushed = delivery.flush(location, outboxes)
+    assert [each.id for each in pushed.rejected] == [test_id(1)]
+    assert [each.id for each in pushed.conflicts] == [test_id(3)]
+    assert kept_at(location)[0] == 1198
+    assert Outbox(outboxes, str(location)).pending() == 1  # the refused one
+
+
+def test_a_replacement_that_is_interrupted_leaves_no_kpi_of_the_old_content(faulty, at, outboxes, impatient):
+    location = at(faulty.url)
+    delivery.upload(writer(1, 2, values={"speed": 1.0, "gone": 2.0, "old.kpi": 3.0}), location, outboxes)
+    for passed in range(4):
+        faulty.pass_first, faulty.busy = passed, 10**6
+        write = writer(1, 2, values={"speed": 10.0 + passed})
+        try:
+            delivery.upload(write, location, outboxes, replace=True)
+        except delivery.UndeliveredError:
+            faulty.busy = 0
+            delivery.flush(location, outboxes)
+        faulty.busy = 0
+        with history.open_history(location, writable=False) as kept:
+            assert [each.kpi for each in kept.series()] == ["speed"]
+            assert list(kept.values(kept.series()[0]).values) == [10.0 + passed] * 2
+
+
+def test_two_replacements_at_once_leave_each_payload_its_own_kpis(opensearch, at, tmp_path):
+    location = at(opensearch.url)
+    delivery.upload(writer(*range(300)), location, tmp_path / "first")
+    barrier, outcomes = threading.Barrier(3), []
+
+    def upload(number):
+        barrier.wait()
+        write = writer(*range(300), values={"speed": float(number), f"height{number}": 1.0})
+        outcomes.append(delivery.upload(write, location, tmp_path / f"machine{number}", replace=True).pushed)
+
+    threads = [threading.Thread(target=upload, args=(number,)) for number in (100, 200, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(outcomes) == 3
+    with history.open_history(location, writable=False) as kept:
+        of_payloads = {
+            (each["metadata"]["test_uuid"], name, kpi["value"])
+            for each in kept.payloads()
+            for name, kpi in each["kpis"].items()
+        }
+        of_series = set()
+        for series in kept.series():
+            values = kept.values(series)
+            of_series |= {(run, series.kpi, value) for run, value in zip(values.ids, values.values, strict=True)}
+    assert of_series == of_payloads
+
+
+def test_a_lost_index_of_kpis_is_repaired_by_a_replacement(opensearch, at, outboxes):
+    from opensearchpy import OpenSearch
+
+    location = at(opensearch.url)
+    delivery.upload(writer(*range(10)), location, outboxes)
+    with OpenSearch([opensearch.url]) as admin:
+        admin.indices.delete(index=location.kpi_index)
+    assert delivery.upload(writer(*range(10)), location, outboxes).pushed.unchanged == 10
+    assert kept_at(location) == (10, 0)
+    assert delivery.upload(writer(*range(10)), location, outboxes, replace=True).pushed.unchanged == 10
+    assert kept_at(location) == (10, 10)
+
+
+def test_a_strange_file_in_the_outbox_stops_neither_uploads_nor_the_rest(opensearch, at, outboxes):
+    location = at(opensearch.url)
+    outbox = Outbox(outboxes, str(location))
+    outbox.add(writer(1))
+    (outbox.directory / "000000-strange.jsonl").write_text("garbage")
+    delivered = delivery.upload(writer(2), location, outboxes)
+    assert (delivered.earlier.added, delivered.pushed.added) == (1, 1)
+    outbox.add(writer(3))
+    with pytest.raises(HistoryError, match="the rest of the outbox was delivered, but"):
+        delivery.flush(location, outboxes)
+    assert kept_at(location) == (3, 3)

@@ -231,6 +231,35 @@ def test_the_newest_value_describes_its_series(kept):
     assert kept.series()[0].help == "How fast it is"
 
 
+def test_after_a_delete_the_newest_that_is_left_describes_its_series(kept):
+    old, new = payload(1), payload(2)
+    new["kpis"]["speed"].update(help="Wrong", lower_better=True)
+    kept.push(records(old, new))
+    kept.delete([test_id(2)])
+    (series,) = kept.series()
+    assert (series.help, series.lower_better) == ("How fast it is", False)
+
+
+def test_of_values_of_one_moment_that_of_the_largest_id_describes_the_series(kept):
+    moment = "2026-03-01T12:00:00+00:00"
+    payloads = [payload(number, time=moment) for number in range(6)]
+    for each in payloads:
+        each["kpis"]["speed"]["help"] = f"help of {each['metadata']['test_uuid']}"
+    kept.push(records(*payloads))
+    assert kept.series()[0].help == f"help of {max(test_id(number) for number in range(6))}"
+
+
+def test_two_contents_under_one_id_in_one_push_are_a_conflict_even_if_they_may_replace(kept):
+    kept.push(records(payload(1)))
+    twice = records(payload(1, {"speed": 5.0}), payload(1, {"speed": 6.0}), payload(1, {"speed": 5.0}))
+    pushed = kept.push(twice, replace=True)
+    assert (pushed.replaced, pushed.unchanged) == (1, 1)
+    assert [each.reason for each in pushed.conflicts] == ["it came twice in this upload, with different contents"]
+    assert list(kept.values(kept.series()[0]).values) == [5.0]
+    pushed = kept.push(twice, replace=True)
+    assert (pushed.replaced, pushed.unchanged, len(pushed.conflicts)) == (0, 2, 1)
+
+
 def test_a_run_without_kpis_is_a_run(kept):
     kept.push(records(payload(1, {})))
     assert (kept.summary().workloads[0].runs, kept.summary().workloads[0].series) == (1, 0)
@@ -313,8 +342,60 @@ def test_reading_where_there_is_nothing_says_what_makes_one(place):
         {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "2026-03-01T12:00:00"}, "kpis": {}},
         {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "yesterday"}, "kpis": {}},
         {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": 5}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "start": "yesterday"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "2026-03-01 12:00:00+00:00"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "20260301T120000Z"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "2026-W09-7T12:00:00Z"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "0001-01-01T00:00:00+14:00"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "9999-12-31T23:59:59-12:00"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": "x"}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": [1]}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": True}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": 2**63}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": 1e300}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": -1}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1), "exit_code": "0"}, "kpis": {}},
+        {"metadata": {"workload": "", "test_uuid": test_id(1)}, "kpis": {}},
+        {"metadata": {"workload": "w" * 501, "test_uuid": test_id(1)}, "kpis": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1)}, "kpis": {}, "matbench": {}},
+        {"metadata": {"workload": "w", "test_uuid": test_id(1)}, "kpis": {}, "verdicts": {}},
     ],
 )
 def test_what_is_no_payload_makes_no_record(content):
     with pytest.raises(HistoryError):
         record(content)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"unit": None},
+        {"help": None},
+        {"unit": {}},
+        {"lower_better": "no"},
+        {"value": float("inf")},
+        {"value": 10**400},
+        {"value": True},
+        {"@timestamp": "yesterday"},
+        {"@timestamp": "9999-12-31T23:59:59-12:00"},
+        {"labels": [1]},
+    ],
+)
+def test_a_kpi_that_is_none_is_named_and_the_others_are_kept(kept, changes):
+    broken = payload(2)
+    broken["kpis"]["speed"].update(changes)
+    try:
+        bad = record(broken)
+    except HistoryError:
+        return  # what JSON can't hold is no payload at all
+    pushed = kept.push([*records(payload(1)), bad, *records(payload(3))])
+    assert (pushed.added, [each.id for each in pushed.rejected]) == (2, [test_id(2)])
+    assert sum(each.count for each in kept.series()) == 2
+
+
+def test_a_payload_that_is_nested_too_deep_is_a_sentence():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(HistoryError, match="nested too deep"):
+        record(payload(1, note=deep))

@@ -194,3 +194,14 @@ def test_what_is_written_during_a_read_is_not_in_it(location):
         next(reading)
         kept.push(record(payload(number)) for number in range(5000, 5100))
         assert sum(1 for _ in reading) == 1199
+
+
+def test_filters_find_what_is_too_long_for_the_index_in_any_alphabet(location):
+    from matrix_benchmarking import filters
+
+    values = ["x" * 999, "x" * 1000, "\U0001f600" * 499, "\U0001f600" * 600, "é" * 1200]
+    with opened(location) as kept:
+        kept.push(record(payload(number, settings={"s": value})) for number, value in enumerate(values))
+        for number, value in enumerate(values):
+            query = history.Query(filters=filters.parse(f"s={value}"))
+            assert [each["results"]["number"] for each in kept.payloads(query)] == [number]

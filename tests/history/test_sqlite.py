@@ -330,3 +330,44 @@ def test_many_that_make_a_new_history_at_once_all_get_it(tmp_path):
         for thread in threads:
             thread.join()
     assert errors == []
+
+
+def test_an_export_while_somebody_replaces_has_every_run(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push(record(payload(number)) for number in range(3000))
+    stop = threading.Event()
+
+    def replace():
+        with SQLiteHistory(path) as writer:
+            for value in range(1000):
+                if stop.is_set():
+                    return
+                writer.push((record(payload(n, {"speed": float(value)})) for n in range(3000)), replace=True)
+
+    replacing = threading.Thread(target=replace)
+    replacing.start()
+    try:
+        with SQLiteHistory(path, writable=False) as kept:
+            for _ in range(10):
+                numbers = [each["results"]["number"] for each in kept.payloads()]
+                assert numbers == list(range(2999, -1, -1))
+    finally:
+        stop.set()
+        replacing.join()
+
+
+def test_a_payload_that_was_damaged_is_a_sentence_and_can_be_deleted(tmp_path):
+    path = tmp_path / "h.db"
+    with SQLiteHistory(path) as kept:
+        kept.push(record(payload(number)) for number in range(3))
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE payloads SET payload = 'garbage' WHERE id = ?", (test_id(1),))
+    connection.commit()
+    connection.close()
+    with SQLiteHistory(path) as kept:
+        with pytest.raises(HistoryError, match="a payload in it is damaged"):
+            list(kept.payloads())
+        assert kept.delete([test_id(1)]) == 1
+        assert [each["results"]["number"] for each in kept.payloads()] == [2, 0]
+        assert kept.series()[0].count == 2

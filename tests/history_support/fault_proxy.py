@@ -15,6 +15,7 @@ class FaultProxy:
     """Use it as a context manager. Faults apply to bulk requests.
 
     Attributes:
+        pass_first: so many requests are let through before any fault.
         busy: so many requests are answered with ``busy_status``, without reaching the server.
         busy_status: 429 or 503.
         reset_before, reset_after: so many connections are reset before, or after, the server did its work.
@@ -24,6 +25,7 @@ class FaultProxy:
 
     def __init__(self, port: int) -> None:
         self.busy, self.busy_status, self.reset_before, self.reset_after = 0, 429, 0, 0
+        self.pass_first = 0
         self.seen = 0
         self.authorizations: list[str | None] = []
         proxy, lock = self, threading.Lock()
@@ -83,6 +85,9 @@ class FaultProxy:
         self.url = f"http://127.0.0.1:{self._server.server_port}"
 
     def _next_fault(self) -> str:
+        if self.pass_first:
+            self.pass_first -= 1
+            return ""
         for name in ("busy", "reset_before", "reset_after"):
             left = getattr(self, name)
             if left:

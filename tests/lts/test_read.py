@@ -116,3 +116,34 @@ def test_a_pipe_in_the_place_of_a_file_does_not_block(written, speed):
 def test_a_link_that_leads_out_is_not_followed_into_directories(written, speed, tmp_path):
     (written.parent / "link").symlink_to(tmp_path, target_is_directory=True)
     assert len(lts.read_matrix(speed, Path(written.parent))) == 3
+
+
+def test_a_run_counts_once_however_often_it_is_there(written, speed):
+    payloads = json.loads(written.read_text())
+    same, other = payloads[0], json.loads(json.dumps(payloads[1]))
+    same["metadata"]["test_uuid"] = same["metadata"]["test_uuid"].upper()
+    other["kpis"]["speed"]["value"] = 99.0
+    (written.parent / "again.json").write_text(json.dumps(payloads[0]))
+    (written.parent / "same.json").write_text(json.dumps(same))
+    (written.parent / "zz-other.json").write_text(json.dumps(other))
+    matrix = lts.read_matrix(speed, written.parent)
+    assert sorted(entry.kpis["speed"] for entry in matrix) == [1.5, 3.0, 4.5]
+    assert any("the same payload as again.json" in note for note in matrix.notes)
+    assert "zz-other.json: left out: another content under the id of all.json[1]" in matrix.notes
+
+
+@pytest.mark.parametrize("content", ["[" * 200_000, '{"a":' * 5000 + "1" + "}" * 5000])
+def test_a_file_that_is_nested_too_deep_is_noted(written, speed, content):
+    (written.parent / "deep.json").write_text(content)
+    matrix = lts.read_matrix(speed, written.parent)
+    assert len(matrix) == 3
+    assert any("deep.json" in note for note in matrix.notes)
+
+
+def test_a_kpi_that_is_no_number_is_noted(written, speed):
+    payloads = json.loads(written.read_text())
+    payloads[0]["kpis"]["speed"]["value"] = "9"
+    written.write_text(json.dumps(payloads))
+    matrix = lts.read_matrix(speed, written.parent)
+    assert len(matrix) == 2
+    assert any("should be a number" in note for note in matrix.notes)
