@@ -41,9 +41,11 @@ def save_to_artifacts(root: Path, directory: Path, *, jobs: int) -> Path:
         DownloadError: a file can't be copied.
         OutputError: the directory can't be written.
     """
-    root = Path(os.path.realpath(root))
-    if Path(os.path.realpath(directory)) in root.parents:
+    root, there = Path(os.path.realpath(root)), Path(os.path.realpath(directory))
+    if there in root.parents:
         return root
+    if there == root or root in there.parents:
+        raise DownloadError(f"{VARIABLE} ('{directory}') lies in the results directory: let it name another one")
     files = [
         File(names.join(tree.subdirectory, name))
         for tree in record.load(root).trees

@@ -122,6 +122,14 @@ def test_a_destination_in_the_artifacts_is_not_copied_into_itself(directory, mon
     assert {path.name for path in directory.iterdir()} == {"here", "results", "tiny.py"}
 
 
+@pytest.mark.parametrize("artifacts", ["here", "here/artifacts"])
+def test_artifacts_in_the_destination_are_refused(directory, monkeypatch, artifacts: str, capsys: Capture) -> None:
+    monkeypatch.setenv("ARTIFACT_DIR", str(directory / artifacts))
+    assert download("--url=results", "--mode=all", "--save-to-artifacts") == 2
+    assert "lies in the results directory" in capsys.readouterr().err
+    assert not Path("here/here").exists()
+
+
 @pytest.mark.parametrize(
     ("address", "library"), [("s3://bucket/x", "s3fs"), ("http://127.0.0.1:1/x", "aiohttp"), ("s3://b/x.zip", "s3fs")]
 )
