@@ -28,6 +28,8 @@ COLOURS = (
 """After Okabe and Ito (2008), with the pale ones darkened: contrast ≥ 3 on white and on the dark page."""
 
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
+LEGEND_ABOVE = 44
+"""How far above a figure its legend stands, in pixels."""
 TICKS = 10
 """How many ticks an axis has at most, about."""
 
@@ -73,6 +75,8 @@ def log_ticks(values: Sequence[float]) -> list[float]:
 def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
     """Give *figure* the common look."""
     figure.update_layout(template=template(), height=height)
+    if figure.layout.legend.y is None:
+        figure.update_layout(legend_y=1 + LEGEND_ABOVE / height)
     return figure
 
 

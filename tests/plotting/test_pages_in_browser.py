@@ -138,7 +138,7 @@ def test_every_figure_of_the_sample_is_drawn_and_nothing_complains(
             assert visit.complaints == []
             assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
             drawn[path.name] = figures.count()
-    assert (drawn["cost-analysis.html"], drawn["sanity-checks.html"]) == (3, 2)
+    assert (drawn["cost-analysis.html"], drawn["sanity-checks.html"], drawn["runs.html"]) == (3, 2, 3)
 
 
 def test_the_slider_shows_what_fewer_users_would_have_found(browser: Any, real_pages: Path) -> None:

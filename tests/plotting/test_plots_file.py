@@ -36,7 +36,7 @@ def test_the_committed_file_lists_reports_of_every_workload_and_those_of_its_own
     path = repository / "data" / "plots.yaml"
     built_in = ["report: Best configuration", "report: Compare", "report: KPI overview", "report: Error report"]
     assert plots_file.read(path, "any") == built_in
-    own = ["report: Cost analysis", "report: Sanity checks"]
+    own = ["report: Cost analysis", "report: Sanity checks", "report: Runs"]
     assert plots_file.read(path, "encoder_bench") == [built_in[0], *own, *built_in[1:]]
     assert plots_file.read(path, "any", ["encoder_bench"]) == own
 

@@ -8,7 +8,9 @@ from .enough_vus import EnoughVUs
 from .failed import FailedRequests
 from .latency import LatencyAgainstThroughput
 from .over_vus import CostOverVUs, ThroughputOverVUs
-from .reports import CostAnalysis, SanityChecks
+from .quantiles import LatencyQuantiles
+from .reports import CostAnalysis, Runs, SanityChecks
+from .runs import OverTheRun, UtilizationOverTheRun
 from .savings import BestImageBySavings
 
 PLOTS = (
@@ -22,5 +24,8 @@ PLOTS = (
     EnoughVUs,
     AccuracyDistribution,
     FidelityDistribution,
+    OverTheRun,
+    UtilizationOverTheRun,
+    LatencyQuantiles,
 )
-REPORTS = (BestConfiguration, CostAnalysis, SanityChecks)
+REPORTS = (BestConfiguration, CostAnalysis, SanityChecks, Runs)

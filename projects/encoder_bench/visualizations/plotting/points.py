@@ -40,7 +40,7 @@ def points_frame(
     columns = [VARIANT, BATCH_SIZE, VUS, "runs", "hover", *labels]
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
-        _row(runs, kpis, variant_names) | {name: _label(runs[0], names) for name, names in labels.items()}
+        _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
         for runs in by_point(entry for entry in entries if not entry.failed)
         if _is_number(runs[0].settings.get("vus"))
     ]
@@ -69,7 +69,7 @@ def rankable(catalogue: Catalogue, entries: Iterable[Entry]) -> list[Entry]:
 
 def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:
     """The labels of all variants, in a fixed order, so that their colours are the same on all pages."""
-    return sorted({_label(entry, names) for entry in matrix})
+    return sorted({label_of(entry, names) for entry in matrix})
 
 
 def batch_sizes(frame: pandas.DataFrame) -> list[str]:
@@ -81,14 +81,15 @@ def batch_sizes(frame: pandas.DataFrame) -> list[str]:
     return sorted(set(frame[BATCH_SIZE]), key=size)
 
 
-def _label(entry: Entry, names: Sequence[str]) -> str:
+def label_of(entry: Entry, names: Sequence[str]) -> str:
+    """The entry's values of *names* in one line, as plotly shall write it."""
     return text(variant_label(entry.settings, names))
 
 
 def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[str]) -> dict[str, Any]:
     settings = runs[0].settings
     row: dict[str, Any] = {
-        VARIANT: _label(runs[0], names),
+        VARIANT: label_of(runs[0], names),
         BATCH_SIZE: text(settings.get("batch_size")),
         VUS: settings["vus"],
         "runs": len(runs),

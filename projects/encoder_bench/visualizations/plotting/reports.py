@@ -13,6 +13,8 @@ from .cost_latency import CostAgainstLatency
 from .distribution import AccuracyDistribution, FidelityDistribution
 from .enough_vus import EnoughVUs
 from .failed import FailedRequests
+from .quantiles import LatencyQuantiles
+from .runs import OverTheRun, UtilizationOverTheRun
 from .savings import BestImageBySavings
 
 
@@ -40,6 +42,17 @@ class CostAnalysis(_Collection):
         "runs whose answers are not right, take no part."
     )
     plots = (BestImageBySavings, CostAgainstLatency, CostMap)
+
+
+class Runs(_Collection):
+    """What happened within runs."""
+
+    name: ClassVar[str] = "report: Runs"
+    description: ClassVar[str] = (
+        "Within the runs of the best configuration: was the load steady, what limited it, and how long do the slowest "
+        "requests take as the load grows?"
+    )
+    plots = (OverTheRun, UtilizationOverTheRun, LatencyQuantiles)
 
 
 class SanityChecks(_Collection):

@@ -25,7 +25,8 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
 
     Returns:
         ``requests`` and ``failed_requests`` (counts), ``duration_s``, ``avg_latency_ms`` and
-        ``p95_latency_ms`` of the answered requests (None if there were none), ``dropped_iterations``,
+        ``p95_latency_ms`` of the answered requests (None if there were none), ``latency_quantiles_ms`` (by percent,
+        those that the summary holds), ``dropped_iterations``,
         ``schedule_lag_p95_ms`` (how late requests of the open model were sent; None for the closed one),
         and, where the script counts them, ``sent_inputs`` and ``answered_inputs`` (else None).
 
@@ -50,6 +51,7 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
         duration_s=duration_s or _duration_from_rate(metrics["http_reqs"], requests),
         avg_latency_ms=_statistic(latency, "avg"),
         p95_latency_ms=_statistic(latency, "p(95)", "p95"),
+        latency_quantiles_ms=_quantiles(latency),
         dropped_iterations=_count(metrics, "dropped_iterations"),
         schedule_lag_p95_ms=_statistic(metrics.get("schedule_lag"), "p(95)", "p95"),
         sent_inputs=_count(metrics, "sent_inputs") if counted else None,
@@ -106,6 +108,13 @@ def _statistic(values: Values | None, *names: str) -> float | None:
         if number is not None:
             return number
     return None
+
+
+def _quantiles(latency: Values | None) -> dict[str, float]:
+    """The quantiles that the summary holds, by percent: ``50``, ``90``, ``95``, ``99``."""
+    names = {"50": ("med", "p(50)", "p50"), "90": ("p(90)", "p90"), "95": ("p(95)", "p95"), "99": ("p(99)", "p99")}
+    found = {percent: _statistic(latency, *alternatives) for percent, alternatives in names.items()}
+    return {percent: value for percent, value in found.items() if value is not None}
 
 
 def _number(value: object) -> float | None:

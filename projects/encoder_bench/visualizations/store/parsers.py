@@ -18,7 +18,7 @@ from matrix_benchmarking.store import (
 )
 
 from ... import prices
-from . import k6, study, utilization
+from . import k6, study, timeseries, utilization
 
 artifact_dirnames = types.SimpleNamespace()
 artifact_dirnames.SERVER_DIR = "*__server"
@@ -35,7 +35,7 @@ IMPORTANT_FILES = [
     f"{artifact_dirnames.K6_RUN_DIR}/load_generator.json",
     f"{artifact_dirnames.FIDELITY_DIR}/fidelity.json",
 ]
-OPTIONAL_FILES = ["config.yaml", "environment.json"]
+OPTIONAL_FILES = ["config.yaml", "environment.json", f"{artifact_dirnames.K6_RUN_DIR}/timeseries.json"]
 
 
 def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
@@ -49,6 +49,7 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     results.server = _parse_server(test_dir)
     results.load_generator = _parse_load_generator(test_dir)
     results.k6 = _parse_k6_summary(test_dir)
+    results.timeseries = _parse_timeseries(test_dir)
     results.utilization = _parse_utilization(test_dir, _server_cpus(results.server))
     results.fidelity = _parse_fidelity(test_dir)
 
@@ -64,6 +65,15 @@ def _parse_k6_summary(test_dir: TestDirectory) -> types.SimpleNamespace:
     path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "summary.json")
     try:
         return k6.parse_summary(read_json(path))
+    except ValueError as error:
+        raise ArtifactError(path, str(error)) from error
+
+
+@ignore_file_not_found
+def _parse_timeseries(test_dir: TestDirectory) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "timeseries.json")
+    try:
+        return timeseries.parse_timeseries(read_json(path))
     except ValueError as error:
         raise ArtifactError(path, str(error)) from error
 

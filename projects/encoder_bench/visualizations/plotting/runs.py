@@ -1,0 +1,211 @@
+"""Within a run: throughput and latency over its time, and what the machine did meanwhile.
+
+The run is that of the best point, or the one whose id the cfg ``entry`` names; its repeats are drawn beside it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.matrix import Entry, SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+PARTIAL = 0.5
+"""A last interval shorter than this share of the others is not drawn: its rates are noise."""
+WARM_UP = 0.1
+"""By how much the first interval has to lag behind the others to be worth a sentence."""
+
+
+class _OfARun(Plot):
+    def chosen(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> list[Entry]:
+        """The repeats of the point that is shown, those whose results can be read."""
+        entries = list(self.matrix.all_records(dict(settings), setting_lists))
+        return of_point(self.catalogue, entries, cfg.get("entry"))
+
+
+def of_point(catalogue: Catalogue, entries: Sequence[Entry], wanted: str | None) -> list[Entry]:
+    """The runs at the point of the run *wanted*, else those of the best point among *entries*, else the first's."""
+    selected = {id(entry) for entry in entries}
+    points = [one.point.runs for group in catalogue.best.groups for one in group.standings]
+    best = next((runs for runs in points if any(id(run) in selected for run in runs)), ())
+    named = [entry for entry in entries if wanted is not None and entry.test_uuid == wanted]
+    first = next(iter(named or best or entries), None)
+    if first is None:
+        return []
+    return [entry for entry in entries if entry.settings == first.settings and not entry.failed]
+
+
+class OverTheRun(_OfARun):
+    """Throughput and latency in each second."""
+
+    name: ClassVar[str] = "Throughput and latency over the run"
+    how_to_read: ClassVar[str] = (
+        "Above, the inputs answered in each second; below, the median (solid) and 95th percentile (dotted) of the "
+        "latency of the requests that ended then. One colour a repeat. A run is steady where the lines are level."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        runs = [
+            (entry, series)
+            for entry in self.chosen(settings, setting_lists, cfg)
+            if (series := getattr(entry.results, "timeseries", None)) is not None
+        ]
+        if not runs:
+            return None, "No time series was recorded for this run."
+        return over_the_run(runs), conclusion(runs)
+
+
+def over_the_run(runs: Sequence[tuple[Entry, Any]]) -> go.Figure:
+    """Two panels over the same time: throughput, and the latency's median and 95th percentile."""
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
+    for number, (entry, series) in enumerate(runs):
+        colour = template.COLOURS[number % len(template.COLOURS)]
+        seconds, rates, medians, high = steady(series)
+        label = template.text(f"repeat {entry.repeat}")
+        name = template.text(entry.name)
+        for row, values, dash, what in (
+            (1, rates, "solid", "inputs/s"),
+            (2, medians, "solid", "ms, median"),
+            (2, high, "dot", "ms, 95th percentile"),
+        ):
+            figure.add_scatter(
+                x=seconds,
+                y=values,
+                mode="lines+markers",
+                line={"color": colour, "dash": dash},
+                marker_size=5,
+                name=label,
+                legendgroup=label,
+                showlegend=row == 1,
+                hovertemplate=f"{name}<br>second %{{x:.0f}}: %{{y:,.1f}} {what}<extra></extra>",
+                row=row,
+                col=1,
+            )
+    figure.update_yaxes(title="answered inputs/s", rangemode="tozero", row=1, col=1)
+    figure.update_yaxes(title="latency (ms)", rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(title="seconds since the load began", row=2, col=1)
+    return template.apply(figure, height=520)
+
+
+def steady(series: Any) -> tuple[list[float], list[float], list[float | None], list[float | None]]:
+    """Ends of the intervals in seconds, inputs per second, p50 and p95; without a last interval that is only a part."""
+    count = len(series.requests)
+    lengths = [series.interval_s] * max(0, count - 1) + [series.last_interval_s or series.interval_s] * (count > 0)
+    if count > 1 and lengths[-1] < PARTIAL * series.interval_s:
+        count -= 1
+    seconds = list(itertools.accumulate(lengths[:count]))
+    rates = [answered / length for answered, length in zip(series.answered_inputs[:count], lengths, strict=False)]
+    return seconds, rates, list(series.p50_ms[:count]), list(series.p95_ms[:count])
+
+
+def conclusion(runs: Sequence[tuple[Entry, Any]]) -> str:
+    """How steady the throughput was, and whether the first second was a warm-up."""
+    spreads, first = [], []
+    for _, series in runs:
+        rates = steady(series)[1]
+        if len(rates) > 2 and statistics.fmean(rates) > 0:
+            spreads.append(statistics.stdev(rates) / statistics.fmean(rates))
+            rest = statistics.fmean(rates[1:])
+            first.append(rates[0] / rest - 1 if rest else 0.0)
+    count = "one run" if len(runs) == 1 else f"{len(runs)} runs"
+    if not spreads:
+        return f"{count}, too short to say how steady the load was."
+    worst, start = max(spreads), statistics.fmean(first)
+    warm = " The first second is no different from the rest."
+    if abs(start) > WARM_UP:
+        side = "below" if start < 0 else "above"
+        warm = f" The first second is {abs(start):.0%} {side} the rest: a warm-up that the mean includes."
+    return f"Over {count} the throughput of a second varies by {worst:.0%} at most (one standard deviation).{warm}"
+
+
+class UtilizationOverTheRun(_OfARun):
+    """CPU, GPU and memory over the run, with the window of the load."""
+
+    name: ClassVar[str] = "CPU, GPU and memory over the run"
+    how_to_read: ClassVar[str] = (
+        "The load of each core and GPU, and the memory in use, ten times a second; the shaded band is the window of "
+        "the load, over which the KPIs are means."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        for entry in self.chosen(settings, setting_lists, cfg):
+            log = getattr(entry.results, "utilization", None)
+            if log is not None and log.time:
+                return utilization(log), _of_utilization(entry, log)
+        return None, "The machine was not watched during this run."
+
+
+def utilization(log: Any) -> go.Figure:
+    """One line for each core and GPU, and those of the memories."""
+    import plotly.graph_objects as go
+
+    start = log.time[0]
+    seconds = [moment - start for moment in log.time]
+    figure = go.Figure()
+    for number, (name, values) in enumerate(_lines(log)):
+        figure.add_scatter(
+            x=seconds,
+            y=values,
+            mode="lines",
+            line={"color": template.COLOURS[number % len(template.COLOURS)], "width": 1.5},
+            name=name,
+            hovertemplate=f"{name} %{{y:.0%}} at %{{x:.1f}} s<extra></extra>",
+        )
+    window = log.load_window
+    if isinstance(window, dict) and {"start", "end"} <= window.keys():
+        figure.add_vrect(
+            x0=window["start"] - start,
+            x1=window["end"] - start,
+            fillcolor=template.COLOURS[0],
+            opacity=0.1,
+            line_width=0,
+            annotation_text="load",
+            annotation_position="top left",
+        )
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.03])
+    figure.update_xaxes(title="seconds")
+    return template.apply(figure, height=380)
+
+
+def _lines(log: Any) -> Iterator[tuple[str, list[float]]]:
+    for what, samples in (("core", log.cpus_load), ("GPU", log.gpus_load), ("GPU memory", log.gpus_memory)):
+        devices = len(samples[0]) if samples else 0
+        yield from ((f"{what} {device}", [row[device] for row in samples]) for device in range(devices))
+    if log.main_memory:
+        yield "main memory", list(log.main_memory)
+
+
+def _of_utilization(entry: Entry, log: Any) -> str:
+    """What was busy during the load; what isn't known is said so."""
+    parts = []
+    cores = len(log.cpus_load[0]) if log.cpus_load else 0
+    if log.cpu_util is not None:
+        parts.append(f"the server's cores were busy {log.cpu_util:.0%} of the time ({cores} cores were watched)")
+    parts.append("no GPU was measured" if log.gpu_util is None else f"the GPUs {log.gpu_util:.0%}")
+    if log.main_memory_max is not None:
+        parts.append(f"main memory reached {log.main_memory_max:.0%}")
+    others = f" Other processes took {log.other_cores:.2f} cores." if log.other_cores is not None else ""
+    return f"{template.text(entry.name)}: during the load {', '.join(parts)}.{others}"
