@@ -20,6 +20,7 @@ IMPORTANT = COMPANIONS | {
     "000__server/server.json",
     "001__monitor/utilization.json",
     "002__k6__run/summary.json",
+    "002__k6__run/timeseries.json",
     "002__k6__run/load_generator.json",
     "003__fidelity/fidelity.json",
 }
