@@ -83,7 +83,8 @@ def _known(directory: Path, *, force: bool) -> set[str]:
             raise HistoryError(
                 f"'{directory}' was downloaded by a newer matbench: update it, or name another directory"
             )
-        return {name for name in content["files"] if isinstance(name, str) and Path(name).name == name}
+        names = [name for name in content["files"] if isinstance(name, str) and name.endswith(".json")]
+        return {name for name in names if Path(name).name == name}
     except FileNotFoundError:
         pass
     except NotADirectoryError as error:

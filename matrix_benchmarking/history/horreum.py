@@ -150,6 +150,7 @@ def _append(path: Path, of: Record) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("ab") as stream:
-            stream.write(msgspec.json.encode({"id": of.id, "digest": of.digest}) + b"\n")
+            # The line break in front ends a line that a crash cut off.
+            stream.write(b"\n" + msgspec.json.encode({"id": of.id, "digest": of.digest}) + b"\n")
     except OSError as error:
         raise OutputError(f"cannot write the ledger '{path}': {os_reason(error)}") from error

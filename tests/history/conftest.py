@@ -12,6 +12,7 @@ from history_support.opensearch_server import OpenSearchServer
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history.credentials import Credentials
+from matrix_benchmarking.history.opensearch import client
 
 ON_OPENSEARCH = pytest.mark.xdist_group("opensearch")
 BOTH = [pytest.param("sqlite"), pytest.param("opensearch", marks=ON_OPENSEARCH)]
@@ -56,3 +57,14 @@ def at(opensearch: OpenSearchServer, new_place: NewPlace) -> Callable[[str], his
         return dataclasses.replace(location, url=url)
 
     return make
+
+
+@pytest.fixture
+def outboxes(tmp_path):
+    return tmp_path / "outboxes"
+
+
+@pytest.fixture
+def impatient(monkeypatch):
+    """No pauses between attempts."""
+    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)

@@ -5,25 +5,20 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import itertools
-import os
 import shutil
-import signal
 import subprocess
-import sys
 import threading
 import time
-from pathlib import Path
 
 import msgspec
 import pytest
 from history_support.fault_proxy import FaultProxy
 from history_support.payloads import payload, test_id
-from history_support.tls_proxy import PASSWORD, USER, TLSProxy
+from history_support.uploads import kept_at, kill_after, writer
 
 from matrix_benchmarking import history
 from matrix_benchmarking.errors import OutputError
 from matrix_benchmarking.history import HistoryError, Query, UnavailableError, delivery, record
-from matrix_benchmarking.history.credentials import Credentials
 from matrix_benchmarking.history.opensearch import client
 from matrix_benchmarking.history.outbox import Outbox
 from matrix_benchmarking.history.prune import Choice, prunable
@@ -31,43 +26,9 @@ from matrix_benchmarking.history.prune import Choice, prunable
 pytestmark = pytest.mark.xdist_group("opensearch")
 
 
-def writer(*numbers, **options):
-    """What writes the payloads of these numbers, one a line."""
-
-    def write(stream):
-        for number in numbers:
-            stream.write(msgspec.json.encode(payload(number, **options)) + b"\n")
-
-    return write
-
-
-def kept_at(location):
-    """How many runs and KPI values there are."""
-    with history.open_history(location, writable=False) as kept:
-        workloads = kept.summary().workloads
-        return (workloads[0].runs, workloads[0].values) if workloads else (0, 0)
-
-
-@pytest.fixture
-def outboxes(tmp_path):
-    return tmp_path / "outboxes"
-
-
-@pytest.fixture
-def impatient(monkeypatch):
-    """No pauses between attempts."""
-    monkeypatch.setattr(client, "FIRST_PAUSE_S", 0.001)
-
-
 @pytest.fixture
 def faulty(opensearch):
     with FaultProxy(opensearch.port) as proxy:
-        yield proxy
-
-
-@pytest.fixture(scope="module")
-def tls(opensearch, tmp_path_factory):
-    with TLSProxy(tmp_path_factory.mktemp("nginx"), opensearch.port) as proxy:
         yield proxy
 
 
@@ -117,14 +78,7 @@ def test_a_client_killed_in_the_middle_of_an_upload_delivers_the_rest_later(open
         "    print(done, flush=True)\n"
         f"delivery.upload(write, place, Path({str(outboxes)!r}), progress=show)\n"
     )
-    tests = Path(__file__).resolve().parent.parent
-    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
-    uploader = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
-    assert uploader.stdout is not None
-    assert uploader.stdout.readline() == "500\n"
-    uploader.send_signal(signal.SIGKILL)
-    uploader.wait()
-    uploader.stdout.close()
+    kill_after(script, "500")
     assert Outbox(outboxes, str(location)).pending() == 6000
     pushed = delivery.flush(location, outboxes)
     assert pushed.unchanged >= 500
@@ -200,66 +154,6 @@ def test_the_pauses_between_attempts_grow_and_are_bounded():
     assert max(pauses) < 25
 
 
-def test_with_the_right_certificate_and_password_all_is_well(tls, at, outboxes):
-    location = at(tls.url)
-    location = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, tls.ca_certs))
-    assert delivery.upload(writer(1), location, outboxes).pushed.added == 1
-    behind_a_path = dataclasses.replace(location, url=f"{tls.url}/search")
-    assert kept_at(behind_a_path) == (1, 1)
-    unverified = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, None, verify_certs=False))
-    assert kept_at(unverified) == (1, 1)
-    assert len(unverified.warnings()) == 1
-
-
-@pytest.mark.parametrize("authority", [None, "other_ca_certs"])
-def test_a_wrong_certificate_is_refused_before_the_password_is_sent(tls, at, outboxes, authority, impatient):
-    authorities = None if authority is None else getattr(tls, authority)
-    location = dataclasses.replace(at(tls.url), access=Credentials(None, USER, PASSWORD, authorities))
-    with pytest.raises(delivery.UndeliveredError, match="has a certificate that is not to be trusted") as caught:
-        delivery.upload(writer(1), location, outboxes)
-    assert "_CA_CERTS" in str(caught.value)
-    right = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, tls.ca_certs))
-    assert delivery.flush(right, outboxes).added == 1
-
-
-def test_a_certificate_for_another_name_is_refused(tls, at, outboxes, impatient):
-    url = tls.url.replace("127.0.0.1", "localhost")
-    location = dataclasses.replace(at(url), access=Credentials(None, USER, PASSWORD, tls.ca_certs))
-    with pytest.raises(delivery.UndeliveredError, match="not to be trusted"):
-        delivery.upload(writer(1), location, outboxes)
-
-
-@pytest.mark.parametrize(
-    "access", [Credentials(), Credentials(None, USER, "wrong"), Credentials(None, "eve", PASSWORD)]
-)
-def test_a_wrong_password_is_a_sentence_and_keeps_everything(tls, at, outboxes, access):
-    location = at(tls.url)
-    wrong = dataclasses.replace(location, access=dataclasses.replace(access, ca_certs=tls.ca_certs))
-    with pytest.raises(delivery.UndeliveredError, match="check the user name and the password"):
-        delivery.upload(writer(1), wrong, outboxes)
-    right = dataclasses.replace(location, access=Credentials(None, USER, PASSWORD, tls.ca_certs))
-    assert delivery.flush(right, outboxes).added == 1
-
-
-def test_no_password_is_in_errors_tracebacks_or_the_outbox(tls, at, outboxes, impatient):
-    import traceback
-
-    secret = "very-special-secret"
-    for url, authorities in [(tls.url, tls.ca_certs), (tls.url, None), ("https://127.0.0.1:9", None)]:
-        location = dataclasses.replace(at(url), access=Credentials(None, USER, secret, authorities))
-        with pytest.raises(HistoryError) as caught:
-            delivery.upload(writer(1), location, outboxes)
-        shown = "".join(traceback.format_exception(caught.value))
-        chain, error = [], caught.value
-        while error is not None:
-            chain += [str(error), repr(error), repr(error.args)]
-            error = error.__cause__ or error.__context__
-        assert secret not in shown + "".join(chain)
-    written = [path.read_bytes() for path in outboxes.rglob("*") if path.is_file()]
-    assert len(written) == 3
-    assert all(secret.encode() not in content and USER.encode() not in content[:200] for content in written)
-
-
 def test_a_full_disk_on_our_side_keeps_nothing_by_half(opensearch, at, tmp_path):
     mount = tmp_path / "disk"
     mount.mkdir()
@@ -277,71 +171,6 @@ def test_a_full_disk_on_our_side_keeps_nothing_by_half(opensearch, at, tmp_path)
     finally:
         if mounted:
             subprocess.run(["umount", str(mount)], check=True)
-
-
-def test_two_uploads_of_the_same_run_at_once_keep_it_once(opensearch, at, tmp_path):
-    location, outcomes, errors = at(opensearch.url), [], []
-    barrier = threading.Barrier(4)
-
-    def upload(number):
-        try:
-            barrier.wait()
-            outcomes.append(delivery.upload(writer(*range(300)), location, tmp_path / f"machine{number}").pushed)
-        except Exception as error:  # noqa: BLE001 - shown by the test
-            errors.append(error)
-
-    threads = [threading.Thread(target=upload, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert errors == []
-    assert sum(pushed.added for pushed in outcomes) == 300
-    assert sum(pushed.added + pushed.unchanged for pushed in outcomes) == 1200
-    assert kept_at(location) == (300, 300)
-
-
-def test_two_uploads_of_other_contents_under_one_id_at_once_keep_one_of_them_whole(opensearch, at, tmp_path):
-    location, outcomes = at(opensearch.url), {}
-    barrier = threading.Barrier(3)
-
-    def upload(number):
-        barrier.wait()
-        write = writer(*range(50), values={"speed": float(number), f"height{number}": 1.0})
-        outcomes[number] = delivery.upload(write, location, tmp_path / f"machine{number}").pushed
-
-    threads = [threading.Thread(target=upload, args=(number,)) for number in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(pushed.added for pushed in outcomes.values()) == 50
-    assert sum(len(pushed.conflicts) for pushed in outcomes.values()) == 100
-    with history.open_history(location, writable=False) as kept:
-        of_payloads = {
-            (each["metadata"]["test_uuid"], name, kpi["value"])
-            for each in kept.payloads()
-            for name, kpi in each["kpis"].items()
-        }
-        of_series = set()
-        for series in kept.series():
-            values = kept.values(series)
-            of_series |= {(run, series.kpi, value) for run, value in zip(values.ids, values.values, strict=True)}
-    assert of_series == of_payloads
-
-
-def test_the_same_outbox_delivered_by_two_at_once_is_delivered_once(opensearch, at, outboxes, impatient):
-    location = at(opensearch.url)
-    Outbox(outboxes, str(location)).add(writer(*range(2000)))
-    outcomes = []
-    threads = [threading.Thread(target=lambda: outcomes.append(delivery.flush(location, outboxes))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert sum(pushed.added for pushed in outcomes if pushed is not None) == 2000
-    assert sum(pushed.unchanged for pushed in outcomes if pushed is not None) == 0
-    assert kept_at(location) == (2000, 2000)
 
 
 def test_a_clock_that_is_wrong_moves_runs_and_loses_none(opensearch, at, outboxes):
@@ -373,14 +202,7 @@ def test_a_process_killed_while_it_writes_the_outbox_leaves_no_half_batch(outbox
         "            print('under way', flush=True)\n"
         f"Outbox(Path({str(outboxes)!r}), {str(location)!r}).add(write)\n"
     )
-    tests = Path(__file__).resolve().parent.parent
-    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
-    assert process.stdout is not None
-    assert process.stdout.readline() == "under way\n"
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
+    kill_after(script, "under way")
     outbox = Outbox(outboxes, str(location))
     assert len(list(outbox.directory.iterdir())) == 1
     assert outbox.batches() == []
@@ -493,35 +315,6 @@ def test_a_replacement_that_is_interrupted_leaves_no_kpi_of_the_old_content(faul
         with history.open_history(location, writable=False) as kept:
             assert [each.kpi for each in kept.series()] == ["speed"]
             assert list(kept.values(kept.series()[0]).values) == [10.0 + passed] * 2
-
-
-def test_two_replacements_at_once_leave_each_payload_its_own_kpis(opensearch, at, tmp_path):
-    location = at(opensearch.url)
-    delivery.upload(writer(*range(300)), location, tmp_path / "first")
-    barrier, outcomes = threading.Barrier(3), []
-
-    def upload(number):
-        barrier.wait()
-        write = writer(*range(300), values={"speed": float(number), f"height{number}": 1.0})
-        outcomes.append(delivery.upload(write, location, tmp_path / f"machine{number}", replace=True).pushed)
-
-    threads = [threading.Thread(target=upload, args=(number,)) for number in (100, 200, 300)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(outcomes) == 3
-    with history.open_history(location, writable=False) as kept:
-        of_payloads = {
-            (each["metadata"]["test_uuid"], name, kpi["value"])
-            for each in kept.payloads()
-            for name, kpi in each["kpis"].items()
-        }
-        of_series = set()
-        for series in kept.series():
-            values = kept.values(series)
-            of_series |= {(run, series.kpi, value) for run, value in zip(values.ids, values.values, strict=True)}
-    assert of_series == of_payloads
 
 
 def test_a_lost_index_of_kpis_is_repaired_by_a_replacement(opensearch, at, outboxes):

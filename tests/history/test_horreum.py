@@ -64,6 +64,7 @@ def test_a_ledger_with_a_half_line_is_read_up_to_it(fake, post, tmp_path):
     (ledger,) = tmp_path.glob("*.jsonl")
     ledger.write_bytes(ledger.read_bytes()[:-20])
     assert (post(payload(1), payload(2)).unchanged, len(fake.runs)) == (1, 3)
+    assert (post(payload(1), payload(2)).unchanged, len(fake.runs)) == (2, 3)
 
 
 def test_a_run_of_unknown_time_is_rejected_with_the_reason(fake, post):
