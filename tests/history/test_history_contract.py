@@ -328,45 +328,6 @@ def test_reading_where_there_is_nothing_says_what_makes_one(place):
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        None,
-        [],
-        "text",
-        {},
-        {"metadata": {}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": "no uuid"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1)}, "kpis": []},
-        {"metadata": {"workload": 1, "test_uuid": test_id(1)}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "settings": []}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "2026-03-01T12:00:00"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "yesterday"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": 5}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "start": "yesterday"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "2026-03-01 12:00:00+00:00"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "20260301T120000Z"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "2026-W09-7T12:00:00Z"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "0001-01-01T00:00:00+14:00"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "end": "9999-12-31T23:59:59-12:00"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": "x"}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": [1]}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": True}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": 2**63}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": 1e300}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "repeat": -1}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1), "exit_code": "0"}, "kpis": {}},
-        {"metadata": {"workload": "", "test_uuid": test_id(1)}, "kpis": {}},
-        {"metadata": {"workload": "w" * 501, "test_uuid": test_id(1)}, "kpis": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1)}, "kpis": {}, "matbench": {}},
-        {"metadata": {"workload": "w", "test_uuid": test_id(1)}, "kpis": {}, "verdicts": {}},
-    ],
-)
-def test_what_is_no_payload_makes_no_record(content):
-    with pytest.raises(HistoryError):
-        record(content)
-
-
-@pytest.mark.parametrize(
     "changes",
     [
         {"unit": None},
@@ -391,11 +352,3 @@ def test_a_kpi_that_is_none_is_named_and_the_others_are_kept(kept, changes):
     pushed = kept.push([*records(payload(1)), bad, *records(payload(3))])
     assert (pushed.added, [each.id for each in pushed.rejected]) == (2, [test_id(2)])
     assert sum(each.count for each in kept.series()) == 2
-
-
-def test_a_payload_that_is_nested_too_deep_is_a_sentence():
-    deep = []
-    for _ in range(100_000):
-        deep = [deep]
-    with pytest.raises(HistoryError, match="nested too deep"):
-        record(payload(1, note=deep))
