@@ -5,5 +5,6 @@ A workload's author needs :class:`Plot`, :class:`Report`, :func:`set_config` and
 """
 
 from .base import Arguments, Plot, Report, set_config
+from .controls import Choice, Control, Number, Run
 
-__all__ = ["Arguments", "Plot", "Report", "set_config"]
+__all__ = ["Arguments", "Choice", "Control", "Number", "Plot", "Report", "Run", "set_config"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..matrix import Entry, SettingLists, Variables
+from .controls import Control, chosen
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue
@@ -40,6 +41,14 @@ class _Named(abc.ABC):
 
         return html.A(text or entry.name, href=self.catalogue.href(entry), title=str(entry.location))
 
+    def controls(self) -> Sequence[Control]:
+        """What a person may choose, made from the data; ``cfg`` has what was chosen."""
+        return ()
+
+    def option(self, cfg: Mapping[str, Any], name: str) -> Any:
+        """What *cfg* says of the control *name*, or its default."""
+        return chosen(self.controls(), cfg, name)
+
 
 class Plot(_Named):
     """One figure and what to conclude from it.
@@ -67,9 +76,14 @@ class Report(_Named):
 
     Attributes:
         description: one sentence on what the page shows, for its header and its card.
+        drawn: the plots that :meth:`Plot_and_Text` made, whose controls are the page's too.
     """
 
     description: ClassVar[str] = ""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        super().__init__(catalogue)
+        self.drawn: list[Plot] = []
 
     @abc.abstractmethod
     def do_plot(
@@ -91,6 +105,7 @@ class Report(_Named):
         from dash import dcc, html
 
         plot = self.catalogue.plot(name)
+        self.drawn.append(plot)
         figure, text = plot.do_plot(*args)
         parts: list[Any] = [html.H3(name)]
         if figure is not None:

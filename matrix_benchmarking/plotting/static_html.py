@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import WorkloadError
+from .tables import Table
 
 _TAGS = {
     *("a", "abbr", "b", "bdi", "br", "cite", "code", "del", "em", "i", "img", "ins", "kbd", "mark", "q", "s"),
@@ -74,6 +75,8 @@ class StaticHTML:
             return escape(str(node))
         if isinstance(node, (list, tuple)):
             return "".join(self.render(item) for item in node)
+        if isinstance(node, Table):
+            return self.render(node.as_html())
         if not hasattr(node, "to_plotly_json"):
             raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
         description = node.to_plotly_json()

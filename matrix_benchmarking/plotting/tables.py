@@ -1,4 +1,4 @@
-"""Tables as Dash components: sortable by the page's script, numbers aligned, units in the header."""
+"""Tables of a report: one description, shown as HTML on a static page and as a grid in the application."""
 
 from __future__ import annotations
 
@@ -31,30 +31,49 @@ class Cell:
 Row = Sequence[Cell | str]
 
 
-def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Any:
-    """A table in a region that scrolls by itself. Beyond *limit* rows it says how many are left out."""
-    from dash import html
+@dataclasses.dataclass(frozen=True, slots=True)
+class Table:
+    """A table as a report describes it; it stands wherever a Dash component can.
 
-    everything = list(rows)
-    shown = everything[:limit]
-    if len(everything) > limit:
-        caption = f"{caption} (the first {limit} of {len(everything)} rows)"
-    label: dict[str, Any] = {"aria-label": caption}
-    body = [html.Tr([_cell(cell, column) for cell, column in zip(row, columns, strict=True)]) for row in shown]
-    return html.Div(
-        html.Table(
-            [
-                html.Caption(caption),
-                html.Thead(html.Tr([_header(column) for column in columns])),
-                html.Tbody(body),
-            ],
-            className="sortable",
-        ),
-        className="table-scroll",
-        tabIndex="0",
-        role="region",
-        **label,
-    )
+    Attributes:
+        caption: what it shows.
+        limit: how many rows a static page shows; the application has all.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    caption: str
+    limit: int = ROWS_SHOWN
+
+    def as_html(self) -> Any:
+        """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out."""
+        from dash import html
+
+        shown = self.rows[: self.limit]
+        caption = self.caption
+        if len(self.rows) > self.limit:
+            caption = f"{caption} (the first {self.limit} of {len(self.rows)} rows)"
+        label: dict[str, Any] = {"aria-label": caption}
+        body = [html.Tr([_cell(cell, column) for cell, column in zip(row, self.columns, strict=True)]) for row in shown]
+        return html.Div(
+            html.Table(
+                [
+                    html.Caption(caption),
+                    html.Thead(html.Tr([_header(column) for column in self.columns])),
+                    html.Tbody(body),
+                ],
+                className="sortable",
+            ),
+            className="table-scroll",
+            tabIndex="0",
+            role="region",
+            **label,
+        )
+
+
+def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Any:
+    """A :class:`Table` of *rows*, each with a cell for each of *columns*."""
+    return Table(tuple(columns), tuple(rows), caption, limit)
 
 
 def _header(column: Column) -> Any:

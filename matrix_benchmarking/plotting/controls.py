@@ -1,0 +1,137 @@
+"""Controls of a plot's configuration: what a person may choose, from which the application makes its inputs.
+
+A plot or report returns them from ``controls``, made from its data; ``do_plot`` finds the chosen values in ``cfg``,
+with :func:`chosen` the default where nothing was chosen. On a static page the defaults are in force.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import ConfigError, did_you_mean
+from ..filters import show
+from ..matrix import Entry, Matrix, typed
+
+SHORT_ID = 8
+"""How many digits of an entry's id an address carries at least."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several values, which keep their types.
+
+    Attributes:
+        name: the key in ``cfg``.
+        label: what stands beside the input.
+        options: the values, in order.
+        default: the value where none is chosen; None for none.
+        labels: how an option is shown where that isn't its own text.
+    """
+
+    name: str
+    label: str
+    options: Sequence[Any]
+    default: Any = None
+    labels: Mapping[Any, str] = dataclasses.field(default_factory=dict)
+
+    def read(self, text: str) -> Any:
+        """The option that is written so.
+
+        Raises:
+            ConfigError: there is none.
+        """
+        for option in self.options:
+            if show(option) == text:
+                return option
+        raise ConfigError(
+            f"{self.name}: there is no {text!r}: {did_you_mean(text, [show(each) for each in self.options])}"
+        )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Number:
+    """A number within limits.
+
+    Attributes:
+        name, label: as for :class:`Choice`.
+        default: None for no number.
+        minimum, maximum: inclusive; None for no limit.
+        steps: the numbers worth choosing, for a slider; empty for a field to type in.
+        unit: shown behind the label.
+    """
+
+    name: str
+    label: str
+    default: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    steps: Sequence[float] = ()
+    unit: str = ""
+
+    def read(self, text: str) -> float:
+        """The number in *text*.
+
+        Raises:
+            ConfigError: it is none, or beyond a limit.
+        """
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise ConfigError(f"{self.name}: {text!r} is not a number")
+        if self.minimum is not None and value < self.minimum:
+            raise ConfigError(f"{self.name}: {text} is below {self.minimum:g}")
+        if self.maximum is not None and value > self.maximum:
+            raise ConfigError(f"{self.name}: {text} is above {self.maximum:g}")
+        return int(value) if value.is_integer() else value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Run:
+    """One run of the matrix, by its id or the beginning of it; in ``cfg`` it is the :class:`Entry`."""
+
+    name: str
+    label: str
+    matrix: Matrix
+    default: Entry | None = None
+
+    def read(self, text: str) -> Entry:
+        """The entry whose id begins with *text*.
+
+        Raises:
+            ConfigError: there is none, or several.
+        """
+        return find_run(self.matrix, text)
+
+
+Control = Choice | Number | Run
+
+
+def find_run(matrix: Matrix, text: str) -> Entry:
+    """The entry of *matrix* whose id begins with *text*.
+
+    Raises:
+        ConfigError: there is none, or several.
+    """
+    found = [entry for entry in matrix if text and (entry.test_uuid or "").startswith(text.lower())]
+    if not found:
+        raise ConfigError(f"there is no run '{text}' among the {len(matrix)} that are shown")
+    if len(found) > 1 and len({entry.test_uuid for entry in found}) > 1:
+        raise ConfigError(f"{len(found)} runs begin with '{text}': give more of the id")
+    return found[0]
+
+
+def chosen(controls: Iterable[Control], cfg: Mapping[str, Any], name: str) -> Any:
+    """What *cfg* says of the control *name*, or its default."""
+    if name in cfg:
+        return cfg[name]
+    return next(control.default for control in controls if control.name == name)
+
+
+def is_default(control: Control, value: Any) -> bool:
+    """True if choosing *value* changes nothing."""
+    return value is control.default or typed(value) == typed(control.default)
