@@ -25,6 +25,13 @@ CHECKOUT_PACKAGE, INSTALLED_PACKAGE = "projects", "matbench_projects"
 
 Results = types.SimpleNamespace
 
+INDEX_PREFIX = ".matbench_index."
+
+
+def is_index(filename: str) -> bool:
+    """True for a tree's index, or what a killed parse left of one: it belongs to no test and isn't fetched."""
+    return filename.startswith((INDEX_PREFIX, f".{INDEX_PREFIX}"))
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Listing:

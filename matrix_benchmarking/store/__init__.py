@@ -12,12 +12,14 @@ from .matrix_file import write_matrix
 from .parsers import config_get, parse_test_config, parse_test_start_end, parse_test_uuid
 from .readers import ignore_file_not_found, read_json, read_tail, read_text, read_yaml
 from .tree import clean, parse_tree
+from .tree_index import IndexedTree, read_index
 
 __all__ = [
     "COMES_WITH_A_CACHE",
     "ArtifactPath",
     "BaseStore",
     "FoundTest",
+    "IndexedTree",
     "Layout",
     "Listing",
     "NativeLayout",
@@ -31,6 +33,7 @@ __all__ = [
     "parse_test_start_end",
     "parse_test_uuid",
     "parse_tree",
+    "read_index",
     "read_json",
     "read_key_values",
     "read_tail",

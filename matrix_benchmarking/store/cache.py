@@ -1,7 +1,7 @@
 """The cache of one test: the parsed results, and all that is needed to know whether they are stale.
 
-File format: a magic word with the format version, a BLAKE2b checksum, and a MessagePack mapping. The
-checksum detects damage; nothing in a cache is executed, so a forged one can only give wrong numbers.
+File format: a MessagePack mapping in an envelope with format version and checksum. Nothing in a cache is
+executed.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from .artifacts import TEST_UUID_FILE
 from .find import Candidate
 from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, unchanged
 from .parsers import TEST_CONFIG_FILE
+from .sealed import BrokenCache, Envelope
 
-_FAMILY, FORMAT_VERSION = b"matbench", 1
-MAGIC = _FAMILY + FORMAT_VERSION.to_bytes(2, "big")
-_HEADER = len(MAGIC) + DIGEST_SIZE
+FORMAT_VERSION = 1
+_ENVELOPE = Envelope(b"matbench", FORMAT_VERSION, "matbench cache")
+MAGIC = _ENVELOPE.magic
+
+IGNORE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
+_TRUE = frozenset({"true", "1", "y", "yes"})
 
 COMES_WITH_A_CACHE = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TEST_CONFIG_FILE})
 """Files that a download brings along with a cache, without the other artifacts."""
-
-
-class BrokenCache(Exception):
-    """A cache file that can't be used; the text says why."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -97,19 +97,24 @@ class CachedTest:
         return self.code == code and all(state is State.SAME for _, state in states) and unchanged(root, self.globs)
 
 
+def is_ignored() -> bool:
+    """True if MATBENCH_STORE_IGNORE_CACHE says so."""
+    return os.environ.get(IGNORE_VARIABLE, "").lower() in _TRUE
+
+
 def places(candidate: Candidate, workload: Workload) -> list[Path]:
     """Where the cache of a test may be: in its directory, else in the user's cache directory.
 
     The latter is for tests of a flat tree, and of one that can't be written.
     """
-    user = in_user_directory(candidate.path, workload)
+    user = in_user_directory(candidate.path, workload, "cache")
     return [user] if candidate.is_file else [candidate.path / workload.store.cache_filename, user]
 
 
-def in_user_directory(test: Path, workload: Workload) -> Path:
-    """The cache of *test* in the user's cache directory."""
-    name = hashlib.blake2b(f"{workload.name}\0{test}".encode("utf-8", "surrogateescape"), digest_size=20)
-    return Path(f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.cache")
+def in_user_directory(path: Path, workload: Workload, suffix: str) -> Path:
+    """The file of *path*, a test or a tree, in the user's cache directory."""
+    name = hashlib.blake2b(f"{workload.name}\0{path}".encode("utf-8", "surrogateescape"), digest_size=20)
+    return Path(f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.{suffix}")
 
 
 def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
@@ -189,7 +194,7 @@ def encode(cached: CachedTest, workload_name: str) -> bytes:
             "results": cached.results,
         }
     )
-    return MAGIC + hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() + body
+    return _ENVELOPE.seal(body)
 
 
 def decode(content: bytes, workload_name: str) -> CachedTest | None:
@@ -198,16 +203,9 @@ def decode(content: bytes, workload_name: str) -> CachedTest | None:
     Raises:
         BrokenCache: it is damaged, or of a newer format.
     """
-    if not content.startswith(_FAMILY):
-        raise BrokenCache("it is not a matbench cache")
-    version = int.from_bytes(content[len(_FAMILY) : len(MAGIC)], "big")
-    if version > FORMAT_VERSION:
-        raise BrokenCache(f"its format {version} is newer than this matbench, which reads {FORMAT_VERSION}")
-    if version < FORMAT_VERSION:
+    body = _ENVELOPE.open(content)
+    if body is None:
         return None
-    body = memoryview(content)[_HEADER:]
-    if hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() != content[len(MAGIC) : _HEADER]:
-        raise BrokenCache("its checksum is wrong: it is damaged")
     try:
         fields = codec.unpack(body)
         if fields["workload"] != workload_name or fields["engine"] != __version__:

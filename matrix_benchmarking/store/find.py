@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import MatbenchError, os_reason
-from ..workload import Layout, Listing
+from ..workload import Layout, Listing, is_index
 from .names import natural
 
 SKIP_FILE = "skip"
@@ -114,7 +114,7 @@ def _list(directory: Path) -> tuple[Listing, list[str]]:
                     directories.append(item.name)
             elif item.is_symlink() and _leads_to_directory(item):
                 linked.append(item.name)
-            else:
+            elif not is_index(item.name):
                 files.append(item.name)
     return Listing(directory, frozenset(files), frozenset(directories)), linked
 

@@ -21,11 +21,12 @@ from ..settings import check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
-from .cache import BrokenCache, CachedTest
+from .cache import CachedTest
 from .find import Candidate
 from .layouts import layouts_of
 from .parsers import parse_test_uuid
 from .payload import build_payload
+from .sealed import BrokenCache
 
 _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 

@@ -4,38 +4,32 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
-import dataclasses
 import functools
 import multiprocessing
 import os
 import threading
-import types
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import workload as workloads
-from ..errors import MatbenchError, SettingsError
+from ..errors import MatbenchError, OutputError, SettingsError
 from ..filters import Scalar
 from ..matrix import Entry, Matrix, Problem
 from ..settings import check_settings
 from ..workload import Workload
-from . import cache
+from . import cache, tree_index
 from .find import Candidate, Found, check_root, find_tests
+from .index_format import Contents
 from .layouts import layouts_of
-from .parsing import Context, ParsedTest, parse_test, relative_name
-from .payload import build_payload
-
-IGNORE_CACHE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
-_TRUE = frozenset({"true", "1", "y", "yes"})
+from .loading import Loader
+from .parsing import Context, parse_test, relative_name
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
 _CHUNK = 100
 _CHUNKS_PER_PROCESS = 4
-_KEPT_RESULTS = 8
 
 Progress = Callable[[int, int], None]
 
@@ -50,7 +44,7 @@ def parse_tree(
     options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Matrix:
-    """Parse all tests below *root*.
+    """Parse all tests below *root*, and write the index of the tree.
 
     Args:
         jobs: number of processes; None takes as many as pay for this number of tests.
@@ -68,12 +62,12 @@ def parse_tree(
         root=resolved,
         code=cache.source_digest(workload),
         options=dict(options or {}),
-        ignore_cache=ignore_cache or os.environ.get(IGNORE_CACHE_VARIABLE, "").lower() in _TRUE,
+        ignore_cache=ignore_cache or cache.is_ignored(),
     )
     if workload.spec is None:
         executor, jobs = None, 1
-    loader = _Loader(context)
-    entries: list[Entry] = []
+    loader = Loader(context)
+    tests: list[tuple[Entry, Candidate]] = []
     unfinished: list[Entry] = []
     notes: list[Note] = []
     with _executor(executor, jobs, len(found.tests)) as chosen:
@@ -82,23 +76,28 @@ def parse_tree(
             notes.extend(test_notes)
             if entry.finished:
                 loader.attach(entry, candidate)
-                entries.append(entry)
+                tests.append((entry, candidate))
             else:
                 unfinished.append(entry)
     unfinished.extend(_unfinished(context, candidate) for candidate in found.unfinished)
+    entries = [entry for entry, _ in tests]
     notes.extend(_make_ids_unique(entries))
-    return Matrix(entries, unfinished=unfinished, notes=[*found.notes, *_summarise(notes)])
+    sentences = [*found.notes, *_summarise(notes)]
+    sentences += tree_index.save(context, Contents(tests, unfinished, sentences))
+    return Matrix(entries, unfinished=unfinished, notes=sentences)
 
 
 def clean(workload: Workload, root: Path) -> int:
-    """Remove the caches of all tests below *root*, unfinished ones too; how many there were.
+    """Remove the caches of all tests below *root*, unfinished ones too, and the tree's index; how many tests had one.
 
     Caches that came without artifacts stay: they could not be made again.
 
     Raises:
-        MatbenchError: *root* is no readable directory, or a cache can't be removed.
+        MatbenchError: *root* is no readable directory, or a file can't be removed.
     """
-    found = find_tests(check_root(root), layouts_of(workload), workload.store.cache_filename)
+    resolved = check_root(root)
+    tree_index.remove(resolved, workload)
+    found = find_tests(resolved, layouts_of(workload), workload.store.cache_filename)
     candidates = [*found.tests, *found.unfinished]
     return sum(cache.remove(candidate, workload) for candidate in candidates if candidate.layout is not None)
 
@@ -108,6 +107,8 @@ def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
     layouts = layouts_of(workload)
     found = find_tests(resolved, layouts, workload.store.cache_filename)
     if not found.tests and not found.unfinished:
+        with contextlib.suppress(OutputError):
+            tree_index.remove(resolved, workload)
         wanted = " or ".join(layout.looks_for for layout in layouts)
         notes = "".join(f"\n  {note}" for note in found.notes[:5])
         raise MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{notes}")
@@ -264,30 +265,3 @@ def _summarise(notes: Sequence[Note]) -> list[str]:
         f"{names[0]}: {text}" if len(names) == 1 else f"{names[0]} and {len(names) - 1} more: {text}"
         for text, names in tests.items()
     ]
-
-
-class _Loader:
-    """Loads results and payloads of entries on demand, and keeps the last few."""
-
-    def __init__(self, context: Context) -> None:
-        self._context = dataclasses.replace(context, ignore_cache=False)
-        self._kept: OrderedDict[Path, ParsedTest] = OrderedDict()
-
-    def attach(self, entry: Entry, candidate: Candidate) -> None:
-        entry.load_results = functools.partial(self._results, candidate)
-        entry.load_lts = functools.partial(self._lts, entry, candidate)
-
-    def _results(self, candidate: Candidate) -> types.SimpleNamespace:
-        return self._load(candidate).results
-
-    def _lts(self, entry: Entry, candidate: Candidate) -> types.SimpleNamespace:
-        payload, _ = build_payload(self._context.workload, entry, self._load(candidate).results)
-        return payload
-
-    def _load(self, candidate: Candidate) -> ParsedTest:
-        parsed = self._kept.get(candidate.path)
-        if parsed is None:
-            parsed = self._kept[candidate.path] = parse_test(self._context, candidate)
-            if len(self._kept) > _KEPT_RESULTS:
-                self._kept.popitem(last=False)
-        return parsed
