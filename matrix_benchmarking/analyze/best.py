@@ -14,7 +14,7 @@ from ..matrix import Entry, Matrix
 from ..workload import Workload
 from . import intervals
 from .intervals import Comparison, Scale, Spread
-from .points import Excluded, Key, Point, key, part, select, sorting_key, varying
+from .points import Excluded, Point, keys, part, ranks, select, varying
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -92,9 +92,9 @@ def rank(matrix: Matrix, workload: Workload) -> Best:
     if kpi is None:
         return Best(None, (), ())
     ranked, excluded = select(matrix, workload, kpi)
-    groups: dict[Key, list[list[Entry]]] = {}
-    for runs in ranked:
-        groups.setdefault(key(runs[0].settings, workload.group_keys), []).append(runs)
+    groups: dict[object, list[list[Entry]]] = {}
+    for group, runs in zip(keys([runs[0].settings for runs in ranked], workload.group_keys), ranked, strict=True):
+        groups.setdefault(group, []).append(runs)
     scope = [
         name for name in varying(points[0][0].settings for points in groups.values()) if name in workload.group_keys
     ]
@@ -107,17 +107,19 @@ def _group(
     points, scale, spread = _points(points_runs, kpi)
     differing = varying(point.settings for point in points)
     tuning = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
-    present = {name for point in points for name in point.settings}
-    keys = tuple(name for name in workload.variant_keys if name in present)
-    variant_names = keys or tuple(tuning)
+    present = set[str]().union(*(point.settings for point in points))
+    variant_keys = tuple(name for name in workload.variant_keys if name in present)
+    variant_names = variant_keys or tuple(tuning)
     names = [*variant_names, *tuning]
     direction = 1 if kpi.lower_better else -1
-    points.sort(key=lambda point: (direction * point.value, sorting_key(point.settings, names)))
+    places = ranks([point.settings for point in points], names)
+    order = sorted(range(len(points)), key=lambda index: (direction * points[index].value, places[index]))
+    points = [points[index] for index in order]
     standings = [Standing(point, intervals.compare(point.sample, points[0].sample, scale, spread)) for point in points]
     return Group(
         settings=part(points[0].settings, scope),
         variant_names=variant_names,
-        tuning_names=tuple(tuning) if keys else (),
+        tuning_names=tuple(tuning) if variant_keys else (),
         standings=tuple(standings),
         variants=tuple(_variants(standings, variant_names)),
         spread=spread,
@@ -137,9 +139,9 @@ def _points(points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition) -> tuple
 
 
 def _variants(standings: Sequence[Standing], names: Sequence[str]) -> list[VariantBest]:
-    members: dict[Key, list[Standing]] = {}
-    for standing in standings:
-        members.setdefault(key(standing.point.settings, names), []).append(standing)
+    members: dict[object, list[Standing]] = {}
+    for variant, standing in zip(keys([one.point.settings for one in standings], names), standings, strict=True):
+        members.setdefault(variant, []).append(standing)
     return [
         VariantBest(
             variant=part(group[0].point.settings, names),

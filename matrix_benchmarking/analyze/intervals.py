@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import math
 from collections.abc import Iterable, Sequence
 
@@ -90,10 +91,10 @@ class Comparison:
 def summarise(values: Sequence[float]) -> Sample:
     """Mean and standard deviation (n − 1) of at least one value."""
     runs = len(values)
-    mean = math.fsum(value / runs for value in values)
+    mean = math.fsum([value / runs for value in values])
     if runs == 1:
         return Sample(1, mean, None)
-    return Sample(runs, mean, math.hypot(*(value - mean for value in values)) / math.sqrt(runs - 1))
+    return Sample(runs, mean, math.hypot(*[value - mean for value in values]) / math.sqrt(runs - 1))
 
 
 def scale_of(values: Iterable[float]) -> Scale:
@@ -122,12 +123,17 @@ def interval(sample: Sample, scale: Scale, spread: Spread | None = None) -> Inte
         deviation, degrees = spread.deviation, spread.degrees
     else:
         return None
-    quantile = float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2))
-    half_width = quantile * deviation / math.sqrt(sample.runs)
+    half_width = _quantile(degrees) * deviation / math.sqrt(sample.runs)
     is_pooled = sample.deviation is None
     if scale is Scale.RATIO:
         return Interval(sample.mean * math.exp(-half_width), sample.mean * math.exp(half_width), is_pooled)
     return Interval(sample.mean - half_width, sample.mean + half_width, is_pooled)
+
+
+@functools.lru_cache(maxsize=1024)
+def _quantile(degrees: int) -> float:
+    """Half the width of Student's t interval, in standard errors."""
+    return float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2))
 
 
 def compare(sample: Sample, reference: Sample, scale: Scale, spread: Spread | None = None) -> Comparison:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import operator
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -12,6 +14,7 @@ from ..matrix import NOT_SET, Entry, Matrix, order, typed
 from ..workload import Gate, Workload
 from .intervals import Interval, Sample
 
+T = TypeVar("T")
 Key = tuple[tuple[str, object], ...]
 
 
@@ -63,7 +66,8 @@ class Point:
 
 def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
     """What identifies *settings* among those with the same values of *names*."""
-    return tuple(typed(settings.get(name, NOT_SET)) for name in names)
+    get = settings.get
+    return tuple([typed(get(name, NOT_SET)) for name in names])
 
 
 def sorting_key(settings: Mapping[str, object], names: Iterable[str]) -> tuple[tuple[int, float, str], ...]:
@@ -79,19 +83,76 @@ def part(settings: Mapping[str, object], names: Iterable[str]) -> dict[str, obje
 def varying(settings: Iterable[Mapping[str, object]]) -> list[str]:
     """Names of the settings that differ, in the order of their first appearance."""
     everything = list(settings)
-    names = dict.fromkeys(name for one in everything for name in one)
-    return [name for name in names if len({typed(one.get(name, NOT_SET)) for one in everything}) > 1]
+    return [column.name for column in _columns(everything, _names(everything))]
+
+
+def keys(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[object, ...]]:
+    """What identifies each of *settings* among these: alike where :func:`key` is, and faster for many."""
+    return _rows([column.keys for column in _columns(settings, names)], len(settings))
+
+
+def ranks(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[tuple[int, ...]]:
+    """For each of *settings* a short sorting key: among these it puts them in the order of :func:`sorting_key`."""
+    return _rows([column.ranks() for column in _columns(settings, names)], len(settings))
 
 
 def by_point(entries: Iterable[Entry]) -> list[list[Entry]]:
     """The entries with the same settings together, by repeat, in the order of their settings."""
     entries = list(entries)
-    names = list(dict.fromkeys(name for entry in entries for name in entry.settings))
-    points: dict[Key, list[Entry]] = {}
-    for entry in entries:
-        points.setdefault(key(entry.settings, names), []).append(entry)
-    runs = sorted(points.values(), key=lambda point: sorting_key(point[0].settings, names))
-    return [sorted(point, key=lambda entry: (entry.repeat, entry.name)) for point in runs]
+    settings = [entry.settings for entry in entries]
+    names = _names(settings)
+    points: dict[tuple[object, ...], list[Entry]] = {}
+    for point, entry in zip(keys(settings, names), entries, strict=True):
+        points.setdefault(point, []).append(entry)
+    runs = list(points.values())
+    places = ranks([point[0].settings for point in runs], names)
+    in_order = sorted(range(len(runs)), key=places.__getitem__)
+    return [sorted(runs[index], key=_BY_REPEAT) for index in in_order]
+
+
+_BY_REPEAT = operator.attrgetter("repeat", "name")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Column:
+    """The values of one setting, which differ.
+
+    Attributes:
+        values: of all settings.
+        keys: what tells the values apart as :func:`typed` does: themselves, with their types where those differ.
+    """
+
+    name: str
+    values: Sequence[object]
+    keys: Sequence[object]
+
+    def ranks(self) -> list[int]:
+        """The places in the order of the values; values that order the same have the same place."""
+        orders = {one: order(value) for one, value in dict(zip(self.keys, self.values, strict=True)).items()}
+        places = {one: place for place, one in enumerate(sorted(set(orders.values())))}
+        rank_of = {one: places[its_order] for one, its_order in orders.items()}
+        return [rank_of[one] for one in self.keys]
+
+
+def _columns(settings: Sequence[Mapping[str, object]], names: Iterable[str]) -> list[_Column]:
+    """Those of *names* whose values differ. Setting by setting, since a matrix has many points and few settings."""
+    columns = []
+    for name in names:
+        values = [one.get(name, NOT_SET) for one in settings]
+        keys: list[object] = values if len(set(map(type, values))) == 1 else [typed(value) for value in values]
+        if len(set(keys)) > 1:
+            columns.append(_Column(name, values, keys))
+    return columns
+
+
+def _names(settings: Iterable[Mapping[str, object]]) -> list[str]:
+    alike = dict.fromkeys(map(tuple, settings))
+    return list(dict.fromkeys(name for names in alike for name in names))
+
+
+def _rows(columns: Sequence[Sequence[T]], length: int) -> list[tuple[T, ...]]:
+    """*columns* of *length* as rows, even if there is no column."""
+    return list(zip(*columns, strict=True)) if columns else [()] * length
 
 
 def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list[list[Entry]], list[Excluded]]:
