@@ -29,7 +29,7 @@ INDEX_PREFIX = ".matbench_index."
 
 
 def is_index(filename: str) -> bool:
-    """True for a tree's index, or what a killed parse left of one: it belongs to no test and isn't fetched."""
+    """True for a tree's index, or what a killed parse left of one: it belongs to no test."""
     return filename.startswith((INDEX_PREFIX, f".{INDEX_PREFIX}"))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from ..config import DownloadMode
 from ..errors import DownloadError
 from ..files import read_regular
+from ..workload import is_index
 from . import names, record, walk
 from .addresses import Place
 from .fetch import Means, described, fetch_all, listings
@@ -150,14 +151,14 @@ class _Work:
         self._outcome.problems += fetched.problems
 
     def _check_own(self, files: list[File]) -> None:
-        """Refuse to overwrite what this download didn't bring; a cache can be made again."""
+        """Refuse to overwrite what this download didn't bring, unless it can be made again."""
         wanted = self._wish.files
         cache = None if wanted is None else wanted.cache_filename
         foreign = [
             file.name
             for file in files
             if file.name not in self._tree.files
-            and file.name.rpartition("/")[2] != cache
+            and not _can_be_made_again(file.name.rpartition("/")[2], cache)
             and self._destination.is_taken(file.name)
         ]
         if foreign:
@@ -246,6 +247,10 @@ class _Work:
 
     def _save(self) -> None:
         record.save(self._destination, self._kept)
+
+
+def _can_be_made_again(filename: str, cache: str | None) -> bool:
+    return filename == cache or is_index(filename)
 
 
 def _with_version(source: Source, file: File) -> File:

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
 from ..errors import DownloadError
-from ..workload import is_index
 from . import names
 from .source import Directory, File
 from .wanted import Choice, Chooser
@@ -71,7 +70,7 @@ def _add(choice: Choice, files: dict[str, File], directories: list[str], below: 
 
 
 def _sorted_out(content: Directory, notes: list[str]) -> Directory:
-    """*content* without matbench's own books and indexes, what is too deep, and files with the name of a directory."""
+    """*content* without matbench's own books, what is too deep, and files with the name of a directory."""
     notes.extend(content.left_out)
     own = names.OWN_DIRECTORY
     taken = set(content.directories)
@@ -79,7 +78,7 @@ def _sorted_out(content: Directory, notes: list[str]) -> Directory:
     for file in content.files:
         if file.name in taken:
             notes.append(f"{names.shown(file.name)}: left out, there is a directory of that name")
-        elif file.name != own and not is_index(file.name.rpartition("/")[2]) and _is_safe(file.name, notes):
+        elif file.name != own and _is_safe(file.name, notes):
             kept.files.append(file)
     return kept
 

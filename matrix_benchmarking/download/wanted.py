@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..config import DownloadMode
-from ..workload import FoundTest, Layout, Listing
+from ..workload import FoundTest, Layout, Listing, is_index
 from . import names
 from .source import Directory, File
 
@@ -96,7 +96,7 @@ class OfTests:
     def choose(self, directory: str, content: Directory, test: str | None) -> Choice:
         if test is not None:
             return self._inside(content, test)
-        by_name = {_base(file.name): file for file in content.files}
+        by_name = {_base(file.name): file for file in content.files if not is_index(_base(file.name))}
         if SKIP_FILE in by_name:
             return Choice([], [])
         visible = [name for name in content.directories if not _base(name).startswith(".")]

@@ -261,3 +261,15 @@ def test_links_in_a_local_tree_never_lead_out_of_it(tree, directory, download, f
     assert not Path("here/same").is_symlink()
     assert not {"stolen", "elsewhere", "again", "broken", "pipe"} & {name.split("/")[0] for name in fetched}
     assert capsys.readouterr().err.count("left out") == 5
+
+
+def test_the_index_of_a_tree_comes_with_all_of_it_alone_and_may_replace_one_made_here(tree, download, files) -> None:
+    index = ".matbench_index.encoder_bench"
+    assert download(tree, "--mode=prefer_cache") == 0
+    assert index not in files("here")
+    (tree / index).rename(tree.parent / index)
+    assert download(tree, "--mode=all", workload=None, to="whole") == 0
+    assert main(["parse", "--results-dirname=whole", "--workload=encoder_bench"]) == 0
+    (tree.parent / index).rename(tree / index)
+    assert download(tree, "--mode=all", workload=None, to="whole") == 0
+    assert (Path("whole") / index).read_bytes() == (tree / index).read_bytes()
