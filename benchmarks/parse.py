@@ -1,8 +1,9 @@
 """How fast a parse is, as a ratio to its floor: reading and decoding the same bytes, nothing else.
 
 Builds a tree of test directories with realistic artifacts (about 44 KB each), and measures the floor,
-a cold parse (no caches) and a warm one (fresh caches) in turn, in one run, at each size. The files are
-in the operating system's page cache throughout: "cold" is about matbench's caches, not about the disk.
+a cold parse (no caches), a warm one (fresh caches) and reading the tree's index in turn, in one run, at
+each size. The files are in the operating system's page cache throughout: "cold" is about matbench's
+caches, not about the disk.
 
     python benchmarks/parse.py [--tests 1000 10000] [--rounds 3] [--jobs N]
 """
@@ -25,7 +26,7 @@ import msgspec
 import yaml
 
 from matrix_benchmarking import store
-from matrix_benchmarking.workload import Workload, load
+from matrix_benchmarking.workload import INDEX_PREFIX, Workload, load
 
 SAMPLES = 600
 HELP_RUNS = 21
@@ -35,24 +36,29 @@ LOG_LINE = "INFO request {} answered in {} ms with status 200\n"
 def main() -> None:
     options = _options()
     workload = load("encoder_bench")
-    print("  tests  KB/test     floor      cold      warm  cold/floor  warm/floor  peak memory")
+    print("  tests  KB/test     floor      cold      warm  cold/floor  warm/floor     index  warm/index  peak memory")
     times_per_test: dict[int, tuple[float, float]] = {}
+    index_sizes: dict[int, float] = {}
     for count in sorted(options.tests):
         with tempfile.TemporaryDirectory(prefix="matbench-parse-") as directory:
             tree = Path(directory)
             paths = build(tree, count)
             kilobytes = sum(path.stat().st_size for path in paths) / count / 1000
-            floor, cold, warm = measure(workload, tree, paths, options.rounds, options.jobs)
+            floor, cold, warm, index = measure(workload, tree, paths, options.rounds, options.jobs)
+            megabytes = sum(path.stat().st_size for path in tree.glob(f"{INDEX_PREFIX}*")) / 1e6
         times_per_test[count] = cold / count, warm / count
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         print(
             f"{count:>7,}  {kilobytes:>7.1f}  {floor:>6.2f} s  {cold:>6.2f} s  {warm:>6.2f} s"
-            f"  {cold / floor:>10.2f}  {warm / floor:>10.2f}  {peak:>7} MiB",
+            f"  {cold / floor:>10.2f}  {warm / floor:>10.2f}  {index:>6.3f} s  {warm / index:>10.1f}  {peak:>7} MiB",
             flush=True,
         )
+        index_sizes[count] = megabytes
     small, large = min(times_per_test), max(times_per_test)
     cold, warm = (times_per_test[large][kind] / times_per_test[small][kind] for kind in (0, 1))
     print(f"time per test at {large:,} against {small:,} tests: cold × {cold:.2f}, warm × {warm:.2f}")
+    sizes = ", ".join(f"{size:.2f} MB for {count:,} tests" for count, size in index_sizes.items())
+    print(f"size of the index: {sizes}")
     help_s, python_s = time_help()
     print(f"matbench --help: {help_s:.3f} s (python -c pass: {python_s:.3f} s), medians of {HELP_RUNS}")
 
@@ -67,16 +73,17 @@ def _options() -> argparse.Namespace:
 
 def measure(
     workload: Workload, tree: Path, paths: list[Path], rounds: int, jobs: int | None
-) -> tuple[float, float, float]:
-    """Medians of floor, cold and warm parse in seconds, measured in turn."""
-    times: dict[str, list[float]] = {"floor": [], "cold": [], "warm": []}
+) -> tuple[float, float, float, float]:
+    """Medians of floor, cold parse, warm parse and reading the index in seconds, measured in turn."""
+    times: dict[str, list[float]] = {"floor": [], "cold": [], "warm": [], "index": []}
     for _ in range(rounds):
         times["floor"].append(seconds(lambda: read_and_decode(paths)))
         store.clean(workload, tree)
         for kind in ("cold", "warm"):
             times[kind].append(seconds(lambda: store.parse_tree(workload, tree, jobs=jobs)))
-    floor, cold, warm = (statistics.median(values) for values in times.values())
-    return floor, cold, warm
+        times["index"].append(seconds(lambda: store.read_index(workload, tree)))
+    floor, cold, warm, index = (statistics.median(values) for values in times.values())
+    return floor, cold, warm, index
 
 
 def read_and_decode(paths: list[Path]) -> None:
