@@ -53,7 +53,7 @@ def encode(contents: Contents, stamp: Stamp, root: Path) -> bytes:
             notes=[to_bytes(note) for note in contents.notes],
         )
         return _pack(body)
-    except (TypeError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise CodecError(f"something unexpected ({error})") from error
 
 

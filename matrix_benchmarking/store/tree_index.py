@@ -96,8 +96,7 @@ def save(context: Context, contents: Contents) -> list[str]:
         notes.append(f"the index of the tree is ignored: {broken}")
     content = _ENVELOPE.seal(time.time_ns().to_bytes(_TIME_SIZE, "big") + body)
     beside, user = places(root, workload)
-    is_own_place = all(not test.is_file and test.path != root for _, test in contents.tests)
-    for path in [beside, user] if is_own_place else [user]:
+    for path in [beside, user] if _may_be_beside(contents, root) else [user]:
         try:
             with atomic_write(path, durable=False) as stream:
                 stream.write(content)
@@ -107,6 +106,13 @@ def save(context: Context, contents: Contents) -> list[str]:
             return notes
     reason = os_reason(problem.__cause__) if isinstance(problem.__cause__, OSError) else str(problem)
     return [*notes, f"no index of the tree is kept, {user.parent} can't be written either: {reason}"]
+
+
+def _may_be_beside(contents: Contents, root: Path) -> bool:
+    """False for a flat tree and one that is itself a test: files in them belong to tests."""
+    return all(not test.is_file and test.path != root for _, test in contents.tests) and not any(
+        entry.location == root or entry.location.is_file() for entry in contents.unfinished
+    )
 
 
 def remove(root: Path, workload: Workload) -> None:

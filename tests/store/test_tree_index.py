@@ -374,6 +374,15 @@ def test_the_index_is_not_taken_for_a_test_and_a_flat_tree_stays_as_it_is(tmp_pa
     assert sorted(path.name for path in flat.iterdir() if not path.name.startswith(".")) == ["1", "2"]
 
 
+def test_a_flat_tree_without_a_test_that_can_be_read_stays_as_it_is_too(tmp_path: Path) -> None:
+    workload = speed_workload(layouts=(EveryFile(),))
+    (tmp_path / "flat").mkdir()
+    (tmp_path / "flat" / "1").write_text('{"x": [1]}')
+    assert len(store.parse_tree(workload, tmp_path / "flat").unfinished) == 1
+    assert [path.name for path in (tmp_path / "flat").iterdir()] == ["1"]
+    assert len(indexed(tmp_path / "flat", workload).matrix.unfinished) == 1
+
+
 def test_a_results_directory_that_is_itself_a_test_gets_no_file_that_a_parser_could_match(tmp_path: Path) -> None:
     calls: list[str] = []
 
