@@ -7,7 +7,7 @@ number. Text is kept as bytes, since names of files needn't be UTF-8.
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -45,24 +45,30 @@ class Row(msgspec.Struct, array_like=True, frozen=True, gc=False):
     finished: bool
     uuid: bytes | None
     has_own_uuid: bool
-    problems: list[Number]
-    missing_files: list[Number]
+    problems: Number
+    missing_files: Number
     kpi_names: Number
     kpis: list[int | float]
     missing_kpis: Number
-    warnings: list[Number]
+    warnings: Number
     layout: Number | None
     is_file: bool
 
 
 class Body(msgspec.Struct, array_like=True, frozen=True):
-    """The whole index; ``lists`` are names in their order, ``reasons`` pairs of a KPI and why it is missing."""
+    """The whole index.
+
+    Attributes:
+        lists: of texts: names in their order, files, warnings.
+        problems: lists of a reason and the file, if any.
+        reasons: lists of a KPI and why it is missing.
+    """
 
     stamp: Stamp
     texts: list[bytes]
     values: list[bytes | int | float | bool | None]
     lists: list[list[Number]]
-    problems: list[tuple[Number, Number | None]]
+    problems: list[list[tuple[Number, Number | None]]]
     reasons: list[list[tuple[Number, Number]]]
     tests: list[Row]
     unfinished: list[Row]
@@ -90,7 +96,7 @@ class Writer:
         self.texts = _Table[bytes]()
         self.values = _Table[Any]()
         self.lists = _Table[list[int]]()
-        self.problems = _Table[tuple[int, int | None]]()
+        self.problems = _Table[list[tuple[int, int | None]]]()
         self.reasons = _Table[list[tuple[int, int]]]()
 
     def row(self, entry: Entry, candidate: Candidate | None) -> Row:
@@ -99,19 +105,19 @@ class Writer:
             raise CodecError("a KPI that is not a plain number")
         return Row(
             path=os.fsencode(str(entry.location)[self._start :]),
-            names=self._names(entry.settings),
+            names=self._list(entry.settings),
             values=[self._value(value) for value in entry.settings.values()],
             repeat=self._value(entry.repeat),
             exit_code=self._value(entry.exit_code),
             finished=entry.finished,
             uuid=None if entry.test_uuid is None else to_bytes(entry.test_uuid),
             has_own_uuid=entry.has_own_uuid,
-            problems=[self._problem(problem) for problem in entry.problems],
-            missing_files=[self._text(name) for name in entry.missing_files],
-            kpi_names=self._names(entry.kpis),
+            problems=self._problems(entry.problems),
+            missing_files=self._list(entry.missing_files),
+            kpi_names=self._list(entry.kpis),
             kpis=kpis,
             missing_kpis=self._reasons(entry.missing_kpis),
-            warnings=[self._text(warning) for warning in entry.warnings],
+            warnings=self._list(entry.warnings),
             layout=None if candidate is None else candidate.layout,
             is_file=candidate is not None and candidate.is_file,
         )
@@ -126,17 +132,18 @@ class Writer:
         number = self.values.numbers.get(key)
         return self.values.add(key, _write_value(value)) if number is None else number
 
-    def _names(self, names: Mapping[str, object]) -> int:
-        key = tuple(names)
+    def _list(self, texts: Iterable[str]) -> int:
+        key = tuple(texts)
         number = self.lists.numbers.get(key)
-        return self.lists.add(key, [self._text(name) for name in key]) if number is None else number
+        return self.lists.add(key, [self._text(text) for text in key]) if number is None else number
 
-    def _problem(self, problem: Problem) -> int:
-        number = self.problems.numbers.get(problem)
+    def _problems(self, problems: tuple[Problem, ...]) -> int:
+        number = self.problems.numbers.get(problems)
         if number is not None:
             return number
-        file = None if problem.file is None else self._text(problem.file)
-        return self.problems.add(problem, (self._text(problem.reason), file))
+        texts = [(one.reason, one.file) for one in problems]
+        rows = [(self._text(reason), None if file is None else self._text(file)) for reason, file in texts]
+        return self.problems.add(problems, rows)
 
     def _reasons(self, missing: Mapping[str, str]) -> int:
         key = tuple(missing.items())
@@ -151,11 +158,12 @@ class Reader:
 
     def __init__(self, body: Body, root: Path) -> None:
         self._root, self._prefix = root, _prefix(root)
-        self._texts = texts = [to_text(text) for text in body.texts]
+        texts = [to_text(text) for text in body.texts]
         self._values = [_read_value(value) for value in body.values]
-        self._lists = [[texts[number] for number in numbers] for numbers in body.lists]
+        self._lists = [tuple([texts[number] for number in numbers]) for numbers in body.lists]
         self._problems = [
-            Problem(texts[reason], None if file is None else texts[file]) for reason, file in body.problems
+            tuple([Problem(texts[reason], None if file is None else texts[file]) for reason, file in problems])
+            for problems in body.problems
         ]
         self._reasons = [{texts[name]: texts[reason] for name, reason in pairs} for pairs in body.reasons]
 
@@ -164,9 +172,9 @@ class Reader:
         return entry, Candidate(entry.location, row.layout, True, row.is_file)
 
     def entry(self, row: Row) -> Entry:
-        texts, values, location = self._texts, self._values, self._path(row.path)
+        lists, values, location = self._lists, self._values, self._path(row.path)
         return Entry(
-            settings=dict(zip(self._lists[row.names], [values[number] for number in row.values], strict=True)),
+            settings=dict(zip(lists[row.names], [values[number] for number in row.values], strict=True)),
             repeat=_whole(values[row.repeat]),
             location=location,
             name=relative_name(location, self._root),
@@ -174,11 +182,11 @@ class Reader:
             finished=row.finished,
             test_uuid=None if row.uuid is None else to_text(row.uuid),
             has_own_uuid=row.has_own_uuid,
-            problems=tuple([self._problems[number] for number in row.problems]),
-            missing_files=tuple([texts[number] for number in row.missing_files]),
-            kpis=dict(zip(self._lists[row.kpi_names], row.kpis, strict=True)),
+            problems=self._problems[row.problems],
+            missing_files=lists[row.missing_files],
+            kpis=dict(zip(lists[row.kpi_names], row.kpis, strict=True)),
             missing_kpis=dict(self._reasons[row.missing_kpis]),
-            warnings=tuple([texts[number] for number in row.warnings]),
+            warnings=lists[row.warnings],
         )
 
     def _path(self, relative: bytes) -> Path:
