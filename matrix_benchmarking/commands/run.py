@@ -47,12 +47,20 @@ def start(config: Config, selection: Selection) -> Run:
 
     workload = load_workload(selection.workload)
     wanted = filters.parse(selection.filters)
-    matrix = _parse(workload, config, selection).filtered(wanted)
+    with progress_bar("parsing") as progress:
+        matrix = read_matrix(workload, config, selection, progress).filtered(wanted)
     warn(_warnings(matrix))
     return Run(workload=workload, config=config, matrix=matrix, console=answer_console())
 
 
-def _parse(workload: Workload, config: Config, selection: Selection) -> Matrix:
+def read_matrix(
+    workload: Workload, config: Config, selection: Selection, progress: Callable[[int, int], None] | None
+) -> Matrix:
+    """All tests that *selection* names, without its filters.
+
+    Raises:
+        MatbenchError: no results directory is given, or it can't be used.
+    """
     if selection.lts_results_dirname is not None:
         from .. import lts
 
@@ -61,10 +69,10 @@ def _parse(workload: Workload, config: Config, selection: Selection) -> Matrix:
         return lts.read_matrix(workload, selection.lts_results_dirname)
     from .. import store
 
-    root = require_results(selection)
-    with progress_bar("parsing") as progress:
-        options = parser_options(config, selection)
-        return store.parse_tree(workload, root, jobs=selection.jobs, options=options, progress=progress)
+    options = parser_options(config, selection)
+    return store.parse_tree(
+        workload, require_results(selection), jobs=selection.jobs, options=options, progress=progress
+    )
 
 
 def load_workload(name: str | None) -> Workload:

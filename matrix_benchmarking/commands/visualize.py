@@ -1,4 +1,4 @@
-"""``matbench visualize``: a results tree in; static HTML reports out."""
+"""``matbench visualize``: a results tree in; an application to explore it, or static HTML reports."""
 
 from __future__ import annotations
 
@@ -63,6 +63,13 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     help="The directory that the pages are written to.",
 )
 @flag("--single-file", help="Write one HTML file with everything in it, for viewers that show a single file.")
+@option("--host", default="127.0.0.1", show_default=True, metavar="NAME", help="Where the application listens.")
+@option(
+    "--port",
+    type=click.IntRange(min=0, max=65535),
+    metavar="N",
+    help="The application's port; unless given 8050, or the next one that is free.",
+)
 @common
 @click.pass_obj
 def command(
@@ -73,16 +80,24 @@ def command(
     plots_file: Path | None,
     report_dest: Path,
     single_file: bool,
+    host: str,
+    port: int | None,
 ) -> None:
-    """Write reports of a results directory as static HTML pages, with an index.
+    """Open the plots and reports of a results directory in an application, on this machine.
 
-    Prints the best configuration and where the index is.
+    With --generate, --generate-id or --single-file: write the reports as static HTML pages, with an index, and print
+    the best configuration and where the index is.
     """
+    assert invocation.config is not None
+    if not (generate or generate_id or single_file):
+        from .application import open_application
+
+        open_application(invocation.config, selection, report_dest, host, port)
+        return
     from ..analyze.best import rank
     from ..plotting.site import write_site
     from .best_table import print_verdict
 
-    assert invocation.config is not None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
     work = run.start(invocation.config, selection)
     results_dirname = run.results_of(selection)

@@ -102,17 +102,30 @@ class Report(_Named):
 
     def Plot_and_Text(self, name: str, args: Arguments) -> list[Any]:
         """The plot *name* under its heading, with its text."""
-        from dash import dcc, html
 
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
-        figure, text = plot.do_plot(*args)
-        parts: list[Any] = [html.H3(name)]
-        if figure is not None:
-            parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
-            parts.append(dcc.Graph(figure=figure))
-        if isinstance(text, (list, tuple)):
-            parts += [html.P(part) if isinstance(part, str) else part for part in text]
-        elif text:
-            parts.append(html.P(text) if isinstance(text, str) else text)
-        return [html.Section(parts, className="plot")]
+        return [self.catalogue.section(plot, args)]
+
+
+def plot_section(plot: Plot, args: Arguments) -> Any:
+    """What a report shows of a plot: heading, how to read it, figure, conclusion."""
+    from dash import html
+
+    return html.Section([html.H3(plot.name), *plot_parts(plot, args)], className="plot")
+
+
+def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
+    """The plot without its heading."""
+    from dash import dcc, html
+
+    figure, text = plot.do_plot(*args)
+    parts: list[Any] = []
+    if figure is not None:
+        parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
+        parts.append(dcc.Graph(figure=figure))
+    if isinstance(text, (list, tuple)):
+        parts += [html.P(part) if isinstance(part, str) else part for part in text]
+    elif text:
+        parts.append(html.P(text) if isinstance(text, str) else text)
+    return parts

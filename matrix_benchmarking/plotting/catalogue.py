@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..analyze.best import Best, rank
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
-from .base import Arguments, Plot, Report
+from .base import Arguments, Plot, Report, plot_section
 
 Href = Callable[[Entry], str]
+Section = Callable[[Plot, Arguments], Any]
 
 
 def to_location(entry: Entry) -> str:
@@ -25,13 +27,27 @@ class Catalogue:
 
     Attributes:
         matrix, workload: what they show.
-        href: the address of an entry's test directory, as the pages link to it.
+        whole: all that was read, of which *matrix* may be a selection; colours are given out over it.
+        href: the address of an entry, as the pages link to it: its test directory, or a page about it.
+        section: makes the part of a report that shows a plot.
+        has_verdict_above: True where the verdict stands above all pages, so that none repeats it.
     """
 
-    def __init__(self, matrix: Matrix, workload: Workload, href: Href = to_location) -> None:
+    def __init__(
+        self, matrix: Matrix, workload: Workload, href: Href = to_location, *, whole: Matrix | None = None
+    ) -> None:
         self.matrix = matrix
         self.workload = workload
+        self.whole = matrix if whole is None else whole
         self.href = href
+        self.section: Section = plot_section
+        self.has_verdict_above = False
+
+    def shown_by(self, href: Href, section: Section) -> Catalogue:
+        """The same for the pages of an application; what was computed is shared."""
+        other = copy.copy(self)
+        other.href, other.section, other.has_verdict_above = href, section, True
+        return other
 
     @functools.cached_property
     def best(self) -> Best:
@@ -44,17 +60,18 @@ class Catalogue:
 
     @functools.cached_property
     def reports(self) -> Mapping[str, type[Report]]:
-        """The built-in reports first; a workload's report takes the place of the one with its name."""
+        """The best configuration, the workload's own, then those that every workload has; a workload's report takes the
+        place of the built-in one with its name.
+        """
         from .report_best import BestReport
         from .report_compare import CompareReport
         from .report_errors import ErrorReport
         from .report_kpis import KPIReport
 
-        built_in: list[type[Report]] = [BestReport, CompareReport, KPIReport, ErrorReport]
-        return {
-            **{report.name: report for report in built_in},
-            **_by_name(self.workload.reports(), Report),
-        }
+        own = _by_name(self.workload.reports(), Report)
+        first, *others = (BestReport, CompareReport, KPIReport, ErrorReport)
+        rest = {report.name: report for report in others if report.name not in own}
+        return {first.name: first, **own, **rest}
 
     def plot(self, name: str) -> Plot:
         """Raises MatbenchError for an unknown *name*."""
@@ -73,10 +90,11 @@ class Catalogue:
             raise MatbenchError(f"there is no report '{name}': {did_you_mean(name, self.reports)}")
         return self.reports[full_name](self)
 
-    def arguments(self, cfg: Mapping[str, Any] | None = None) -> Arguments:
-        """The arguments of a ``do_plot`` that shows the whole matrix."""
+    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> Arguments:
+        """The arguments of a ``do_plot`` that shows the whole matrix; of its variables those in *first* come first."""
         everything = self.matrix.settings
-        variables = {name: values for name, values in everything.items() if len(values) > 1}
+        names = dict.fromkeys([*(name for name in first if name in everything), *everything])
+        variables = {name: everything[name] for name in names if len(everything[name]) > 1}
         settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
         setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
         return list(variables), settings, setting_lists, variables, dict(cfg or {})

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import ConfigError, did_you_mean
 from ..filters import show
-from ..matrix import Entry, Matrix, typed
+from ..matrix import Entry, Matrix
 
 SHORT_ID = 8
 """How many digits of an entry's id an address carries at least."""
@@ -125,13 +125,21 @@ def find_run(matrix: Matrix, text: str) -> Entry:
     return found[0]
 
 
+def read(controls: Iterable[Control], texts: Mapping[str, str]) -> tuple[dict[str, Any], list[str]]:
+    """What *texts* say of *controls*, as ``cfg``; and a sentence for each that can't be read."""
+    cfg: dict[str, Any] = {}
+    complaints = []
+    for control in controls:
+        if control.name in texts:
+            try:
+                cfg[control.name] = control.read(texts[control.name])
+            except ConfigError as error:
+                complaints.append(str(error))
+    return cfg, complaints
+
+
 def chosen(controls: Iterable[Control], cfg: Mapping[str, Any], name: str) -> Any:
     """What *cfg* says of the control *name*, or its default."""
     if name in cfg:
         return cfg[name]
     return next(control.default for control in controls if control.name == name)
-
-
-def is_default(control: Control, value: Any) -> bool:
-    """True if choosing *value* changes nothing."""
-    return value is control.default or typed(value) == typed(control.default)

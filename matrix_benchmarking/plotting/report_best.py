@@ -36,7 +36,7 @@ class BestReport(Report):
         from dash import html
 
         best = self.catalogue.best
-        parts: list[Any] = [verdict_box(self.catalogue)]
+        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.catalogue)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))

@@ -10,7 +10,7 @@ import os
 import re
 import unicodedata
 import urllib.parse
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .. import __version__
@@ -20,8 +20,9 @@ from ..errors import MatbenchError, WorkloadError
 from ..files import atomic_write
 from ..matrix import Entry, Matrix
 from ..workload import Workload
+from . import controls
 from . import page as pages
-from .base import Report
+from .base import Arguments, Plot, Report, plot_section, set_config
 from .catalogue import Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
@@ -37,6 +38,8 @@ def write_site(
     *,
     single_file: bool = False,
     now: dt.datetime | None = None,
+    cfg: Mapping[str, str] | None = None,
+    first: Sequence[str] = (),
 ) -> list[Path]:
     """Write the reports *names* (none: all) and their index into *destination*.
 
@@ -44,6 +47,8 @@ def write_site(
         results_dirname: where the matrix was parsed from, as it was given.
         single_file: everything in the index, plotly too, for viewers that show one file.
         now: what the pages say about when they were written.
+        cfg: what was chosen of the reports' and plots' controls, as text.
+        first: the variables that come first.
 
     Returns:
         the files, the index first.
@@ -56,7 +61,11 @@ def write_site(
     files = _files(reports)
     if single_file:
         files = [f"#{file.removesuffix('.html')}" for file in files]
-    report_pages = [_report_page(report, file, catalogue) for report, file in zip(reports, files, strict=True)]
+    catalogue.section = lambda plot, args: plot_section(plot, configured(plot, args, cfg or {}))
+    report_pages = [
+        _report_page(report, file, configured(report, catalogue.arguments(first=first), cfg or {}))
+        for report, file in zip(reports, files, strict=True)
+    ]
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC))
     site = [index, *report_pages]
@@ -119,10 +128,16 @@ def _files(reports: Sequence[Report]) -> list[str]:
     return slugs(report.name for report in reports)
 
 
-def _report_page(report: Report, file: str, catalogue: Catalogue) -> Page:
+def configured(shown: Plot | Report, args: Arguments, texts: Mapping[str, str]) -> Arguments:
+    """*args* with what *texts* say of the controls; what *args* fix already stays."""
+    chosen, _ = controls.read(shown.controls(), texts)
+    return set_config({**chosen, **args[-1]}, args)
+
+
+def _report_page(report: Report, file: str, args: Arguments) -> Page:
     renderer = StaticHTML(f"{file.removeprefix('#').removesuffix('.html')}-")
     try:
-        body = renderer.render(report.do_plot(*catalogue.arguments()))
+        body = renderer.render(report.do_plot(*args))
         summary = report.summary()
     except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
         raise WorkloadError(f"'{report.name}' can't be drawn ({type(error).__name__}: {error})") from error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 ROWS_SHOWN = 500
@@ -31,19 +32,29 @@ class Cell:
 Row = Sequence[Cell | str]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Table:
     """A table as a report describes it; it stands wherever a Dash component can.
 
     Attributes:
+        source: its rows; an iterator is read when they are needed.
         caption: what it shows.
         limit: how many rows a static page shows; the application has all.
     """
 
     columns: Sequence[Column]
-    rows: Sequence[Row]
+    source: Iterable[Row]
     caption: str
     limit: int = ROWS_SHOWN
+
+    @functools.cached_property
+    def rows(self) -> Sequence[Row]:
+        return tuple(self.source)
+
+    @property
+    def is_lazy(self) -> bool:
+        """True while its rows have not been made: there may be many."""
+        return isinstance(self.source, Iterator) and "rows" not in self.__dict__
 
     def as_html(self) -> Any:
         """The table as Dash's HTML elements, in a region that scrolls; beyond the limit it says what is left out."""
@@ -72,8 +83,8 @@ class Table:
 
 
 def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Any:
-    """A :class:`Table` of *rows*, each with a cell for each of *columns*."""
-    return Table(tuple(columns), tuple(rows), caption, limit)
+    """A :class:`Table` of *rows*, each with a cell for each of *columns*; many rows are better given as an iterator."""
+    return Table(tuple(columns), rows, caption, limit)
 
 
 def _header(column: Column) -> Any:

@@ -1,0 +1,148 @@
+"""The files of a test directory: listed, shown and served, only from inside the results directory.
+
+A file is never interpreted by the browser: text is sent as plain text, everything else as a download.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from ...errors import MatbenchError, os_reason
+from ...files import read_regular
+from ...matrix import Entry
+
+MOST_FILES = 500
+SHOWN_BYTES = 256 * 1024
+_TEXT = {
+    *(".txt", ".log", ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".md", ".ini", ".cfg", ".toml"),
+    *(".xml", ".html", ".htm", ".js", ".py", ".sh", ".prom", ".out", ".err", ".svg"),
+}
+_BINARY_BELOW = set(range(32)) - {9, 10, 12, 13, 27}
+
+
+class NoArtifactError(MatbenchError):
+    """A file that isn't there, or isn't inside the results directory."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file of a test directory: its path there, with ``/``, and its size."""
+
+    name: str
+    size_bytes: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Shown:
+    """What a page shows of a file.
+
+    Attributes:
+        text: its beginning, JSON indented; None for a file that isn't text.
+        is_whole: whether that is all.
+    """
+
+    text: str | None
+    is_whole: bool
+    size_bytes: int
+
+
+def listing(entry: Entry, roots: Sequence[Path]) -> tuple[list[Artifact], bool]:
+    """The files below the entry's test directory, in the order of their names, and whether those are all.
+
+    Raises:
+        NoArtifactError: the test directory is gone, or outside of *roots*.
+    """
+    base = _inside(entry.location, roots)
+    if base.is_file():
+        return [Artifact(base.name, base.stat().st_size)], True
+    if not base.is_dir():
+        raise NoArtifactError(f"the test directory {entry.location} is gone")
+    found: list[Artifact] = []
+    for name, size in _walk(base):
+        if len(found) == MOST_FILES:
+            return sorted(found, key=lambda each: each.name), False
+        found.append(Artifact(name, size))
+    return sorted(found, key=lambda each: each.name), True
+
+
+def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
+    """The path of the entry's file *name*, with all links followed.
+
+    Raises:
+        NoArtifactError: it isn't a regular file inside the test directory and inside one of *roots*.
+    """
+    base = _inside(entry.location, roots)
+    if base.is_file():
+        if name != base.name:
+            raise NoArtifactError(f"there is no file '{name}' of this test")
+        return base
+    try:
+        path = Path(os.path.realpath(base / name, strict=True))
+        is_regular = stat.S_ISREG(path.stat().st_mode)
+    except (OSError, ValueError):
+        raise NoArtifactError(f"there is no file '{name}' of this test") from None
+    if not is_regular or not path.is_relative_to(base):
+        raise NoArtifactError(f"there is no file '{name}' of this test")
+    return path
+
+
+def show(path: Path) -> Shown:
+    """The beginning of the file, if it is text.
+
+    Raises:
+        NoArtifactError: it can't be read.
+    """
+    try:
+        size = path.stat().st_size
+        content = read_regular(path, SHOWN_BYTES)
+    except OSError as error:
+        raise NoArtifactError(f"'{path.name}' can't be read: {os_reason(error)}") from error
+    is_whole = size <= len(content)
+    if not is_text(content):
+        return Shown(None, is_whole, size)
+    text = content.decode("utf-8", "replace")
+    if is_whole and path.suffix == ".json":
+        text = _indented(text)
+    return Shown(text, is_whole, size)
+
+
+def is_text(content: bytes) -> bool:
+    """True for what a person can read: no control characters but those of text."""
+    return not any(byte in _BINARY_BELOW for byte in content[:4096])
+
+
+def content_type(path: Path) -> str:
+    """How the file is sent: never as something that a browser runs."""
+    return "text/plain; charset=utf-8" if path.suffix.lower() in _TEXT else "application/octet-stream"
+
+
+def _inside(location: Path, roots: Sequence[Path]) -> Path:
+    base = Path(os.path.realpath(location))
+    if not any(base == root or base.is_relative_to(root) for root in map(Path, map(os.path.realpath, roots))):
+        raise NoArtifactError("this run has no files here: it came from a history or from payloads")
+    return base
+
+
+def _walk(base: Path) -> Iterator[tuple[str, int]]:
+    for parent, directories, names in os.walk(base):
+        directories.sort()
+        for name in sorted(names):
+            path = Path(parent, name)
+            try:
+                status = path.lstat()
+            except OSError:
+                continue
+            if stat.S_ISREG(status.st_mode):
+                yield path.relative_to(base).as_posix(), status.st_size
+
+
+def _indented(text: str) -> str:
+    try:
+        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return text

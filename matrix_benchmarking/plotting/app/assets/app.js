@@ -1,0 +1,201 @@
+"use strict";
+// The application's script: the address is its state; links change it, and so do fields, drags and clicks on figures.
+(() => {
+  const dash = (window.dash_clientside = window.dash_clientside || {});
+  const noUpdate = () => window.dash_clientside.no_update;
+  const isInternal = (href) => typeof href === "string" && href.startsWith("?");
+  let counter = 0;
+  const send = (event) => window.dash_clientside.set_props("event", { data: { ...event, n: (counter += 1) } });
+  const go = (search) => window.dash_clientside.set_props("address", { search });
+
+  // -- what Dash calls ------------------------------------------------------------------------------------------------
+
+  function inView(element) {
+    const { top, bottom, height } = element.getBoundingClientRect();
+    return height > 0 && bottom > -200 && top < innerHeight + 200;
+  }
+
+  function pageOf(search) {
+    const query = new URLSearchParams(search);
+    return ["show", "run", "beside", "artifact"].map((name) => query.get(name) || "").join("\n");
+  }
+
+  dash.matbench = {
+    request(search, version, before) {
+      const same = before && pageOf(before.search) === pageOf(search || "");
+      const parts = same ? [...document.querySelectorAll("#content .part")].filter(inView) : [];
+      if (before && !same) scrollToContent();
+      return { search: search || "", version, parts: parts.map((part) => Number(part.dataset.part)) };
+    },
+    fields(values, ids) {
+      const named = {};
+      ids.forEach((id, place) => { named[id.name] = values[place]; });
+      return Object.keys(named).length ? { do: "fields", values: named, n: (counter += 1) } : noUpdate();
+    },
+    clicked(clicks) {
+      const { triggered } = window.dash_clientside.callback_context;
+      const click = (triggered || []).map((one) => one.value).find((value) => value && value.points);
+      const data = click && click.points[0].customdata;
+      const run = Array.isArray(data) ? data[0] : data;
+      return typeof run === "string" && run ? { do: "open", run, n: (counter += 1) } : noUpdate();
+    },
+    title(title) {
+      const name = document.title.split(" – ").slice(-2).join(" – ");
+      document.title = title ? `${title} – ${name}` : name;
+    },
+  };
+
+  function scrollToContent() {
+    const content = document.getElementById("content");
+    if (content && content.getBoundingClientRect().top < 0) content.scrollIntoView();
+  }
+
+  // -- parts that are made when they are seen -------------------------------------------------------------------------
+
+  const seen = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) {
+      if (!isIntersecting || !target.querySelector(":scope > .waiting")) continue;
+      seen.unobserve(target);
+      const index = Number(target.dataset.part);
+      window.dash_clientside.set_props({ type: "wanted", index }, { data: (counter += 1) });
+    }
+  }, { rootMargin: "200px" });
+
+  const watch = new MutationObserver(() => {
+    for (const part of document.querySelectorAll("#content .part")) {
+      if (part.querySelector(":scope > .waiting")) seen.observe(part);
+    }
+  });
+
+  // -- links, keys, fields, drags -------------------------------------------------------------------------------------
+
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    if (link && isInternal(link.getAttribute("href")) && !(event.ctrlKey || event.metaKey || event.shiftKey || event.button)) {
+      event.preventDefault();
+      go(link.getAttribute("href"));
+      return;
+    }
+    const button = event.target.closest("button[data-event], button[data-export-figure], button[data-export-grid], button[data-copy]");
+    if (!button) return;
+    if (button.dataset.event) send({ do: button.dataset.event });
+    if (button.dataset.exportFigure) exportFigure(button);
+    if (button.dataset.exportGrid) exportGrid(button.dataset.exportGrid);
+    if (button.dataset.copy) copy(button);
+  });
+
+  document.addEventListener("keydown", (event) => {
+    const link = event.target.closest("a[role=checkbox], a[role=radio]");
+    if (link && event.key === " ") {
+      event.preventDefault();
+      link.click();
+    }
+  });
+
+  document.addEventListener("input", (event) => {
+    const facet = event.target.type === "search" && event.target.closest(".facet");
+    if (!facet) return;
+    const wanted = event.target.value.toLowerCase();
+    for (const option of facet.querySelectorAll(".option")) {
+      option.hidden = !option.textContent.toLowerCase().includes(wanted);
+    }
+  });
+
+  let dragged = null;
+  document.addEventListener("dragstart", (event) => {
+    dragged = event.target.closest && event.target.closest("li.facet");
+    if (dragged) event.dataTransfer.effectAllowed = "move";
+  });
+  document.addEventListener("dragover", (event) => {
+    const over = dragged && event.target.closest("li.facet");
+    if (!over || over === dragged) return;
+    event.preventDefault();
+    for (const other of document.querySelectorAll("li.facet.over")) other.classList.remove("over");
+    over.classList.add("over");
+  });
+  document.addEventListener("drop", (event) => {
+    const over = dragged && event.target.closest("li.facet");
+    if (!over || over === dragged) return;
+    event.preventDefault();
+    const names = [...document.querySelectorAll("li.facet")].map((facet) => facet.dataset.name);
+    const [from, to] = [names.indexOf(dragged.dataset.name), names.indexOf(over.dataset.name)];
+    names.splice(to, 0, names.splice(from, 1)[0]);
+    send({ do: "order", names });
+  });
+  document.addEventListener("dragend", () => {
+    for (const other of document.querySelectorAll("li.facet.over")) other.classList.remove("over");
+    dragged = null;
+  });
+
+  // -- export and copy ------------------------------------------------------------------------------------------------
+
+  function exportFigure(button) {
+    const plot = button.closest(".figure-box").querySelector(".js-plotly-plot");
+    if (!plot) return;
+    const style = getComputedStyle(document.documentElement);
+    const page = style.getPropertyValue("--page").trim();
+    const text = style.getPropertyValue("--text").trim();
+    const layout = { ...plot.layout, paper_bgcolor: page, plot_bgcolor: page, font: { ...plot.layout.font, color: text } };
+    const { width, height } = plot.getBoundingClientRect();
+    const options = { format: button.dataset.exportFigure, filename: fileName(button), width, height };
+    window.Plotly.downloadImage({ data: plot.data, layout, config: {} }, { ...options, scale: 2 });
+  }
+
+  function fileName(button) {
+    const heading = button.closest("section") && button.closest("section").querySelector("h3");
+    const title = (heading || document.querySelector("h1") || { textContent: "figure" }).textContent;
+    return title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "figure";
+  }
+
+  function exportGrid(id) {
+    window.dash_ag_grid.getApi(id).exportDataAsCsv({ fileName: `${id}.csv` });
+  }
+
+  async function copy(button) {
+    await navigator.clipboard.writeText(button.dataset.copy);
+    const label = button.textContent;
+    button.textContent = "Copied";
+    setTimeout(() => { button.textContent = label; }, 1500);
+  }
+
+  // -- cells of grids -------------------------------------------------------------------------------------------------
+
+  const cells = (window.dashAgGridComponentFunctions = window.dashAgGridComponentFunctions || {});
+  cells.MatbenchCell = (props) => {
+    const field = props.colDef.field;
+    const parts = props.data[`${field}p`];
+    const element = window.React.createElement;
+    const content = parts === undefined ? [props.value] : parts;
+    const shown = content.map((part, key) => {
+      if (part === null || typeof part !== "object") return part;
+      if (part.code) return element("code", { key }, part.text);
+      return element("a", { key, href: part.href, title: part.title || undefined }, part.text);
+    });
+    return props.data[`${field}m`] ? element("strong", { className: "mark" }, ...shown) : element("span", null, ...shown);
+  };
+  const functions = (window.dashAgGridFunctions = window.dashAgGridFunctions || {});
+  const order = new Intl.Collator(undefined, { numeric: true });
+  functions.matbenchCompare = (one, other) => {
+    if (one === other) return 0;
+    if (one === null || one === undefined) return 1;
+    if (other === null || other === undefined) return -1;
+    return typeof one === "number" && typeof other === "number" ? one - other : order.compare(String(one), String(other));
+  };
+
+  // -- start ----------------------------------------------------------------------------------------------------------
+
+  function start() {
+    watch.observe(document.body, { childList: true, subtree: true });
+    const narrow = matchMedia("(max-width: 60rem)");
+    const fold = new MutationObserver(() => {
+      const details = document.getElementById("sidebar-details");
+      if (!details) return;
+      fold.disconnect();
+      details.open = !narrow.matches;
+      narrow.addEventListener("change", () => { details.open = !narrow.matches; });
+    });
+    fold.observe(document.body, { childList: true, subtree: true });
+  }
+  if (document.body) start();
+  else document.addEventListener("DOMContentLoaded", start);
+})();

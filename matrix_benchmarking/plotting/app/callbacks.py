@@ -1,0 +1,234 @@
+"""What happens when the address changes, something comes into view, or somebody types, drags or presses a button."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...errors import ConfigError, MatbenchError
+from .. import site
+from ..controls import find_run
+from . import configuration, pages, problems, sidebar, view
+from .data import Data, Snapshot
+from .interactive import Deferred
+from .tags import html
+from .view import View
+
+FIRST_ANSWER_S = 1.5
+_KEPT_PAGES = 24
+
+
+class Pages:
+    """Answers what the callbacks ask; keeps the deferred parts of the last pages until they are seen."""
+
+    def __init__(self, data: Data, report_dest: Path) -> None:
+        self.data = data
+        self.report_dest = report_dest
+        self._deferred: OrderedDict[tuple[int, str], Deferred] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def frame(self, query: str) -> tuple[Any, Any, Any]:
+        """Selectors, verdict and tabs."""
+        snapshot = self.data.wait(FIRST_ANSWER_S)
+        if snapshot is None:
+            return [], self._without_data(), []
+        try:
+            current = view.read(query)
+        except MatbenchError:
+            current = View()
+        try:
+            catalogue = snapshot.catalogue(current.filters, current.order)
+        except MatbenchError as error:
+            selectors = sidebar.selectors(snapshot.facets, dataclasses.replace(current, filters={}))
+            return selectors, problems.box(*str(error).splitlines()), pages.tabs(snapshot, current)
+        selectors = sidebar.selectors(snapshot.facets, current)
+        return selectors, pages.headline(catalogue), pages.tabs(snapshot, current)
+
+    def page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
+        """The page that is open, the inputs of its configuration, and its title."""
+        snapshot = self.data.wait(FIRST_ANSWER_S)
+        if snapshot is None:
+            return [], [], ""
+        try:
+            current = view.read(query)
+            content = self._content(snapshot, current, query, wanted)
+        except MatbenchError as error:
+            return problems.box(*str(error).splitlines()), [], ""
+        return content.elements, configuration.panel(content.controls, current), content.title
+
+    def part(self, query: str, number: int) -> Any:
+        """A deferred part of the page."""
+        snapshot = self.data.snapshot
+        if snapshot is None:
+            return []
+        deferred = self._deferred.get((snapshot.number, query))
+        if deferred is None:
+            try:
+                deferred = self._content(snapshot, view.read(query), query, []).deferred
+            except MatbenchError as error:
+                return problems.box(*str(error).splitlines())
+        return deferred.make(number)
+
+    def act(self, event: Mapping[str, Any], query: str) -> tuple[str | None, Any]:
+        """What an *event* of the page's script leads to: another address or none, and a notice or none."""
+        match event:
+            case {"do": "read"}:
+                self.data.start()
+                return None, ""
+            case {"do": "write"}:
+                return None, problems.guarded(lambda: self._write(query), "The static report")
+        try:
+            return view.write(self._changed(event, view.read(query))), ""
+        except MatbenchError as error:
+            return None, problems.box(*str(error).splitlines())
+
+    def progress(self) -> str:
+        """How far the reading is, or what came of it."""
+        progress = self.data.progress
+        if progress.is_reading:
+            return f"reading {progress.done:,} of {progress.total:,} tests" if progress.total else "reading"
+        if progress.problem is not None:
+            return f"{progress.problem}"
+        snapshot = self.data.snapshot
+        return "" if snapshot is None else f"read at {snapshot.read_at:%H:%M:%S}"
+
+    def version(self) -> int:
+        """The number of the snapshot; 0 for none yet, -1 where the reading failed."""
+        snapshot = self.data.snapshot
+        if snapshot is not None:
+            return snapshot.number
+        return 0 if self.data.progress.problem is None else -1
+
+    def _without_data(self) -> Any:
+
+        problem = self.data.progress.problem
+        if problem is not None:
+            return problems.box(*problem.splitlines())
+        return html.P("Reading the tests …", className="lead")
+
+    def _content(self, snapshot: Snapshot, current: View, query: str, wanted: list[int]) -> pages.Content:
+        catalogue = snapshot.catalogue(current.filters, current.order)
+        try:
+            content = pages.content(snapshot, catalogue, current, wanted, self.data)
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, OSError) as error:
+            box = problems.failed("This page", error)
+            return pages.Content("", box, Deferred(), ())
+        with self._lock:
+            self._deferred[snapshot.number, query] = content.deferred
+            if len(self._deferred) > _KEPT_PAGES:
+                self._deferred.popitem(last=False)
+        return content
+
+    def _changed(self, event: Mapping[str, Any], current: View) -> View:
+        """The view that a person asked for."""
+        match event:
+            case {"do": "open", "run": str(run)}:
+                snapshot = self.data.snapshot
+                return current.with_run(snapshot.short_ids.get(run, run) if snapshot else run)
+            case {"do": "order", "names": list(names)}:
+                return dataclasses.replace(current, order=tuple(str(name) for name in names))
+            case {"do": "fields", "values": dict(values)}:
+                for name, value in values.items():
+                    current = self._typed(current, name, "" if value is None else str(value).strip())
+                return current
+        raise ConfigError("the page asked for something unknown")
+
+    def _typed(self, current: View, name: str, text: str) -> View:
+        if name == "filters":
+            return dataclasses.replace(current, filters=view.read_filters(text))
+        if name == "beside":
+            return dataclasses.replace(current, beside=self._run(text)) if text else current
+        known = name.removeprefix(view.CFG)
+        return current.with_cfg(known, text or None)
+
+    def _run(self, text: str) -> str:
+        """The id of the run that a person names by id or by name."""
+        snapshot = self.data.snapshot
+        if snapshot is None:
+            return text
+        named = [entry for entry in snapshot.matrix if entry.name == text]
+        entry = named[0] if named else find_run(snapshot.matrix, text)
+        return snapshot.short_ids.get(entry.test_uuid or "", text)
+
+    def _write(self, query: str) -> Any:
+
+        snapshot, current = self.data.snapshot, view.read(query)
+        if snapshot is None:
+            return problems.box("There is nothing to write yet.")
+        matrix = snapshot.catalogue(current.filters, current.order).matrix
+        name = Path(self.data.source.name)
+        files = site.write_site(
+            matrix, snapshot.workload, self.report_dest, [], name, cfg=current.cfg, first=current.order
+        )
+        size = sum(file.stat().st_size for file in files) / 1e6
+        return html.P(["Written: ", html.Code(str(files[0].absolute())), f" ({len(files)} pages, {size:.1f} MB)."])
+
+
+def register(app: Any, answers: Pages) -> None:
+    """Connect the page with *answers*."""
+    from dash import ALL, MATCH, ClientsideFunction, Input, Output, State, ctx, no_update
+
+    app.clientside_callback(
+        ClientsideFunction("matbench", "request"),
+        Output("request", "data"),
+        Input("address", "search"),
+        Input("version", "data"),
+        State("request", "data"),
+    )
+    app.clientside_callback(
+        ClientsideFunction("matbench", "fields"),
+        Output("event", "data", allow_duplicate=True),
+        Input({"type": "field", "name": ALL}, "value"),
+        State({"type": "field", "name": ALL}, "id"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(
+        ClientsideFunction("matbench", "clicked"),
+        Output("event", "data", allow_duplicate=True),
+        Input({"type": "figure", "index": ALL}, "clickData"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(ClientsideFunction("matbench", "title"), Input("title", "data"))
+
+    def frame(request: dict[str, Any]) -> Any:
+        return answers.frame(request["search"])
+
+    def page(request: dict[str, Any]) -> Any:
+        return answers.page(request["search"], request["parts"])
+
+    def part(wanted: Any, request: dict[str, Any]) -> Any:
+        return answers.part(request["search"], ctx.outputs_list["id"]["index"]) if wanted else no_update
+
+    def act(event: dict[str, Any], query: str | None) -> Any:
+        search, notice = answers.act(event, query or "")
+        is_same = search is None or view.same(search, query or "")
+        return no_update if is_same else search, notice, False
+
+    def tick(_: int | None, known: int | None) -> Any:
+        number = answers.version()
+        return no_update if number == known else number, answers.progress(), not answers.data.progress.is_reading
+
+    request = Input("request", "data")
+    content = [Output("content", "children"), Output("controls", "children"), Output("title", "data")]
+    surroundings = [Output(name, "children") for name in ("selectors", "headline", "tabs")]
+    clock = [Output("version", "data"), Output("progress", "children"), Output("clock", "disabled")]
+    acted = [Output("address", "search"), Output("notice", "children")]
+    app.callback(surroundings, request, prevent_initial_call=True)(frame)
+    app.callback(content, request, prevent_initial_call=True)(page)
+    app.callback(
+        Output({"type": "part", "index": MATCH}, "children"),
+        Input({"type": "wanted", "index": MATCH}, "data"),
+        State("request", "data"),
+        prevent_initial_call=True,
+    )(part)
+    app.callback(
+        [*acted, Output("clock", "disabled", allow_duplicate=True)],
+        Input("event", "data"),
+        State("address", "search"),
+        prevent_initial_call=True,
+    )(act)
+    app.callback(clock, Input("clock", "n_intervals"), State("version", "data"))(tick)

@@ -1,0 +1,205 @@
+"""The data behind the application: read in the background, replaced as a whole when it has changed.
+
+First the index of the tree is shown, which is there at once; then the tree itself is read, and takes its place if it
+says something else.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import functools
+import logging
+import threading
+import time
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...errors import MatbenchError
+from ...filters import Filters
+from ...matrix import Entry, Matrix, typed
+from ...workload import Workload
+from ..catalogue import Catalogue
+from .facets import Facets, short_ids
+from .view import write_filters
+
+Progress = Callable[[int, int], None]
+_KEPT_SELECTIONS = 12
+_log = logging.getLogger(__name__)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where the application's data come from.
+
+    Attributes:
+        name: of the place, as it was given.
+        roots: the directories whose files may be served; none where there are no artifacts.
+        read_index: what is known without reading the tests; None where nothing is.
+        read: everything, reporting its progress.
+        past: runs of a history, for the KPI history; None where there is none.
+    """
+
+    workload: Workload
+    name: str
+    roots: Sequence[Path]
+    read: Callable[[Progress | None], Matrix]
+    read_index: Callable[[], Matrix | None] = lambda: None
+    past: Callable[[], Matrix | None] = lambda: None
+
+
+class Snapshot:
+    """One state of the data, and what was computed from it.
+
+    Attributes:
+        number: of the state; it grows.
+        matrix: all of it.
+        read_at: when it was read.
+    """
+
+    def __init__(self, workload: Workload, matrix: Matrix, number: int) -> None:
+        self.workload = workload
+        self.matrix = matrix
+        self.number = number
+        self.read_at = dt.datetime.now().astimezone()
+        self._selections: OrderedDict[Any, Catalogue] = OrderedDict()
+        self._lock = threading.RLock()
+
+    @functools.cached_property
+    def facets(self) -> Facets:
+        return Facets(self.matrix)
+
+    @functools.cached_property
+    def short_ids(self) -> Mapping[str, str]:
+        return short_ids(self.matrix)
+
+    @functools.cached_property
+    def reports(self) -> frozenset[str]:
+        """The names of the reports; all other pages are plots."""
+        return frozenset(Catalogue(self.matrix, self.workload).reports)
+
+    @functools.cached_property
+    def slugs(self) -> Mapping[str, str]:
+        """The page of each report and plot: its slug and its name, reports first."""
+        from .. import site
+
+        catalogue = Catalogue(self.matrix, self.workload)
+        names = [*catalogue.reports, *catalogue.plots]
+        return dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
+
+    def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:
+        """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections.
+
+        Raises:
+            ConfigError: a filter on a setting that no entry has.
+        """
+        key = (write_filters(filters), tuple(order))
+        with self._lock:
+            if key in self._selections:
+                self._selections.move_to_end(key)
+                return self._selections[key]
+            self.facets.check(filters)
+            matrix = self.facets.select(filters)
+            catalogue = Catalogue(ordered(matrix, order), self.workload, whole=self.matrix)
+            _ = catalogue.best
+            self._selections[key] = catalogue
+            if len(self._selections) > _KEPT_SELECTIONS:
+                self._selections.popitem(last=False)
+            return catalogue
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Progressing:
+    """How far the reading is.
+
+    Attributes:
+        done, total: tests.
+        is_reading: False where nothing is being read.
+        problem: why the last reading failed.
+    """
+
+    done: int = 0
+    total: int = 0
+    is_reading: bool = False
+    problem: str | None = None
+
+
+class Data:
+    """The current snapshot, and the thread that reads the next one."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.snapshot: Snapshot | None = None
+        self.progress = Progressing()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Read in the background: the index first, then everything. While it is being read, nothing happens."""
+        with self._lock:
+            if self._thread is not None and self._thread.is_alive():
+                return
+            self.progress = Progressing(is_reading=True)
+            self._thread = threading.Thread(target=self._read, daemon=True, name="matbench-reader")
+            self._thread.start()
+
+    def wait(self, timeout_s: float) -> Snapshot | None:
+        """The snapshot, as soon as there is one; None after *timeout_s* or where the reading failed."""
+        end = time.monotonic() + timeout_s
+        while self.snapshot is None and self.progress.is_reading and time.monotonic() < end:
+            time.sleep(0.02)
+        return self.snapshot
+
+    def _read(self) -> None:
+        problem = None
+        try:
+            if self.snapshot is None and (known := self.source.read_index()) is not None:
+                self._take(known)
+            self._take(self.source.read(self._report))
+        except MatbenchError as error:
+            problem = str(error)
+        except Exception as error:  # noqa: BLE001  the application has to say so, and to go on
+            _log.error("the data can't be read\n%s", traceback.format_exc())
+            problem = f"the data can't be read ({type(error).__name__}: {error})"
+        self.progress = Progressing(problem=problem)
+
+    def _report(self, done: int, total: int) -> None:
+        self.progress = Progressing(done, total, is_reading=True)
+
+    def _take(self, matrix: Matrix) -> None:
+        current = self.snapshot
+        if current is not None and same(current.matrix, matrix):
+            current.read_at = dt.datetime.now().astimezone()
+            return
+        self.snapshot = Snapshot(self.source.workload, matrix, 1 if current is None else current.number + 1)
+
+
+def same(one: Matrix, other: Matrix) -> bool:
+    """True if a page would show the same for both."""
+    if (len(one), len(one.unfinished), one.notes) != (len(other), len(other.unfinished), other.notes):
+        return False
+    pairs = zip([*one.entries, *one.unfinished], [*other.entries, *other.unfinished], strict=True)
+    return all(_shown(first) == _shown(second) for first, second in pairs)
+
+
+def _shown(entry: Entry) -> tuple[Any, ...]:
+    settings = [(name, *typed(value)) for name, value in entry.settings.items()]
+    return (
+        *(entry.name, settings, entry.repeat, entry.exit_code, entry.test_uuid, entry.problems, entry.missing_files),
+        *(repr(entry.kpis), entry.missing_kpis, entry.warnings),
+    )
+
+
+def ordered(matrix: Matrix, names: Sequence[str]) -> Matrix:
+    """*matrix* with the settings *names* first in each entry, in this order: tables and names follow it."""
+    if not names:
+        return matrix
+
+    def first(entry: Entry) -> Entry:
+        settings = {name: entry.settings[name] for name in names if name in entry.settings}
+        return dataclasses.replace(entry, settings={**settings, **entry.settings})
+
+    return Matrix(map(first, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)

@@ -1,0 +1,166 @@
+"""The settings of a matrix as selectors: which values there are, and how many entries each would leave.
+
+Values are numbered once, so that a selection among ten thousand entries is a few operations on arrays.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ... import filters as filter_language
+from ...filters import Filters, Value, show
+from ...matrix import NOT_SET, Entry, Matrix, NotSet, order, typed
+from .. import controls
+
+if TYPE_CHECKING:
+    import numpy
+
+    Mask = numpy.ndarray[Any, numpy.dtype[numpy.bool_]]
+    Codes = numpy.ndarray[Any, numpy.dtype[numpy.int32]]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Option:
+    """A value of a setting in a selector.
+
+    Attributes:
+        value: as a filter writes it.
+        label: as a person reads it.
+        count: entries that have it among those that all other filters leave.
+        is_chosen: whether the filters name it.
+    """
+
+    value: Value
+    label: str
+    count: int
+    is_chosen: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facet:
+    """A selector: a setting with its values; where none is chosen all take part."""
+
+    name: str
+    options: Sequence[Option]
+
+    @property
+    def chosen(self) -> tuple[Value, ...]:
+        return tuple(option.value for option in self.options if option.is_chosen)
+
+    def toggled(self, option: Option) -> tuple[Value, ...]:
+        """What is chosen when *option* changes."""
+        return tuple(each.value for each in self.options if each.is_chosen != (each is option))
+
+
+class Facets:
+    """The selectors of one matrix.
+
+    Attributes:
+        matrix: the whole of it.
+        varying: names of the settings with several values.
+        constant: the others, with their value.
+    """
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+        self._columns = {name: _Column(name, matrix.entries) for name in _names(matrix)}
+        self.varying = [name for name, column in self._columns.items() if len(column.values) > 1]
+        self.constant = {name: column.values[0] for name, column in self._columns.items() if len(column.values) == 1}
+        self._repeat = _Column("repeat", matrix.entries, [entry.repeat for entry in matrix])
+
+    def check(self, filters: Filters) -> None:
+        """Raises ConfigError for a filter on a setting that no entry has."""
+        unfinished = {name for entry in self.matrix.unfinished for name in entry.settings}
+        filter_language.check_names(filters, {*self._columns, *unfinished, "repeat"})
+
+    def select(self, filters: Filters) -> Matrix:
+        """The entries that *filters* leave; none is fine."""
+        if not filters:
+            return self.matrix
+        mask = self._mask(filters)
+        entries = [self.matrix.entries[place] for place in mask.nonzero()[0]]
+        unfinished = [e for e in self.matrix.unfinished if filter_language.matches(filters, e.settings, e.repeat)]
+        return Matrix(entries, unfinished=unfinished, notes=self.matrix.notes)
+
+    def facets(self, filters: Filters) -> Iterator[Facet]:
+        """A selector for each setting that varies in the whole matrix, with counts under *filters*."""
+        import numpy
+
+        for name in self.varying:
+            column = self._columns[name]
+            mask = self._mask({other: wanted for other, wanted in filters.items() if other != name})
+            counts = numpy.bincount(column.codes[mask], minlength=len(column.values))
+            wanted = filters.get(name, ())
+            yield Facet(
+                name,
+                [
+                    Option(
+                        value=column.written[place],
+                        label="(not set)" if isinstance(value, NotSet) else show(value),
+                        count=int(counts[place]),
+                        is_chosen=any(one.matches(None if isinstance(value, NotSet) else value) for one in wanted),
+                    )
+                    for place, value in enumerate(column.values)
+                ],
+            )
+
+    def _mask(self, filters: Filters) -> Mask:
+        import numpy
+
+        mask = numpy.ones(len(self.matrix), dtype=bool)
+        for name, wanted in filters.items():
+            column = self._repeat if name == "repeat" else self._columns.get(name)
+            if column is None:
+                mask &= any(value.matches(None) for value in wanted)
+            else:
+                mask &= column.allows(wanted)[column.codes]
+        return mask
+
+
+class _Column:
+    """One setting of all entries: its values in order, and for each entry the number of its value."""
+
+    def __init__(self, name: str, entries: Sequence[Entry], cells: Sequence[Any] | None = None) -> None:
+        import numpy
+
+        cells = [entry.settings.get(name, NOT_SET) for entry in entries] if cells is None else cells
+        seen = {typed(cell): cell for cell in cells}
+        self.values = sorted(seen.values(), key=order)
+        places = {typed(value): place for place, value in enumerate(self.values)}
+        self.codes: Codes = numpy.fromiter((places[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
+        self.written = _written(self.values)
+
+    def allows(self, wanted: Sequence[Value]) -> Mask:
+        """For each value whether one of *wanted* is it."""
+        import numpy
+
+        cells = [None if isinstance(value, NotSet) else value for value in self.values]
+        return numpy.array([any(one.matches(cell) for one in wanted) for cell in cells], dtype=bool)
+
+
+def _written(values: Sequence[Any]) -> list[Value]:
+    """Each value as a filter that means it alone, in quotes only where another one reads the same."""
+    texts = ["null" if isinstance(value, NotSet) else show(value) for value in values]
+    return [
+        Value(text, quoted=isinstance(value, str) and (texts.count(text) > 1 or text != text.strip()))
+        for text, value in zip(texts, values, strict=True)
+    ]
+
+
+def _names(matrix: Matrix) -> list[str]:
+    return list(dict.fromkeys(name for entry in matrix for name in entry.settings))
+
+
+def short_ids(matrix: Matrix) -> dict[str, str]:
+    """For each id of the matrix its first digits, as many as tell it from all others, at least eight."""
+    ids = sorted({entry.test_uuid for entry in matrix if entry.test_uuid})
+    short = {}
+    for place, identity in enumerate(ids):
+        neighbours = ids[max(0, place - 1) : place] + ids[place + 1 : place + 2]
+        length = controls.SHORT_ID
+        while any(other[:length] == identity[:length] for other in neighbours) and length < len(identity):
+            length += 1
+        short[identity] = identity[:length]
+    return short

@@ -1,0 +1,131 @@
+"""What a report gives, made into elements of the application: tables become grids, figures get their tools.
+
+Parts that cost something are deferred: their place is there at once, and they are made when they come into view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from ..base import Arguments, Plot, plot_parts, set_config
+from ..tables import Table
+from . import problems
+from .configuration import read_cfg
+from .grid import grid
+from .tags import dcc, html
+
+PLOT_HEIGHT_PX = 440
+GRAPH_CONFIG = {
+    "displaylogo": False,
+    "responsive": True,
+    "modeBarButtonsToRemove": ["lasso2d", "select2d", "toImage"],
+}
+
+
+class Deferred:
+    """The parts of one page that are made when they are seen.
+
+    Args:
+        wanted: the numbers of those that are in view already, which are made at once.
+        cfg: the plots' configuration, as text.
+    """
+
+    def __init__(self, wanted: Collection[int] = (), cfg: Mapping[str, str] | None = None) -> None:
+        self._wanted = wanted
+        self._cfg = cfg or {}
+        self._makers: list[Callable[[], Any]] = []
+
+    def place(self, make: Callable[[], Any], height_px: int) -> Any:
+        """The place of a part that *make* gives."""
+
+        number = len(self._makers)
+        self._makers.append(make)
+        content = self.make(number) if number in self._wanted else waiting(height_px)
+        return html.Div(
+            [
+                html.Div(content, id={"type": "part", "index": number}, className="part", **{"data-part": str(number)}),
+                dcc.Store(id={"type": "wanted", "index": number}),
+            ]
+        )
+
+    def make(self, number: int) -> Any:
+        """The part with this number; a sentence where it can't be made, nothing where there is none."""
+        if not 0 <= number < len(self._makers):
+            return []
+        prefix = f"part-{number}"
+        return problems.guarded(lambda: convert(self._makers[number](), None, prefix), "This part")
+
+    def section(self, plot: Plot, args: Arguments) -> Any:
+        """A plot's part of a report, deferred."""
+
+        place = self.place(lambda: self.plot_parts(plot, args), PLOT_HEIGHT_PX)
+        return html.Section([html.H3(plot.name), place], className="plot")
+
+    def plot_parts(self, plot: Plot, args: Arguments) -> list[Any]:
+        """What the report fixes in *args* goes before what a person chose."""
+        chosen, boxes = read_cfg(plot.controls(), self._cfg)
+        return [*boxes, *plot_parts(plot, set_config({**chosen, **args[-1]}, args))]
+
+
+def waiting(height_px: int) -> Any:
+    """What stands in the place of a part that isn't made yet."""
+
+    return html.Div(className="waiting", style={"minHeight": f"{height_px}px"})
+
+
+def convert(node: Any, deferred: Deferred | None, prefix: str = "page") -> Any:
+    """*node* and all in it, with tables and figures as the application shows them.
+
+    *deferred* takes what can wait; None makes everything now.
+    """
+    return _Conversion(deferred, prefix).convert(node)
+
+
+class _Conversion:
+    def __init__(self, deferred: Deferred | None, prefix: str) -> None:
+        self._deferred = deferred
+        self._prefix = prefix
+        self._count = 0
+
+    def convert(self, node: Any) -> Any:
+        if isinstance(node, (list, tuple)):
+            return [self.convert(each) for each in node]
+        if isinstance(node, Table):
+            return self._table(node)
+        if not hasattr(node, "to_plotly_json"):
+            return node
+        if node._type == "Graph":
+            return self._graph(node)
+        if getattr(node, "children", None) is not None:
+            node.children = self.convert(node.children)
+        return node
+
+    def _table(self, table: Table) -> Any:
+        identity = self._next("table")
+        if table.is_lazy and self._deferred is not None:
+            return self._deferred.place(lambda: grid(table, identity), 120)
+        return grid(table, identity)
+
+    def _graph(self, graph: Any) -> Any:
+
+        identity = self._next("figure")
+        graph.id = {"type": "figure", "index": identity}
+        graph.config = {**GRAPH_CONFIG, **(getattr(graph, "config", None) or {})}
+        height = graph.figure.layout.height if hasattr(graph.figure, "layout") else None
+        graph.style = {"height": f"{height or PLOT_HEIGHT_PX}px"}
+        buttons = [
+            html.Button(
+                kind.upper(),
+                className="tool",
+                title=f"Save this figure as {kind.upper()}",
+                **{"data-export-figure": kind, "data-name": identity},
+            )
+            for kind in ("svg", "png")
+        ]
+        frame = html.Div(graph, className="figure-scroll")
+        return html.Div([frame, html.Div(buttons, className="figure-tools")], className="figure-box")
+
+    def _next(self, kind: str) -> str:
+        self._count += 1
+        return f"{self._prefix}-{kind}-{self._count}"

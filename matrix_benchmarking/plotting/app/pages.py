@@ -1,0 +1,127 @@
+"""The right side: the verdict on top, the reports and plots as tabs, and the page that is open."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from ...analyze import wording
+from ...errors import MatbenchError, did_you_mean
+from ..catalogue import Catalogue
+from ..controls import Control, find_run
+from ..report_best import verdict_box
+from . import problems, run_page, side_by_side, view
+from .configuration import read_cfg
+from .data import Snapshot
+from .interactive import PLOT_HEIGHT_PX, Deferred, convert
+from .tags import html
+from .view import View
+
+MAX_TABS_TITLE = 48
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Content:
+    """A page: its title, its elements, what waits until it is seen, and what can be configured."""
+
+    title: str
+    elements: Any
+    deferred: Deferred
+    controls: Sequence[Control]
+
+
+def headline(catalogue: Catalogue) -> Any:
+    """What is best among what is selected, in the sentences of the reports."""
+
+    if not len(catalogue.matrix):
+        unfinished = len(catalogue.matrix.unfinished)
+        rest = f" {unfinished} {wording.plural(unfinished, 'test')} did not finish." if unfinished else ""
+        return html.Div(html.P(f"No run is left by these filters.{rest}", className="lead"), className="verdict")
+    return problems.guarded(lambda: verdict_box(catalogue), "The verdict")
+
+
+def tabs(snapshot: Snapshot, current: View) -> Any:
+    """A link to each report and plot."""
+
+    reports = [(slug, name) for slug, name in snapshot.slugs.items() if name in snapshot.reports]
+    plots = [(slug, name) for slug, name in snapshot.slugs.items() if name not in snapshot.reports]
+    shown = "" if current.run else current.show or next(iter(snapshot.slugs))
+    rows: list[Any] = [_row("Reports", reports, current, shown)]
+    if plots:
+        rows.append(_row("Plots", plots, current, shown))
+    return rows
+
+
+def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str) -> Any:
+
+    links = [
+        html.A(
+            _title(name),
+            href=view.write(current.on_page(slug)),
+            className="page-link",
+            title=_title(name) if len(_title(name)) > MAX_TABS_TITLE else None,
+            **({"aria-current": "page"} if slug == shown else {}),
+        )
+        for slug, name in pages
+    ]
+    label: dict[str, Any] = {"aria-label": title}
+    return html.Nav([html.Span(title, className="pages-title"), *links], className="pages", **label)
+
+
+def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Any) -> Content:
+    """The page that *current* asks for.
+
+    Args:
+        wanted: the deferred parts that are in view already.
+        data: the :class:`.data.Data`, for where files may be read.
+    """
+    if current.run:
+        return _run(snapshot, catalogue, current, data)
+    name = _name(snapshot, current.show)
+    deferred = Deferred(wanted, current.cfg)
+    shown = catalogue.shown_by(lambda entry: run_page.address(snapshot, current, entry), deferred.section)
+    if name in snapshot.reports:
+        report = shown.report(name)
+        own = report.controls()
+        cfg, boxes = read_cfg(own, current.cfg)
+        elements = convert(report.do_plot(*shown.arguments(cfg, current.order)), deferred)
+        plots = [control for plot in report.drawn for control in plot.controls()]
+        heading = _heading(_title(name), report.description)
+        return Content(_title(name), [*heading, *boxes, *elements], deferred, [*own, *plots])
+    plot = shown.plot(name)
+    args = shown.arguments({}, current.order)
+    place = deferred.place(lambda: deferred.plot_parts(plot, args), PLOT_HEIGHT_PX)
+    return Content(name, [*_heading(name, ""), place], deferred, plot.controls())
+
+
+def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Any) -> Content:
+    entry = find_run(snapshot.matrix, current.run)
+    shown = catalogue.shown_by(lambda other: run_page.address(snapshot, current, other), Deferred().section)
+    deferred = Deferred()
+    if current.beside:
+        other = find_run(snapshot.matrix, current.beside)
+        elements = side_by_side.elements(snapshot, shown, current, entry, other)
+        title = f"{entry.name} beside {other.name}"
+    else:
+        elements = run_page.elements(snapshot, shown, current, entry, data)
+        title = entry.name
+    return Content(title, convert(elements, None), deferred, ())
+
+
+def _heading(title: str, description: str) -> list[Any]:
+
+    return [html.H1(title), *([html.P(description, className="description")] if description else [])]
+
+
+def _title(name: str) -> str:
+    return name.removeprefix("report:").strip()
+
+
+def _name(snapshot: Snapshot, slug: str) -> str:
+    """Raises MatbenchError for a page that doesn't exist."""
+    if not slug:
+        return next(iter(snapshot.slugs.values()))
+    if slug not in snapshot.slugs:
+        raise MatbenchError(f"there is no report or plot '{slug}': {did_you_mean(slug, snapshot.slugs)}")
+    return snapshot.slugs[slug]

@@ -1,0 +1,139 @@
+"""The application as a server on this machine: made, secured, bound to a free port, and served until it is ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ...errors import MatbenchError, os_reason
+from ..controls import find_run
+from . import artifacts, callbacks, layout
+from .data import Data, Source
+from .run_page import ARTIFACT_ROUTE
+
+HOST, PORT = "127.0.0.1", 8050
+_PORTS_TRIED = 20
+_THREADS = 8
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozenset()) -> Any:
+    """The Dash application, reading its data in the background.
+
+    Args:
+        report_dest: where a static report is written when somebody asks for one.
+        hosts: names under which the server may be addressed, besides those of this machine.
+    """
+    import dash
+
+    data = Data(source)
+    app = dash.Dash(
+        "matbench",
+        assets_folder=os.fspath(Path(__file__).parent / "assets"),
+        serve_locally=True,
+        suppress_callback_exceptions=True,
+        update_title="",
+        title=f"{source.workload.name} – matbench",
+        compress=False,
+    )
+    app.index_string = layout.document(source.workload.name)
+    app.layout = layout.layout(source.name, source.workload.name)
+    callbacks.register(app, callbacks.Pages(data, report_dest))
+    _serve_artifacts(app.server, data)
+    _secure(app, hosts)
+    data.start()
+    return app
+
+
+@contextlib.contextmanager
+def bound(host: str = HOST, port: int | None = None) -> Iterator[socket.socket]:
+    """A listening socket on *host*: on *port*, or on the first free one from 8050 on.
+
+    Raises:
+        MatbenchError: the port is taken, or the host isn't this machine's.
+    """
+    tried = [port] if port is not None else [*range(PORT, PORT + _PORTS_TRIED), 0]
+    for place, number in enumerate(tried):
+        try:
+            family = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM)[0][0]
+            listener = socket.create_server((host, number), family=family, backlog=128)
+        except OSError as error:
+            if place < len(tried) - 1 and not isinstance(error, socket.gaierror):
+                continue
+            raise MatbenchError(f"cannot listen on {host}, port {number}: {os_reason(error)}") from error
+        with listener:
+            yield listener
+        return
+
+
+def address(listener: socket.socket) -> str:
+    """The address to open in a browser."""
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def serve(app: Any, listener: socket.socket) -> None:
+    """Answer requests until the process is interrupted."""
+    from waitress.server import create_server
+
+    create_server(app.server, sockets=[listener], threads=_THREADS, ident="matbench").run()
+
+
+def _serve_artifacts(server: Any, data: Data) -> None:
+    import flask
+
+    def artifact(identity: str, name: str) -> Any:
+        snapshot = data.snapshot
+        try:
+            if snapshot is None:
+                raise artifacts.NoArtifactError("nothing is read yet")
+            path = artifacts.locate(find_run(snapshot.matrix, identity), name, data.source.roots)
+            kind = artifacts.content_type(path)
+            return flask.send_file(
+                path, mimetype=kind, as_attachment=not kind.startswith("text/"), download_name=path.name, max_age=0
+            )
+        except (MatbenchError, OSError) as error:
+            return flask.Response(f"{error}\n", status=404, mimetype="text/plain")
+
+    server.add_url_rule(f"{ARTIFACT_ROUTE}/<identity>/<path:name>", "artifact", artifact)
+
+
+def _secure(app: Any, hosts: frozenset[str]) -> None:
+    """Only pages of this server may ask it, and a page loads and runs nothing but its own."""
+    import flask
+
+    scripts = " ".join(app.csp_hashes())
+    policy = (
+        f"default-src 'self'; script-src 'self' {scripts}; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; object-src 'none'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+
+    def only_from_here() -> Any:
+        request = flask.request
+        asked = _host(request.host)
+        origin = request.headers.get("Origin")
+        if asked not in _LOOPBACK | hosts or (origin is not None and origin.partition("://")[2] != request.host):
+            return flask.Response("this server answers only under its own address\n", status=403, mimetype="text/plain")
+        return None
+
+    def with_headers(response: Any) -> Any:
+        is_artifact = flask.request.path.startswith(f"{ARTIFACT_ROUTE}/")
+        response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox" if is_artifact else policy
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "same-origin"
+        return response
+
+    app.server.before_request(only_from_here)
+    app.server.after_request(with_headers)
+
+
+def _host(header: str) -> str:
+    """The name in a Host header, without its port."""
+    if header.startswith("["):
+        return header[1:].partition("]")[0]
+    return header.partition(":")[0].lower()

@@ -1,0 +1,130 @@
+"""The left side: the settings as selectors, and the order of the variables.
+
+All but the fields to type in are links to the address that the choice leads to: they work with a keyboard, open in
+another tab, and need no state beside the address.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from ...filters import show
+from . import view
+from .facets import Facet, Facets, Option
+from .tags import dcc, html
+from .view import View
+
+MANY_OPTIONS = 10
+"""From here on a selector has a field to search in, and scrolls."""
+LONG_LABEL = 60
+
+
+def selectors(facets: Facets, current: View) -> list[Any]:
+    """A selector for each setting that varies, and what is the same everywhere."""
+
+    parts: list[Any] = [_filter_field(current)]
+    names = [*(name for name in current.order if name in facets.varying)]
+    names += [name for name in facets.varying if name not in names]
+    by_name = {facet.name: facet for facet in facets.facets(current.filters)}
+    movable = len(names) > 1
+    items = [_facet(by_name[name], current, names, place if movable else None) for place, name in enumerate(names)]
+    parts.append(html.Ol(items, className="facets", id="facets"))
+    if not names:
+        parts.append(html.P("All runs have the same settings.", className="note"))
+    if facets.constant:
+        same = [
+            html.Li([html.Span(name, className="key"), " ", show(value)]) for name, value in facets.constant.items()
+        ]
+        parts.append(html.Details([html.Summary("The same in all runs"), html.Ul(same, className="constants")]))
+    return parts
+
+
+def _filter_field(current: View) -> Any:
+
+    text = view.write_filters(current.filters)
+    field = dcc.Input(
+        id={"type": "field", "name": "filters"},
+        value=text,
+        type="text",
+        debounce=True,
+        placeholder="hw_type=cpu-1:cpu-2,vus=8",
+        spellCheck=False,
+        autoComplete="off",
+        className="field",
+    )
+    clear = html.A("Clear", href=view.write(dataclasses.replace(current, filters={})), className="clear")
+    label = html.Label([html.Span("Filter", className="facet-name"), field])
+    return html.Div([label, *([clear] if text else [])], className="filter")
+
+
+def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None) -> Any:
+
+    identity = f"facet-{names.index(facet.name)}"
+    heading: list[Any] = [html.Span(facet.name, className="facet-name", id=identity)]
+    if facet.chosen:
+        all_values = view.write(current.with_filter(facet.name, ()))
+        heading.append(
+            html.A("all", href=all_values, className="clear", **{"aria-label": f"All values of {facet.name}"})
+        )
+    if place is not None:
+        heading.append(_movers(current, names, place))
+    options = [_option(facet, option, current) for option in facet.options]
+    many = len(options) > MANY_OPTIONS
+    search = [_search(facet)] if many else []
+    listed = html.Div(
+        options, className="options many" if many else "options", role="group", **{"aria-labelledby": identity}
+    )
+    return html.Li(
+        [html.Div(heading, className="facet-head"), *search, listed],
+        className="facet",
+        draggable="true" if place is not None else None,
+        **{"data-name": facet.name},
+    )
+
+
+def _search(facet: Facet) -> Any:
+    """A field that hides the values without its text; the page's script does that."""
+
+    field = dcc.Input(
+        id={"type": "search", "name": facet.name}, type="search", placeholder="search", className="field", value=""
+    )
+    return html.Label([html.Span(f"Search the values of {facet.name}", className="unseen"), field])
+
+
+def _option(facet: Facet, option: Option, current: View) -> Any:
+
+    address = view.write(current.with_filter(facet.name, facet.toggled(option)))
+    label = option.label if len(option.label) <= LONG_LABEL else f"{option.label[: LONG_LABEL - 1]}…"
+    described = {
+        "aria-checked": "true" if option.is_chosen else "false",
+        "aria-label": f"{option.label or '(empty)'}, {option.count} {'run' if option.count == 1 else 'runs'}",
+    }
+    return html.A(
+        [
+            html.Span(className="box", **{"aria-hidden": "true"}),
+            html.Span(label or "(empty)", className="value"),
+            html.Span(f"{option.count:,}", className="count"),
+        ],
+        href=address,
+        role="checkbox",
+        className="option" if option.count else "option none-left",
+        title=option.label if label != option.label else None,
+        **described,
+    )
+
+
+def _movers(current: View, names: Sequence[str], place: int) -> Any:
+    """Links that move a variable up and down, for those who don't drag."""
+
+    moves: list[Any] = []
+    for sign, step, word in (("↑", -1, "up"), ("↓", 1, "down")):
+        target = place + step
+        if not 0 <= target < len(names):
+            continue
+        order = list(names)
+        order[place], order[target] = order[target], order[place]
+        address = view.write(dataclasses.replace(current, order=tuple(order)))
+        moves.append(html.A(sign, href=address, className="move", **{"aria-label": f"Move {names[place]} {word}"}))
+    return html.Span(moves, className="movers")
