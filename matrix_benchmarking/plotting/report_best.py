@@ -64,10 +64,10 @@ class BestReport(Report):
         assert kpi is not None
         names = [*group.variant_names, *group.tuning_names]
         columns = [*setting_columns(names, group), *value_columns(kpi)]
-        rows = [
+        rows = (
             [*setting_cells(one.point.settings, names), *value_cells(one, group, kpi, self.catalogue)]
             for one in group.standings
-        ]
+        )
         return table(columns, rows, caption=f"All points by {kpi.name}, {kpi.direction}")
 
     def _excluded(self, excluded: Sequence[Excluded]) -> Any:

@@ -123,7 +123,7 @@ class KPIReport(Report):
             *(Column(kpi.name, unit=kpi.display_unit, numeric=True, help=kpi.help) for kpi in kpis),
             Column("Runs"),
         ]
-        rows = [
+        rows = (
             [
                 *(setting_cell(runs[0].settings.get(name, "")) for name in names),
                 *(_value_cell(runs, kpi) for kpi in kpis),
@@ -133,7 +133,7 @@ class KPIReport(Report):
                 ),
             ]
             for runs in points
-        ]
+        )
         return table(columns, rows, caption="Mean over the runs at each point")
 
 

@@ -42,9 +42,9 @@ class Pages:
             current = View()
         try:
             catalogue = snapshot.catalogue(current.filters, current.order)
-        except MatbenchError as error:
-            selectors = sidebar.selectors(snapshot.facets, dataclasses.replace(current, filters={}))
-            return selectors, problems.box(*str(error).splitlines()), pages.tabs(snapshot, current)
+        except MatbenchError:  # the page says what is wrong
+            current = dataclasses.replace(current, filters={})
+            return sidebar.selectors(snapshot.facets, current), [], pages.tabs(snapshot, current)
         selectors = sidebar.selectors(snapshot.facets, current)
         return selectors, pages.headline(catalogue), pages.tabs(snapshot, current)
 

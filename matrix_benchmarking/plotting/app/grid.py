@@ -17,10 +17,12 @@ from .tags import AgGrid, html
 SHORT_ROWS = 12
 """Up to so many rows a grid is as high as they are; a longer one scrolls."""
 HEIGHT_PX = 520
+FEW_COLUMNS = 4
+"""So few columns share the width; more are as wide as what they hold, and scroll."""
 THEME = (
-    "themeQuartz.withPart(colorSchemeVariable).withParams({fontFamily: 'system-ui, sans-serif', fontSize: 14, spacing: 6, "
-    "backgroundColor: 'var(--page)', foregroundColor: 'var(--text)', headerBackgroundColor: 'var(--raised)', "
-    "borderColor: 'var(--line)', accentColor: 'var(--accent)', headerFontWeight: 600, wrapperBorderRadius: 4})"
+    "themeQuartz.withParams({fontFamily: 'system-ui, sans-serif', fontSize: 14, "
+    "spacing: 6, backgroundColor: 'var(--page)', foregroundColor: 'var(--text)', accentColor: 'var(--accent)', "
+    "headerBackgroundColor: 'var(--raised)', borderColor: 'var(--line)', wrapperBorderRadius: 4})"
 )
 """ag-grid's theme in the colours of the page, which change with the system's."""
 Part = str | dict[str, str]
@@ -28,14 +30,14 @@ Part = str | dict[str, str]
 
 def grid(table: Table, identity: str) -> Any:
     """*table* as an element of a page, with its caption and a button that exports it."""
-    is_short = len(table.rows) <= SHORT_ROWS
+    is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
     label: dict[str, Any] = {"aria-label": table.caption}
     described = AgGrid(
         id=identity,
-        columnDefs=[_definition(column, place, is_short) for place, column in enumerate(table.columns)],
+        columnDefs=[_definition(column, place, is_short, many) for place, column in enumerate(table.columns)],
         rowData=[_row(row, table.columns, number) for number, row in enumerate(table.rows)],
         getRowId="params.data.id",
-        columnSize="autoSize",
+        columnSize="autoSize" if many else "responsiveSizeToFit",
         className="grid",
         style={"height": None if is_short else f"{HEIGHT_PX}px"},
         dashGridOptions={
@@ -61,7 +63,7 @@ def grid(table: Table, identity: str) -> Any:
     return html.Div([head, described], className="grid-box", role="group", **label)
 
 
-def _definition(column: Column, place: int, is_short: bool) -> dict[str, Any]:
+def _definition(column: Column, place: int, is_short: bool, many: bool) -> dict[str, Any]:
     """ag-grid's definition of a column; its cells are under its number."""
     title = f"{column.title} ({column.unit})" if column.unit else column.title
     definition: dict[str, Any] = {
@@ -74,7 +76,7 @@ def _definition(column: Column, place: int, is_short: bool) -> dict[str, Any]:
         "suppressHeaderFilterButton": True,
         "resizable": True,
         "sortable": True,
-        "maxWidth": 520,
+        "maxWidth": 520 if many else None,
         "minWidth": 70,
         "comparator": {"function": "matbenchCompare"},
     }

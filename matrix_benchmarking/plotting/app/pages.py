@@ -49,7 +49,10 @@ def tabs(snapshot: Snapshot, current: View) -> Any:
     shown = "" if current.run else current.show or next(iter(snapshot.slugs))
     rows: list[Any] = [_row("Reports", reports, current, shown)]
     if plots:
-        rows.append(_row("Plots", plots, current, shown))
+        is_open = shown in dict(plots)
+        title = html.Summary(f"{len(plots)} single plots")
+        more = html.Details([title, _row("Plots", plots, current, shown)], open=is_open, className="pages-more")
+        rows.append(more)
     return rows
 
 
