@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import types
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,6 +220,38 @@ class Matrix:
         if "exit_code" in frame:
             frame["exit_code"] = frame["exit_code"].astype("Int64")
         return frame
+
+
+TREE = "tree"
+"""The setting that tells the entries of several results trees apart."""
+
+
+def joined(trees: Mapping[str, Matrix]) -> Matrix:
+    """The entries of several trees in one matrix, told apart by the setting ``tree``, which has the tree's name.
+
+    A test that is in two trees with one id gets an id of its own in the second.
+
+    Raises:
+        ConfigError: a test has a setting of this name already.
+    """
+    entries: list[Entry] = []
+    unfinished: list[Entry] = []
+    notes: list[str] = []
+    taken: set[str | None] = {None}
+    for name, matrix in trees.items():
+        for entry in [*matrix.entries, *matrix.unfinished]:
+            if TREE in entry.settings:
+                raise ConfigError(f"{entry.name} has a setting '{TREE}', so results trees can't be told apart by it")
+            test_uuid = entry.test_uuid
+            if test_uuid in taken and test_uuid is not None:
+                test_uuid = str(uuid.uuid5(uuid.UUID(test_uuid), name))
+            taken.add(test_uuid)
+            part = dataclasses.replace(
+                entry, settings={TREE: name, **entry.settings}, name=f"{name}/{entry.name}", test_uuid=test_uuid
+            )
+            (entries if entry.finished else unfinished).append(part)
+        notes += [f"{name}: {note}" for note in matrix.notes]
+    return Matrix(entries, unfinished=unfinished, notes=notes)
 
 
 def _encodable(value: Any) -> Any:

@@ -37,11 +37,12 @@ def _source(config: Config, selection: Selection) -> Source:
     from ..plotting.app.data import Source
 
     workload = run.load_workload(selection.workload)
-    place = run.results_of(selection)
-    if not place.exists():
-        raise MatbenchError(f"the directory '{place}' does not exist")
+    places = [place for _, place in run.trees_of(selection)]
+    for place in places:
+        if not place.exists():
+            raise MatbenchError(f"the directory '{place}' does not exist")
 
     def read(progress: Progress | None) -> Matrix:
         return run.read_matrix(workload, config, selection, progress)
 
-    return Source(workload=workload, name=str(place), roots=[place], read=read)
+    return Source(workload=workload, name=" and ".join(map(str, places)), roots=places, read=read)

@@ -18,6 +18,7 @@ __all__ = [
     "Option",
     "Price",
     "Selection",
+    "against",
     "common",
     "flag",
     "lts_results",
@@ -64,6 +65,7 @@ class Selection:
     prices: Mapping[str, float]
     jobs: int | None
     lts_results_dirname: Path | None = None
+    against: tuple[Path, ...] = ()
 
 
 def common(function: C) -> C:
@@ -117,9 +119,10 @@ def selection(function: C) -> C:
         price: tuple[tuple[str, float], ...],
         jobs: int | None,
         lts_results_dirname: Path | None = None,
+        against: tuple[Path, ...] = (),
         **others: Any,
     ) -> Any:
-        selected = Selection(workload, results_dirname, filters or "", dict(price), jobs, lts_results_dirname)
+        selected = Selection(workload, results_dirname, filters or "", dict(price), jobs, lts_results_dirname, against)
         return function(*args, selection=selected, **others)
 
     decorators: list[Callable[[Any], Any]] = [
@@ -156,6 +159,16 @@ def selection(function: C) -> C:
         decorated = decorator(decorated)
     result: C = decorated
     return result
+
+
+def against(function: C) -> C:
+    """``--against``, for commands that show several trees beside each other."""
+    help = (
+        "Another directory of the same kind, shown beside the first; the setting 'tree' tells them apart. "
+        "Can be given several times."
+    )
+    kind = click.Path(path_type=Path)
+    return option("--against", config_key="", type=kind, multiple=True, metavar="DIR", help=help)(function)
 
 
 def lts_results(function: C) -> C:

@@ -59,20 +59,43 @@ def read_matrix(
     """All tests that *selection* names, without its filters.
 
     Raises:
-        MatbenchError: no results directory is given, or it can't be used.
+        MatbenchError: no results directory is given, or one can't be used.
     """
+    if selection.lts_results_dirname is not None and selection.prices:
+        warn(["--price changes nothing here: payloads keep the price with which they were made"])
+    if not selection.against:
+        return _read_tree(workload, config, selection, results_of(selection), progress)
+    from ..matrix import joined
+
+    trees = {name: _read_tree(workload, config, selection, place, progress) for name, place in trees_of(selection)}
+    return joined(trees)
+
+
+def _read_tree(
+    workload: Workload,
+    config: Config,
+    selection: Selection,
+    place: Path,
+    progress: Callable[[int, int], None] | None,
+) -> Matrix:
     if selection.lts_results_dirname is not None:
         from .. import lts
 
-        if selection.prices:
-            warn(["--price changes nothing here: payloads keep the price with which they were made"])
-        return lts.read_matrix(workload, selection.lts_results_dirname)
+        return lts.read_matrix(workload, place)
     from .. import store
 
     options = parser_options(config, selection)
-    return store.parse_tree(
-        workload, require_results(selection), jobs=selection.jobs, options=options, progress=progress
-    )
+    return store.parse_tree(workload, place, jobs=selection.jobs, options=options, progress=progress)
+
+
+def trees_of(selection: Selection) -> list[tuple[str, Path]]:
+    """The directories that *selection* names, each with a name of its own: the last parts that tell them apart."""
+    places = [results_of(selection), *selection.against]
+    for length in range(1, 1 + max(len(place.absolute().parts) for place in places)):
+        names = ["/".join(place.absolute().parts[-length:]) for place in places]
+        if len(set(names)) == len(names):
+            return list(zip(names, places, strict=True))
+    raise ConfigError("--against names a directory that is shown already")
 
 
 def load_workload(name: str | None) -> Workload:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from . import run
-from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
+from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +30,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @click.command("visualize", cls=Command)
 @selection
 @lts_results
+@against
 @option(
     "--generate",
     type=ReportName(),

@@ -67,7 +67,7 @@ class View:
 
 def write(view: View) -> str:
     """The query of an address, with its ``?``; :func:`read` gives *view* again."""
-    return "?" + "&".join(f"{_quote(name)}={_quote(text)}" for name, text in _texts(view))
+    return "?" + "&".join(f"{_quote(name, '')}={_quote(text, _PLAIN)}" for name, text in _texts(view))
 
 
 def read(query: str) -> View:
@@ -157,5 +157,5 @@ def _escape(text: str) -> str:
     return "".join("\\" + char if char in ',:=\\"' else char for char in text)
 
 
-def _quote(text: str) -> str:
-    return urllib.parse.quote(text, safe=_PLAIN, errors="replace")
+def _quote(text: str, plain: str) -> str:
+    return urllib.parse.quote(text, safe=plain, errors="replace")

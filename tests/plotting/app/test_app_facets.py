@@ -1,0 +1,106 @@
+"""Selectors: counts under the other filters, values that keep their types, ids as short as they can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix_benchmarking import filters
+from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.app import view
+from matrix_benchmarking.plotting.app.facets import Facet, Facets, short_ids
+
+
+def entry(settings: dict[str, Any], repeat: int = 0, **others: Any) -> Entry:
+    return Entry(settings=settings, repeat=repeat, location=Path("x"), name="x", exit_code=0, **others)
+
+
+def counts(facets: Facets, filter_text: str = "") -> dict[str, dict[str, int]]:
+    found = facets.facets(filters.parse(filter_text))
+    return {facet.name: {option.label: option.count for option in facet.options} for facet in found}
+
+
+MATRIX = Matrix(
+    [
+        entry({"hw": "cpu", "vus": 1}),
+        entry({"hw": "cpu", "vus": 2}),
+        entry({"hw": "cpu", "vus": 2}, repeat=1),
+        entry({"hw": "gpu", "vus": 2}),
+        entry({"hw": "gpu", "vus": 4, "only": "here"}),
+    ]
+)
+
+
+def test_each_setting_that_varies_is_a_selector_with_counts() -> None:
+    assert counts(Facets(MATRIX)) == {
+        "hw": {"cpu": 3, "gpu": 2},
+        "vus": {"1": 1, "2": 3, "4": 1},
+        "only": {"here": 1, "(not set)": 4},
+    }
+
+
+def test_a_filter_changes_the_counts_of_the_others_and_values_never_disappear() -> None:
+    assert counts(Facets(MATRIX), "hw=gpu") == {
+        "hw": {"cpu": 3, "gpu": 2},
+        "vus": {"1": 0, "2": 1, "4": 1},
+        "only": {"here": 1, "(not set)": 1},
+    }
+
+
+def test_a_setting_that_is_the_same_everywhere_is_no_selector() -> None:
+    facets = Facets(Matrix([entry({"a": 1, "b": 1}), entry({"a": 1, "b": 2})]))
+    assert facets.varying == ["b"]
+    assert facets.constant == {"a": 1}
+
+
+def test_the_selection_is_what_the_command_line_would_select() -> None:
+    for text in ("hw=cpu", "vus=2:4", "only=here", "repeat=1", "hw=cpu,vus=2,repeat=0"):
+        wanted = filters.parse(text)
+        assert Facets(MATRIX).select(wanted).entries == MATRIX.filtered(wanted).entries
+
+
+def test_a_selection_that_leaves_nothing_is_empty() -> None:
+    assert len(Facets(MATRIX).select(filters.parse("hw=cpu,vus=4"))) == 0
+
+
+def test_a_filter_on_an_unknown_setting_is_an_error() -> None:
+    with pytest.raises(ConfigError, match="no test has a setting 'hv'"):
+        Facets(MATRIX).check(filters.parse("hv=cpu"))
+
+
+def test_a_text_that_reads_like_another_value_is_written_in_quotes() -> None:
+    facets = Facets(Matrix([entry({"a": value}) for value in (1, "1", 1.0, True, "true", None, "null", "x")]))
+    (facet,) = facets.facets({})
+    quoted = [option for option in facet.options if option.value.quoted]
+    assert sorted(option.label for option in quoted) == ["1", "null", "true"]
+    assert all(len(facets.select({"a": (option.value,)})) == 1 for option in quoted)
+
+
+SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([1.0, 0.5]) | st.text(max_size=4)
+
+
+@given(st.lists(SCALARS, min_size=2, max_size=8))
+def test_toggling_a_value_selects_the_entries_that_have_it(values: list[Any]) -> None:
+    facets = Facets(Matrix([entry({"a": value}) for value in values]))
+    for facet in facets.facets({}):
+        for option in facet.options:
+            toggled = view.View().with_filter("a", facet.toggled(option))
+            selected = facets.select(view.read(view.write(toggled)).filters)
+            assert {filters.show(each.settings["a"]) for each in selected} == {option.label}
+
+
+def test_toggling_a_chosen_value_lets_go_of_it() -> None:
+    shown = next(one for one in Facets(MATRIX).facets(filters.parse("vus=2")) if one.name == "vus")
+    assert [value.text for value in shown.toggled(shown.options[0])] == ["1", "2"]
+    assert shown.toggled(shown.options[1]) == ()
+
+
+def test_an_id_is_shortened_as_far_as_it_is_the_only_one() -> None:
+    ids = ["12345678-aaaa", "12345678-aaab", "9abcdef0-0000"]
+    matrix = Matrix([entry({}, test_uuid=identity) for identity in [*ids, ids[0]]])
+    assert short_ids(matrix) == {ids[0]: "12345678-aaaa", ids[1]: "12345678-aaab", ids[2]: "9abcdef0"}
