@@ -114,7 +114,9 @@ class Pages:
         catalogue = snapshot.catalogue(current.filters, current.order)
         try:
             content = pages.content(snapshot, catalogue, current, wanted, self.data)
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, OSError) as error:
+        except MatbenchError:
+            raise
+        except Exception as error:  # noqa: BLE001  a report may fail in any way; the others must stay usable
             box = problems.failed("This page", error)
             return pages.Content("", box, Deferred(), ())
         with self._lock:

@@ -153,6 +153,11 @@ class Data:
             time.sleep(0.02)
         return self.snapshot
 
+    def join(self, timeout_s: float) -> None:
+        """Wait until the reading has ended, at most *timeout_s*."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
+
     def _read(self) -> None:
         problem = None
         try:

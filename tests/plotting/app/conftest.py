@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
+from plotting_support.app_support import pages_over
 
 from matrix_benchmarking import store
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.app.callbacks import Pages
-from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.workload import Workload, load
 
 
@@ -27,43 +26,3 @@ def sample_matrix(encoder_workload: Workload, sample: Path) -> Matrix:
 @pytest.fixture
 def pages(encoder_workload: Workload, sample_matrix: Matrix, sample: Path, tmp_path: Path) -> Pages:
     return pages_over(sample_matrix, encoder_workload, [sample], tmp_path / "report")
-
-
-def pages_over(matrix: Matrix, workload: Workload, roots: list[Path], report_dest: Path) -> Pages:
-    """The answers of an application over *matrix*."""
-    data = Data(Source(workload=workload, name="results", roots=roots, read=lambda progress: matrix))
-    data.start()
-    assert data.wait(10) is not None
-    return Pages(data, report_dest)
-
-
-def texts(node: Any) -> str:
-    """All text of elements, in order, with that of their grids' cells."""
-    if node is None or isinstance(node, bool):
-        return ""
-    if isinstance(node, (str, int, float)):
-        return str(node)
-    if isinstance(node, (list, tuple)):
-        return " ".join(texts(each) for each in node)
-    properties = node.to_plotly_json()["props"]
-    cells = " ".join(
-        str(part if isinstance(part, str) else part.get("text", "")) if not isinstance(part, list) else _parts(part)
-        for row in properties.get("rowData", ())
-        for part in row.values()
-    )
-    headers = " ".join(column["headerName"] for column in properties.get("columnDefs", ()))
-    return " ".join(part for part in (texts(properties.get("children")), headers, cells) if part)
-
-
-def _parts(parts: list[Any]) -> str:
-    return " ".join(part if isinstance(part, str) else str(part["text"]) for part in parts)
-
-
-def elements(node: Any, kind: str) -> list[Any]:
-    """All elements of this *kind* in *node*, in order."""
-    if isinstance(node, (list, tuple)):
-        return [found for each in node for found in elements(each, kind)]
-    if not hasattr(node, "to_plotly_json"):
-        return []
-    own = [node] if node._type == kind else []
-    return own + elements(getattr(node, "children", None), kind)

@@ -1,0 +1,397 @@
+"""The application in a real browser, started as a person starts it: pages, filters, links, keys, exports, dark mode."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking.plotting.app import view
+
+pytestmark = pytest.mark.xdist_group("browser")
+REPOSITORY = Path(__file__).resolve().parents[3]
+READY = "#content h1, #content .problem"
+
+
+@contextlib.contextmanager
+def application(*arguments: str, cwd: Path = REPOSITORY) -> Iterator[str]:
+    """``matbench visualize`` as a process of its own; gives its address."""
+    command = [sys.executable, "-m", "matrix_benchmarking", "visualize", *arguments]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        found = re.search(r"http://\S+", line)
+        assert found, f"{line}{process.stdout.read()}"
+        yield found.group()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def sample_copy(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("app") / "encoder_bench"
+    shutil.copytree(sample, place)
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(sample_copy: Path) -> Iterator[str]:
+    destination = sample_copy.parent / "report"
+    with application(
+        f"--results-dirname={sample_copy}", "--workload=encoder_bench", f"--report-dest={destination}", "--port=0"
+    ) as address:
+        yield address
+
+
+class Visit:
+    """A page of the application, with what happened while it was open."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.address = address
+        self.context = browser.new_context(**{"viewport": {"width": 1300, "height": 1000}, **options})
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self._heard(message))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", self._asked)
+        self.page.on("response", self._answered)
+
+    def _heard(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "blob:", "data:")):
+            self.complaints.append(f"asked {request.url}")
+
+    def _answered(self, response: Any) -> None:
+        if response.status >= 400:
+            self.complaints.append(f"{response.status} {response.url}")
+
+    def open(self, query: str = "") -> Visit:
+        self.page.goto(f"{self.address}/{query}")
+        self.ready()
+        return self
+
+    def ready(self) -> None:
+        """Wait until the page is there and nothing is being updated."""
+        self.page.wait_for_selector(READY)
+        self.page.wait_for_function("!document.querySelector('[data-dash-is-loading=true]')")
+
+    def query(self) -> str:
+        return urllib.parse.unquote(urllib.parse.urlsplit(self.page.url).query)
+
+    def text(self, selector: str) -> str:
+        text: str = self.page.inner_text(selector)
+        return text
+
+    def wait_text(self, selector: str, text: str) -> None:
+        self.page.wait_for_function(
+            "([selector, text]) => document.querySelector(selector)?.innerText.includes(text)", arg=[selector, text]
+        )
+
+    def __enter__(self) -> Visit:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_drawn_and_asks_for_nothing_from_elsewhere(browser: Any, address: str, scheme: str) -> None:
+    with Visit(browser, address, color_scheme=scheme) as visit:
+        visit.open()
+        links = visit.page.eval_on_selector_all("#tabs a", "links => links.map(link => link.getAttribute('href'))")
+        assert len(links) >= 20
+        for link in links:
+            visit.open(link)
+            parts = visit.page.locator("#content .part")
+            for place in range(parts.count()):
+                parts.nth(place).scroll_into_view_if_needed()
+            visit.page.wait_for_function("!document.querySelector('#content .waiting')")
+            graphs = visit.page.locator("#content .js-plotly-plot")
+            for place in range(graphs.count()):
+                assert graphs.nth(place).locator("svg.main-svg, canvas").count() > 0, link
+        assert visit.complaints == []
+
+
+def test_the_colours_are_those_of_the_system(browser: Any, address: str) -> None:
+    def colours(scheme: str) -> list[str]:
+        with Visit(browser, address, color_scheme=scheme) as visit:
+            visit.open()
+            visit.page.wait_for_selector(".ag-root-wrapper")
+            found: list[str] = visit.page.evaluate(
+                "[document.body, document.querySelector('.ag-root-wrapper')].map(e => getComputedStyle(e).backgroundColor)"
+            )
+            return found
+
+    assert colours("light") == ["rgb(255, 255, 255)"] * 2
+    assert colours("dark") == ["rgb(21, 24, 29)"] * 2
+
+
+def test_a_filter_changes_verdict_counts_and_page_and_back_undoes_it(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open()
+        before = visit.text("#headline")
+        visit.page.get_by_role("checkbox", name="onnx-fp32, 54 runs").click()
+        visit.wait_text("#headline", "onnx-fp32")
+        assert visit.query() == "filters=image=onnx-fp32"
+        assert visit.page.get_by_role("checkbox", name="onnx-fp32, 54 runs").get_attribute("aria-checked") == "true"
+        assert visit.page.get_by_role("checkbox", name="cpu-2, 9 runs").count() == 1
+        visit.page.go_back()
+        visit.wait_text("#headline", "onnx-int8")
+        assert visit.text("#headline") == before
+        visit.page.go_forward()
+        visit.wait_text("#headline", "onnx-fp32")
+        assert visit.complaints == []
+
+
+def test_a_link_shows_the_same_view_again(browser: Any, address: str) -> None:
+    query = "?show=cost-analysis&filters=hw_type=cpu-1,image=onnx-int8:onnx-fp32&order=vus,image&cfg.minimum_vus=4"
+    with Visit(browser, address) as first, Visit(browser, address) as second:
+        texts = []
+        for visit in (first, second):
+            visit.open(query)
+            visit.page.wait_for_selector("#content .js-plotly-plot .trace")
+            texts.append((visit.text("#headline"), visit.text("#selectors"), visit.text("#content h1")))
+        assert texts[0] == texts[1]
+        assert view.same(urllib.parse.urlsplit(second.page.url).query, query)
+
+
+def test_a_filter_can_be_typed_and_one_that_can_not_be_read_is_said(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open()
+        field = visit.page.get_by_label("Filter", exact=True)
+        field.fill("vus=8:16")
+        field.press("Enter")
+        visit.page.wait_for_function("location.search.includes('vus=8:16')")
+        field.fill("vus")
+        field.press("Enter")
+        visit.wait_text("#notice", "is not of the form")
+        assert "vus=8:16" in visit.query()
+
+
+def test_everything_works_with_the_keyboard(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open()
+        visit.page.get_by_role("checkbox", name="cpu-2, 18 runs").focus()
+        visit.page.keyboard.press("Space")
+        visit.wait_text("#headline", "cpu-2")
+        visit.page.get_by_role("link", name="Sanity checks").focus()
+        visit.page.keyboard.press("Enter")
+        visit.wait_text("#content h1", "Sanity checks")
+        visit.page.get_by_role("link", name="Move vus up").focus()
+        visit.page.keyboard.press("Enter")
+        visit.page.wait_for_function("location.search.includes('order=')")
+        assert visit.query().endswith("order=hw_type,image,vus,batch_size")
+
+
+def test_variables_are_ordered_by_dragging(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open()
+        visit.page.locator("li.facet", has_text="vus").first.locator(".facet-head").drag_to(
+            visit.page.locator("li.facet", has_text="hw_type").first.locator(".facet-head")
+        )
+        visit.page.wait_for_function("location.search.includes('order=vus')")
+
+
+def test_a_click_on_a_point_opens_its_run_and_the_run_its_artifacts(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open("?show=cost-against-latency")
+        visit.page.wait_for_selector("#content .trace .point")
+        visit.page.locator("#content .trace .point").nth(2).click(force=True)
+        visit.page.wait_for_function("location.search.includes('run=')")
+        visit.wait_text("#content", "Put another run beside it")
+        visit.page.get_by_role("link", name="settings.yaml").click()
+        visit.wait_text("#content h1", "settings.yaml")
+        assert "hw_type: cpu" in visit.text("#content pre")
+        visit.page.get_by_role("link", name="Download it").click()
+        visit.page.wait_for_load_state()
+        assert "/artifact/" in visit.page.url
+        assert "hw_type: cpu" in visit.text("body")
+
+
+def test_the_command_that_repeats_a_run_is_copied(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open()
+        visit.page.get_by_role("link", name="cpu-1/onnx-int8/batch_32/vus_32__repeat_0").first.click()
+        visit.page.get_by_role("button", name="Copy").click()
+        visit.page.get_by_role("button", name="Copied").wait_for()
+        copied: str = visit.page.evaluate("navigator.clipboard.readText()")
+        assert copied.startswith("matbench benchmark ")
+        assert copied in visit.text("#content pre")
+
+
+def test_two_runs_are_put_beside_each_other(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open()
+        visit.page.get_by_role("link", name="cpu-1/onnx-int8/batch_32/vus_32__repeat_0").first.click()
+        visit.page.get_by_role("link", name="repeat 1").click()
+        visit.wait_text("#content h1", "Two runs side by side")
+        assert "All settings are the same" in visit.text("#content .verdict")
+
+
+def test_a_table_is_sorted_filtered_and_exported(browser: Any, address: str, tmp_path: Path) -> None:
+    with Visit(browser, address) as visit:
+        visit.open("?show=kpi-overview")
+        box = visit.page.locator(".grid-box", has_text="Mean over the runs at each point")
+        box.scroll_into_view_if_needed()
+        header = box.locator(".ag-header-cell", has_text="1B_cost")
+        header.locator(".ag-header-cell-label").click()
+        first = box.locator(".ag-center-cols-container [row-index='0']")
+        visit.page.wait_for_function("document.querySelector('.ag-header-cell[aria-sort=ascending]') !== null")
+        assert "onnx-int8" in first.inner_text()
+        visit.page.get_by_label("image Filter Input").fill("fp32")
+        visit.page.wait_for_function(
+            "[...document.querySelectorAll('.ag-center-cols-container')].some(e => !e.innerText.includes('int8'))"
+        )
+        with visit.page.expect_download() as download:
+            box.get_by_role("button", name="Export as CSV").click()
+        path = tmp_path / "table.csv"
+        download.value.save_as(path)
+        rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+        assert {row["image"] for row in rows} == {"onnx-fp32"}
+        costs = [float(row["1B_cost (USD)"]) for row in rows]
+        assert costs == sorted(costs)
+        assert visit.complaints == []
+
+
+@pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
+def test_a_figure_is_exported(browser: Any, address: str, tmp_path: Path, kind: str, start: bytes) -> None:
+    with Visit(browser, address) as visit:
+        visit.open("?show=cost-against-latency")
+        visit.page.wait_for_selector("#content .trace")
+        with visit.page.expect_download() as download:
+            visit.page.locator(f"button[data-export-figure={kind}]").first.click()
+        assert download.value.suggested_filename == f"cost-against-latency.{kind}"
+        download.value.save_as(tmp_path / "figure")
+        assert (tmp_path / "figure").read_bytes().startswith(start)
+
+
+def test_the_slider_of_users_moves(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open("?show=did-we-try-enough-vus")
+        visit.page.wait_for_selector("#content .slider-group")
+        assert "If we had stopped at 32" in visit.text("#content .js-plotly-plot")
+        visit.page.locator(".slider-rail-touch-rect").click(position={"x": 5, "y": 10}, force=True)
+        visit.wait_text("#content .js-plotly-plot", "If we had stopped at 1 ")
+
+
+def test_the_configuration_is_an_input_whose_value_is_in_the_address(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.open("?show=cost-over-virtual-users-and-batch-size")
+        visit.page.wait_for_selector("#content .trace")
+        visit.page.locator("#controls").get_by_role("radio", name="16").click()
+        visit.page.wait_for_function("location.search.includes('cfg.minimum_vus=16')")
+        visit.wait_text("#content", "below 16")
+
+
+def test_the_selection_is_written_as_a_static_report(browser: Any, address: str, sample_copy: Path) -> None:
+    with Visit(browser, address) as visit:
+        visit.open("?filters=image=onnx-fp32")
+        visit.page.get_by_role("button", name="Write as static report").click()
+        visit.wait_text("#notice", "index.html")
+        assert (sample_copy.parent / "report" / "index.html").is_file()
+
+
+@pytest.mark.parametrize("width", [400, 800])
+def test_a_narrow_window_scrolls_only_down(browser: Any, address: str, width: int) -> None:
+    with Visit(browser, address, viewport={"width": width, "height": 800}) as visit:
+        for query in ("", "?show=compare", "?show=cost-analysis"):
+            visit.open(query)
+            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
+        assert visit.page.locator("#sidebar-details").get_attribute("open") is None
+        visit.page.get_by_text("Settings and configuration").click()
+        assert visit.page.get_by_role("checkbox", name="cpu-1, 135 runs").is_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "query", ["", "?show=compare", "?show=cost-analysis", "?show=kpi-overview", "?run=RUN", "?nope=1"]
+)
+def test_there_is_no_serious_barrier(browser: Any, address: str, query: str, scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    with Visit(browser, address, color_scheme=scheme) as visit:
+        visit.open()
+        if "RUN" in query:
+            link = visit.page.locator("#content a[href*='run=']").first.get_attribute("href")
+            query = str(link)
+        visit.open(query)
+        visit.page.wait_for_timeout(500)
+        found = [
+            one for one in Axe().run(visit.page).response["violations"] if one["impact"] in ("serious", "critical")
+        ]
+        assert [(one["id"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in found] == []
+
+
+def test_a_results_directory_that_vanishes_leaves_the_application_running(
+    browser: Any, sample: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(sample / "cpu-2", results)
+    with application(f"--results-dirname={results}", "--workload=encoder_bench", "--port=0") as address:
+        with Visit(browser, address) as visit:
+            visit.open()
+            shutil.rmtree(results)
+            visit.page.get_by_role("button", name="Read again").click()
+            visit.wait_text("#progress", "does not exist")
+            visit.page.get_by_role("link", name="Error report").click()
+            visit.wait_text("#content h1", "Error report")
+            assert not results.exists()
+
+
+def test_hostile_text_is_text(browser: Any, tmp_path: Path, sample: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(sample / "cpu-2", results)
+    hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    for settings in results.rglob("settings.yaml"):
+        text = settings.read_text().replace("image: onnx-fp32", f"image: '{hostile}'")
+        settings.write_text(text)
+        (settings.parent / "<script>alert(3)<|script>.log").write_text(hostile)
+    with application(f"--results-dirname={results}", "--workload=encoder_bench", "--port=0") as address:
+        with Visit(browser, address) as visit:
+            for query in ("", "?show=compare", "?show=cost-analysis", "?show=kpi-overview", "?show=error-report"):
+                visit.open(query)
+                visit.page.wait_for_function("!document.querySelector('#content .waiting')")
+            assert hostile in visit.text("#selectors")
+            link = visit.page.locator("a[href*='run=']").first.get_attribute("href")
+            visit.open("" if link is None else link)
+            visit.open("")
+            run = visit.page.locator("#content a[href*='run=']").first.get_attribute("href")
+            visit.open(str(run))
+            visit.wait_text("#content", "<script>alert(3)<|script>.log")
+            visit.page.get_by_role("link", name="<script>alert(3)<|script>.log").click()
+            visit.wait_text("#content pre", hostile)
+            assert visit.complaints == []

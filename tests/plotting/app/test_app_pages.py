@@ -1,0 +1,289 @@
+"""What the application answers: each page of the sample, and a sentence for everything that is asked wrongly."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotting_support.app_support import elements, pages_over, texts
+
+from matrix_benchmarking import store
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.app.callbacks import Pages
+from matrix_benchmarking.workload import Workload
+
+
+def text_of(pages: Pages, query: str) -> str:
+    """The text of a page with all parts that are made when they are seen."""
+    content, _, _ = pages.page(query, list(range(20)))
+    return texts(content)
+
+
+def snapshot_matrix(pages: Pages) -> Matrix:
+    assert pages.data.snapshot is not None
+    return pages.data.snapshot.matrix
+
+
+def test_every_report_and_plot_of_the_sample_has_a_page(pages: Pages) -> None:
+    assert pages.data.snapshot is not None
+    for slug, name in pages.data.snapshot.slugs.items():
+        text = text_of(pages, f"?show={slug}")
+        assert name.removeprefix("report:").strip() in text
+        assert "can't be shown" not in text, slug
+
+
+def test_the_verdict_stands_above_all_pages_and_follows_the_filters(pages: Pages) -> None:
+    _, verdict, _ = pages.frame("?show=runs")
+    assert "Cheapest by 1B_cost: local · cpu-1 · onnx-int8" in texts(verdict)
+    _, verdict, _ = pages.frame("?filters=image=onnx-fp32")
+    assert "onnx-fp32" in texts(verdict)
+    assert "Cheapest" not in text_of(pages, "")  # the page itself doesn't say it again
+
+
+def test_a_selector_leads_to_the_address_with_its_value(pages: Pages) -> None:
+    selectors, _, _ = pages.frame("?show=runs&filters=vus=8")
+    boxes = [link for link in elements(selectors, "A") if getattr(link, "role", None) == "checkbox"]
+    by_label = {getattr(link, "aria-label"): link for link in boxes}
+    assert getattr(by_label["8, 33 runs"], "aria-checked") == "true"
+    assert by_label["8, 33 runs"].href == "?show=runs"
+    assert by_label["16, 33 runs"].href == "?show=runs&filters=vus=8:16"
+    assert by_label["cpu-2, 6 runs"].href == "?show=runs&filters=vus=8,hw_type=cpu-2"
+
+
+def test_a_value_that_the_other_filters_exclude_stays_and_is_grey(pages: Pages) -> None:
+    selectors, _, _ = pages.frame("?filters=hw_type=cpu-2")
+    grey = [link for link in elements(selectors, "A") if "none-left" in (getattr(link, "className", "") or "")]
+    assert {getattr(link, "aria-label") for link in grey} >= {"onnx-int8-per-tensor, 0 runs", "1, 0 runs"}
+
+
+def test_a_run_shows_its_settings_kpis_repeats_artifacts_environment_and_command(pages: Pages) -> None:
+    entry = snapshot_matrix(pages).entries[0]
+    text = text_of(pages, f"?run={entry.test_uuid}")
+    for wanted in (
+        entry.name,
+        "batch_size",
+        "1B_cost",
+        "repeat 1",
+        "002__k6__run/summary.json",
+        "Measured on",
+        "matbench benchmark",
+        "of each variant"[:0],
+    ):
+        assert wanted in text
+
+
+def test_an_artifact_is_shown_as_text(pages: Pages) -> None:
+    entry = snapshot_matrix(pages).entries[0]
+    assert '"root_group"' in text_of(pages, f"?artifact=002__k6__run/summary.json&run={entry.test_uuid}")
+    assert "there is no file '../../x'" in text_of(pages, f"?artifact=../../x&run={entry.test_uuid}")
+
+
+def test_two_runs_side_by_side_say_what_differs(pages: Pages) -> None:
+    first, other = snapshot_matrix(pages).entries[0], snapshot_matrix(pages).entries[-1]
+    text = text_of(pages, f"?beside={other.test_uuid}&run={first.test_uuid}")
+    assert "They differ in hw_type, image, batch_size, vus." in text
+    same = text_of(pages, f"?beside={first.test_uuid}&run={first.test_uuid}")
+    assert "All settings are the same" in same
+    assert "The recorded environment is the same." in same
+
+
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("?show=cost-analisys", "there is no report or plot 'cost-analisys': did you mean 'cost-analysis'?"),
+        ("?run=zzz", "there is no run 'zzz' among the 153"),
+        ("?filters=vuss=1", "no test has a setting 'vuss' to filter by: did you mean 'vus'?"),
+        ("?filters=vus", "is not of the form"),
+        ("?nope=1", "the address has an unknown part 'nope'"),
+    ],
+)
+def test_a_wrong_address_is_answered_with_a_sentence(pages: Pages, query: str, sentence: str) -> None:
+    content, _, _ = pages.page(query, [])
+    assert sentence in texts(content)
+    assert elements(content, "Div")[0].role == "alert"
+    pages.frame(query)
+
+
+def test_a_configuration_that_can_not_be_read_is_said_and_the_default_used(pages: Pages) -> None:
+    text = text_of(pages, "?show=cost-over-virtual-users-and-batch-size&cfg.minimum_vus=many")
+    assert "can't be shown" not in text
+
+
+def test_filters_that_leave_nothing_leave_pages_that_say_so(pages: Pages) -> None:
+    assert pages.data.snapshot is not None
+    query = "filters=hw_type=cpu-2,image=onnx-int8-per-tensor"
+    _, verdict, _ = pages.frame(f"?{query}")
+    assert "No run is left by these filters." in texts(verdict)
+    for slug in pages.data.snapshot.slugs:
+        text = text_of(pages, f"?show={slug}&{query}")
+        assert "can't be shown" not in text, slug
+
+
+def odd(matrix: Matrix, change: dict[str, Any], count: int | None = None) -> Matrix:
+    entries = [dataclasses.replace(entry, **change) for entry in matrix.entries[:count]]
+    return Matrix(entries)
+
+
+NAMES = {f"kpi {number}": math.nan for number in range(2)}
+
+
+@pytest.mark.parametrize(
+    ("what", "change", "count"),
+    [
+        ("one entry", {}, 1),
+        ("no KPIs", {"kpis": {}}, None),
+        ("unknown costs", {"kpis": {"throughput": 5.0}, "missing_kpis": {"1B_cost": "no price"}}, None),
+        ("not a number", {"kpis": {"1B_cost": math.nan, "throughput": math.nan, "p95_latency": math.nan}}, None),
+        ("infinite", {"kpis": {"1B_cost": math.inf, "throughput": math.inf, "p95_latency": math.inf}}, None),
+        ("zero", {"kpis": {"1B_cost": 0.0, "throughput": 0.0, "p95_latency": 0.0}}, None),
+        ("failed", {"exit_code": 1}, None),
+        ("without an id", {"test_uuid": None}, None),
+        ("no settings", {"settings": {}}, None),
+    ],
+)
+def test_odd_data_give_pages_and_not_errors(
+    what: str,
+    change: dict[str, Any],
+    count: int | None,
+    sample_matrix: Matrix,
+    encoder_workload: Workload,
+    sample: Path,
+    tmp_path: Path,
+) -> None:
+    pages = pages_over(odd(sample_matrix, change, count), encoder_workload, [sample], tmp_path)
+    assert pages.data.snapshot is not None
+    pages.frame("")
+    for slug in pages.data.snapshot.slugs:
+        assert "can't be shown" not in text_of(pages, f"?show={slug}"), f"{what}: {slug}"
+
+
+def test_many_values_and_long_names_are_shown(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    first = sample_matrix.entries[0]
+    entries = [
+        dataclasses.replace(first, settings={**first.settings, "vus": number, "image": "x" * 400}, name="n" * 400)
+        for number in range(1, 61)
+    ]
+    pages = pages_over(Matrix([*entries, first]), encoder_workload, [], tmp_path)
+    selectors, _, _ = pages.frame("")
+    assert len([one for one in elements(selectors, "A") if getattr(one, "role", None) == "checkbox"]) == 60 + 2
+    assert "can't be shown" not in text_of(pages, "")
+
+
+def test_a_results_directory_that_vanishes_leaves_sentences(
+    encoder_workload: Workload, sample: Path, tmp_path: Path
+) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(sample / "cpu-2", results)
+    matrix = store.parse_tree(encoder_workload, results, jobs=1)
+    pages = pages_over(matrix, encoder_workload, [results], tmp_path / "report")
+    shutil.rmtree(results)
+    assert pages.data.snapshot is not None
+    for slug in pages.data.snapshot.slugs:
+        assert "AttributeError" not in text_of(pages, f"?show={slug}")
+    entry = matrix.entries[0]
+    assert "is gone" in text_of(pages, f"?run={entry.test_uuid}")
+    assert "there is no file" in text_of(pages, f"?artifact=settings.yaml&run={entry.test_uuid}")
+
+
+def test_a_report_that_fails_is_a_box_and_the_others_go_on(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from matrix_benchmarking.plotting.report_kpis import KPIReport
+
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("boom <script>")
+
+    monkeypatch.setattr(KPIReport, "do_plot", broken)
+    assert "can't be shown (RuntimeError: boom <script>)" in text_of(pages, "?show=kpi-overview")
+    assert "boom" in caplog.text
+    assert "Best of each variant" in text_of(pages, "")
+
+
+class TestActing:
+    """What typing, dragging and pressing buttons lead to."""
+
+    def test_a_filter_typed_in_becomes_the_address(self, pages: Pages) -> None:
+        event = {"do": "fields", "values": {"filters": " vus=8 : 16 "}}
+        assert pages.act(event, "?show=runs") == ("?show=runs&filters=vus=8:16", "")
+
+    def test_a_filter_that_can_not_be_read_leaves_the_address(self, pages: Pages) -> None:
+        search, notice = pages.act({"do": "fields", "values": {"filters": "vus"}}, "")
+        assert search is None
+        assert "is not of the form" in texts(notice)
+
+    def test_an_order_that_was_dragged_becomes_the_address(self, pages: Pages) -> None:
+        assert pages.act({"do": "order", "names": ["vus", "image"]}, "")[0] == "?order=vus,image"
+
+    def test_the_order_is_that_of_selectors_and_tables(self, pages: Pages) -> None:
+        selectors, _, _ = pages.frame("?order=vus,image")
+        names = [getattr(one, "data-name") for one in elements(selectors, "Li") if hasattr(one, "data-name")]
+        assert names[:2] == ["vus", "image"]
+        text = text_of(pages, "?show=kpi-overview&order=vus,image")
+        assert text.index(" vus ") < text.index(" hw_type ")
+
+    def test_a_click_on_a_point_opens_its_run(self, pages: Pages) -> None:
+        identity = snapshot_matrix(pages).entries[3].test_uuid
+        assert identity is not None
+        assert pages.act({"do": "open", "run": identity}, "?show=runs")[0] == f"?show=runs&run={identity[:8]}"
+
+    def test_a_run_is_put_beside_another_by_its_name(self, pages: Pages) -> None:
+        first, other = snapshot_matrix(pages).entries[0], snapshot_matrix(pages).entries[5]
+        event = {"do": "fields", "values": {"beside": other.name}}
+        assert (
+            pages.act(event, f"?run={first.test_uuid}")[0]
+            == f"?beside={str(other.test_uuid)[:8]}&run={first.test_uuid}"
+        )
+        assert "there is no run 'nobody'" in texts(pages.act({"do": "fields", "values": {"beside": "nobody"}}, "")[1])
+
+    def test_a_number_that_is_emptied_is_the_default_again(self, pages: Pages) -> None:
+        event = {"do": "fields", "values": {"cfg.minimum_vus": None}}
+        assert pages.act(event, "?cfg.minimum_vus=8")[0] == "?"
+
+    def test_the_static_report_has_the_selection(self, pages: Pages) -> None:
+        search, notice = pages.act({"do": "write"}, "?filters=image=onnx-fp32")
+        assert search is None
+        assert "index.html" in texts(notice)
+        page = (pages.report_dest / "best-configuration.html").read_text(encoding="utf-8")
+        assert "onnx-fp32" in page
+        assert "onnx-int8" not in page
+
+    def test_a_static_report_that_can_not_be_written_is_said(self, pages: Pages) -> None:
+        pages.report_dest.parent.mkdir(parents=True, exist_ok=True)
+        pages.report_dest.write_text("in the way")
+        assert "cannot write" in texts(pages.act({"do": "write"}, "")[1])
+
+    def test_what_the_page_never_asks_is_refused(self, pages: Pages) -> None:
+        assert "something unknown" in texts(pages.act({"do": "rm"}, "")[1])
+
+
+def test_data_that_change_are_shown_and_data_that_do_not_are_kept(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    pages = pages_over(sample_matrix, encoder_workload, [], tmp_path)
+    first = pages.version()
+    pages.data.start()
+    pages.data.join(10)
+    assert pages.version() == first
+    entries: list[Entry] = sample_matrix.entries[:10]
+    pages.data.source = dataclasses.replace(pages.data.source, read=lambda progress: Matrix(entries))
+    pages.act({"do": "read"}, "")
+    pages.data.join(10)
+    assert pages.version() == first + 1
+    assert len(snapshot_matrix(pages)) == 10
+
+
+def test_what_can_not_be_read_is_said_and_what_was_read_stays(pages: Pages) -> None:
+    def fail(progress: object) -> Matrix:
+        raise OSError("no such disk")
+
+    pages.data.source = dataclasses.replace(pages.data.source, read=fail)
+    pages.act({"do": "read"}, "")
+    pages.data.join(10)
+    assert "no such disk" in pages.progress()
+    assert "Best of each variant" in text_of(pages, "")

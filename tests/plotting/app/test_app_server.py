@@ -1,0 +1,115 @@
+"""The server: its address, who may ask it, what it sends, and files over HTTP."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking.errors import MatbenchError
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting.app import server
+from matrix_benchmarking.plotting.app.data import Source
+from matrix_benchmarking.workload import Workload
+
+HERE = {"Host": "127.0.0.1:8050"}
+
+
+@pytest.fixture(scope="module")
+def client(
+    encoder_workload: Workload, sample_matrix: Matrix, sample: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Any:
+    source = Source(encoder_workload, "results", [sample], lambda progress: sample_matrix)
+    app = server.make_app(source, tmp_path_factory.mktemp("report"), frozenset({"bench.example"}))
+    return app.server.test_client()
+
+
+class TestAddresses:
+    """Which port is taken, and how the address reads."""
+
+    def test_the_next_port_is_taken_where_the_first_is_not_free(self) -> None:
+        with server.bound() as first, server.bound() as second:
+            ports = [one.getsockname()[1] for one in (first, second)]
+            assert ports[0] != ports[1]
+            assert all(port >= server.PORT for port in ports)
+            assert server.address(second) == f"http://127.0.0.1:{ports[1]}"
+
+    def test_a_port_that_was_asked_for_and_is_not_free_is_an_error(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            port = other.getsockname()[1]
+            sentence = f"cannot listen on 127.0.0.1, port {port}: .*in use"
+            with pytest.raises(MatbenchError, match=sentence), server.bound(port=port):
+                pass
+
+    def test_a_host_that_is_not_here_is_an_error(self) -> None:
+        with pytest.raises(MatbenchError, match=r"cannot listen on nowhere\.invalid"), server.bound("nowhere.invalid"):
+            pass
+
+    def test_an_address_of_version_6_is_in_brackets(self) -> None:
+        try:
+            with server.bound("::1", 0) as listener:
+                assert server.address(listener).startswith("http://[::1]:")
+        except MatbenchError:
+            assert not socket.has_ipv6 or not Path("/proc/net/if_inet6").exists()
+
+
+class TestWhoMayAsk:
+    """Pages of other sites can't, even if their name leads to this machine."""
+
+    @pytest.mark.parametrize("host", ["127.0.0.1:8050", "localhost:8050", "[::1]:8050", "bench.example:8050"])
+    def test_this_machine_s_names_are_answered(self, client: Any, host: str) -> None:
+        assert client.get("/", headers={"Host": host}).status_code == 200
+
+    @pytest.mark.parametrize("host", ["evil.example", "evil.example:8050", "127.0.0.1.evil.example", ""])
+    def test_other_names_are_not(self, client: Any, host: str) -> None:
+        assert client.get("/", headers={"Host": host}).status_code == 403
+
+    def test_a_request_from_another_page_is_not(self, client: Any) -> None:
+        for origin in ("http://evil.example", "http://127.0.0.1:9999", "null"):
+            answer = client.post("/_dash-update-component", headers={**HERE, "Origin": origin}, json={})
+            assert answer.status_code == 403, origin
+
+
+class TestWhatIsSent:
+    """Nothing runs but the application's own scripts; artifacts never do."""
+
+    def test_a_page_may_load_nothing_from_elsewhere(self, client: Any) -> None:
+        answer = client.get("/", headers=HERE)
+        policy = answer.headers["Content-Security-Policy"]
+        assert "default-src 'self'" in policy
+        assert "unsafe-inline'; " not in policy.partition("style-src")[0]
+        assert "http://" not in answer.text.replace("http://www.w3.org", "")
+        assert "https://" not in answer.text
+
+    def test_a_text_is_sent_as_text_and_in_a_sandbox(self, client: Any, sample_matrix: Matrix) -> None:
+        entry = sample_matrix.entries[0]
+        answer = client.get(f"/artifact/{entry.test_uuid}/002__k6__run/summary.json", headers=HERE)
+        assert answer.status_code == 200
+        assert answer.mimetype == "text/plain"
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "sandbox" in answer.headers["Content-Security-Policy"]
+        assert answer.data == (entry.location / "002__k6__run" / "summary.json").read_bytes()
+        answer.close()
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "../../../../../etc/passwd",
+            "..%2f..%2f..%2f..%2fetc/passwd",
+            "%2e%2e/%2e%2e/README.md",
+            "/etc/passwd",
+            "absent",
+        ],
+    )
+    def test_nothing_outside_of_the_test_is_sent(self, client: Any, sample_matrix: Matrix, name: str) -> None:
+        answer = client.get(f"/artifact/{sample_matrix.entries[0].test_uuid}/{name}", headers=HERE)
+        # An address that is no artifact's leads to the application, which has no files.
+        assert answer.status_code in (404, 308) or answer.text.startswith("<!DOCTYPE html>")
+        assert "root:" not in answer.text
+
+    def test_a_file_of_an_unknown_run_is_not_there(self, client: Any) -> None:
+        answer = client.get("/artifact/nobody/settings.yaml", headers=HERE)
+        assert answer.status_code == 404
+        assert answer.text.startswith("there is no run 'nobody'")
