@@ -45,4 +45,10 @@ def _source(config: Config, selection: Selection) -> Source:
     def read(progress: Progress | None) -> Matrix:
         return run.read_matrix(workload, config, selection, progress)
 
-    return Source(workload=workload, name=" and ".join(map(str, places)), roots=places, read=read)
+    return Source(
+        workload=workload,
+        name=" and ".join(map(str, places)),
+        roots=places,
+        read=read,
+        read_index=lambda: run.read_index(workload, config, selection),
+    )

@@ -71,6 +71,22 @@ def read_matrix(
     return joined(trees)
 
 
+def read_index(workload: Workload, config: Config, selection: Selection) -> Matrix | None:
+    """What the last parse left of all trees that *selection* names; None where one was never parsed so."""
+    if selection.lts_results_dirname is not None:
+        return None
+    from .. import store
+    from ..matrix import joined
+
+    trees = {}
+    for name, place in trees_of(selection):
+        known = store.read_index(workload, place, options=parser_options(config, selection))
+        if known is None:
+            return None
+        trees[name] = known.matrix
+    return joined(trees) if selection.against else next(iter(trees.values()))
+
+
 def _read_tree(
     workload: Workload,
     config: Config,
