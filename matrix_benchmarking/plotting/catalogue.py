@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..analyze.best import Best, rank
+from ..analyze.limits import Limited, under
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -37,6 +38,16 @@ class Catalogue:
     def best(self) -> Best:
         """The ranking by the workload's headline KPI."""
         return rank(self.matrix, self.workload)
+
+    def best_under(self, limit: float | None) -> Limited | None:
+        """The ranking under a limit on the workload's limited KPI, in the unit in which that is shown.
+
+        None where there is no limit, or nothing to limit.
+        """
+        kpi = self.workload.limited
+        if limit is None or kpi is None or self.best.kpi is None:
+            return None
+        return under(self.best, kpi, limit * kpi.divisor)
 
     @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
