@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting.controls import Control
 
+from .latency import LATENCY, latency_choice
 from .points import BATCH_SIZE, VARIANT, batch_sizes, points_frame, rankable, variant_names, variants
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ class CostAgainstLatency(Plot):
         "that no other beats in both cost and latency: whatever latency you allow, the best choice is on it."
     )
 
+    def controls(self) -> Sequence[Control]:
+        return [latency_choice()]
+
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -38,7 +43,7 @@ class CostAgainstLatency(Plot):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[cfg.get("latency", "p95_latency")]
+        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[self.option(cfg, LATENCY)]
         kpis = [cost, latency, self.workload.kpis["throughput"]]
         names = variant_names(self.matrix, self.workload)
         entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting.controls import Choice, Control
 
 from .points import VARIANT, points_frame, variant_names, variants
 
@@ -15,11 +16,22 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
+LATENCY = "latency"
+
+
+def latency_choice() -> Choice:
+    """Which latency a plot shows, by the name of its KPI."""
+    labels = {"p95_latency": "95th percentile", "avg_latency": "mean"}
+    return Choice(LATENCY, "Latency", tuple(labels), default="p95_latency", labels=labels)
+
 
 class LatencyAgainstThroughput(Plot):
     """One mark a point; colour and shape by variant."""
 
     name: ClassVar[str] = "Latency against throughput"
+
+    def controls(self) -> Sequence[Control]:
+        return [latency_choice()]
 
     def do_plot(
         self,
@@ -29,7 +41,7 @@ class LatencyAgainstThroughput(Plot):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        latency = self.workload.kpis[cfg.get("latency", "p95_latency")]
+        latency = self.workload.kpis[self.option(cfg, LATENCY)]
         throughput = self.workload.kpis["throughput"]
         names = variant_names(self.matrix, self.workload)
         entries = self.matrix.all_records(settings, setting_lists)
