@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry, SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.controls import Control, Number
 
-from .points import BATCH_SIZE, VARIANT, VUS, points_frame, rankable, variant_names
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, points_frame, rankable, variant_names
 
 if TYPE_CHECKING:
     import numpy
@@ -187,6 +187,7 @@ def _draw(
             x=list(rows[VUS]),
             y=[float(size) for size in rows[BATCH_SIZE]],
             hovertext=list(rows["hover"]),
+            customdata=clicks.marks(rows[FIRST_RUN]),
             text=[kpi.show(value) if name == LOWEST else "" for value in rows[kpi.name]],
             textposition="middle left" if float(rows[VUS].iloc[-1]) > _middle(users) else "middle right",
             cliponaxis=False,

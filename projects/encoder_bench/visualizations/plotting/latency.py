@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.controls import Choice, Control
 
-from .points import VARIANT, points_frame, variant_names, variants
+from .points import FIRST_RUN, VARIANT, points_frame, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -66,6 +66,7 @@ def latency_against_throughput(
         color=VARIANT,
         symbol=VARIANT,
         hover_name="hover",
+        custom_data=[FIRST_RUN],
         log_y=bool((frame[latency.name] > 0).all()),
         labels={kpi.name: f"{kpi.name} ({kpi.unit})" for kpi in (latency, throughput)},
         category_orders={VARIANT: all_variants},
@@ -76,7 +77,7 @@ def latency_against_throughput(
     figure.update_xaxes(rangemode="tozero")
     ticks = template.log_ticks(list(frame[latency.name]))
     figure.update_yaxes(tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks])
-    return template.apply(figure)
+    return template.apply(clicks.plain(figure))
 
 
 def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition) -> str:

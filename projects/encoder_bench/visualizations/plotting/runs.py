@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.matrix import Entry, SettingLists, Variables, typed
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.controls import Control, Run
 
@@ -113,6 +113,7 @@ def over_the_run(runs: Sequence[tuple[Entry, Any]]) -> go.Figure:
                 name=label,
                 legendgroup=label,
                 showlegend=row == 1,
+                customdata=clicks.marks([entry.test_uuid] * len(seconds)),
                 hovertemplate=f"{name}<br>second %{{x:.0f}}: %{{y:,.1f}} {what}<extra></extra>",
                 row=row,
                 col=1,
