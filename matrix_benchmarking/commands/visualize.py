@@ -13,8 +13,11 @@ from .options import Command, Invocation, Selection, common, flag, lts_results, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..plotting.site import Written
+
 DEFAULT_PLOTS_FILE = Path("data/plots.yaml")
 EVERYTHING = ""
+FORMATS = ("html", "png")
 
 
 class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -63,6 +66,16 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     help="The directory that the pages are written to.",
 )
 @flag("--single-file", help="Write one HTML file with everything in it, for viewers that show a single file.")
+@option(
+    "--format",
+    type=click.Choice(FORMATS),
+    multiple=True,
+    default=("html",),
+    show_default="html",
+    metavar="[html|png]",
+    help="What to write: the pages (html), each figure as a picture (png, in DIR/figures; needs kaleido and Chromium); "
+    "can be given several times.",
+)
 @common
 @click.pass_obj
 def command(
@@ -73,22 +86,35 @@ def command(
     plots_file: Path | None,
     report_dest: Path,
     single_file: bool,
+    format: Sequence[str],
 ) -> None:
     """Write reports of a results directory as static HTML pages, with an index.
 
     Prints the best configuration and where the index is.
     """
     from ..analyze.best import rank
+    from ..plotting import png
     from ..plotting.site import write_site
     from .best_table import print_verdict
 
     assert invocation.config is not None
+    browser = png.find_browser() if "png" in format else None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
     work = run.start(invocation.config, selection)
     results_dirname = run.results_of(selection)
-    pages = write_site(work.matrix, work.workload, report_dest, names, results_dirname, single_file=single_file)
+    html = "html" in format
+    options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser}
+    written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
     print_verdict(rank(work.matrix, work.workload))
-    click.echo(f"Reports: {run.printable(str(pages[0]))}")
+    place = written.pages[0] if written.pages else report_dest / png.FOLDER
+    click.echo(f"Reports: {run.printable(str(place))} ({files_label(written)})")
+
+
+def files_label(written: Written) -> str:
+    """How many files were written and how large they are together, as ``9 pages, 5.6 MB``."""
+    counts = ((len(written.pages), "page"), (len(written.pictures), "picture"))
+    parts = [f"{count} {word if count == 1 else f'{word}s'}" for count, word in counts if count]
+    return ", ".join([*(parts or ["no picture"]), f"{written.size_bytes / 1e6:.1f} MB"])
 
 
 def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None, workload: str) -> list[str]:

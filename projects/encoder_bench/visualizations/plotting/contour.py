@@ -189,7 +189,7 @@ def _draw(
             hovertext=list(rows["hover"]),
             customdata=clicks.marks(rows[FIRST_RUN]),
             text=[kpi.show(value) if name == LOWEST else "" for value in rows[kpi.name]],
-            textposition="middle left" if float(rows[VUS].iloc[-1]) > _middle(users) else "middle right",
+            textposition="bottom left" if float(rows[VUS].iloc[-1]) > _middle(users) else "bottom right",
             cliponaxis=False,
             textfont={"color": "#ffffff" if grid is not None else STAR, "size": 13},
             marker=style,
