@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,12 +27,12 @@ class Catalogue:
     """Makes plots and reports, and keeps what they share.
 
     Attributes:
-        matrix, workload: what they show.
+        matrix, workload: what they show; a KPI value that isn't finite is among the missing ones.
         href: the address of an entry's test directory, as the pages link to it.
     """
 
     def __init__(self, matrix: Matrix, workload: Workload, href: Href = to_location) -> None:
-        self.matrix = matrix
+        self.matrix = _finite(matrix)
         self.workload = workload
         self.href = href
 
@@ -91,6 +93,22 @@ class Catalogue:
         settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
         setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
         return list(variables), settings, setting_lists, variables, dict(cfg or {})
+
+
+def _finite(matrix: Matrix) -> Matrix:
+    """*matrix* with values such as NaN, which payloads from elsewhere may hold, as what they are: unknown."""
+    if all(math.isfinite(value) for entry in matrix for value in entry.kpis.values()):
+        return matrix
+    return Matrix(map(_with_finite_kpis, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)
+
+
+def _with_finite_kpis(entry: Entry) -> Entry:
+    strange = {name: value for name, value in entry.kpis.items() if not math.isfinite(value)}
+    if not strange:
+        return entry
+    known = {name: value for name, value in entry.kpis.items() if name not in strange}
+    reasons = {name: f"not a finite number ({value})" for name, value in strange.items()}
+    return dataclasses.replace(entry, kpis=known, missing_kpis={**entry.missing_kpis, **reasons})
 
 
 def _by_name(classes: Any, kind: type[Any]) -> dict[str, Any]:

@@ -112,7 +112,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
             visible=bool(limit == users[-1]),
             marker_color=[colours[places[line][0]] for line in present],
             customdata=clicks.marks(found.loc[present, FIRST_RUN]),
-            text=[f"{best[line] / final[line]:.0%}" for line in present],
+            text=[f"{best[line] / final[line]:.0%}" if final[line] else "" for line in present],
             hovertemplate=f"%{{y}}<br>best up to {limit:g} virtual users: %{{x:,.1f}} {kpi.unit} "
             "(%{text} of what was found in the end)<extra></extra>",
             showlegend=False,

@@ -88,7 +88,7 @@ def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPID
         f"{latency.show(peak[latency.name])}"
     )
     quick = frame[frame[latency.name] <= peak[latency.name] / 2]
-    if quick.empty:
+    if quick.empty or peak[throughput.name] <= 0:
         return f"{sentence}; no point has half of that latency."
     other = quick.iloc[int(quick[throughput.name].argmax())]
     share = other[throughput.name] / peak[throughput.name]
