@@ -8,6 +8,7 @@ from typing import Any
 from ..analyze import wording
 from ..analyze.best import Group
 from ..analyze.limits import Step, staircase, winner, within
+from ..analyze.points import varying
 from ..kpi import KPIDefinition
 from .catalogue import Catalogue
 from .point_cells import interval_cell, runs_cell, setting_cells, setting_columns
@@ -30,10 +31,11 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
         return []
     limits = round_limits(steps, kpi)
     shown = chosen_steps(steps, limits)
+    names = _varying_names(group)
     columns = [
         Column("From", unit=kpi.display_unit, numeric=True, help=f"{kpi.name} of the point: limits from here on"),
         Column("So for limits of", unit=kpi.display_unit, help="round limits for which this point is the best"),
-        *setting_columns(group.variant_names, group),
+        *setting_columns(names, group),
         *([Column("At")] if group.tuning_names else []),
         Column(headline.name, unit=headline.display_unit, numeric=True, help=f"{headline.help}; {headline.direction}"),
         Column("95 % interval", unit=headline.display_unit, numeric=True, help="of the mean, over the repeats"),
@@ -41,7 +43,7 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
         Column("Can't be told apart from it", help="other points within the same limit, by chance as good"),
         Column("Runs", help="the runs behind the value, each a link to its test directory"),
     ]
-    rows = [_row(step, limits[step.limit], group, catalogue, kpi) for step in shown]
+    rows = [_row(step, limits[step.limit], names, group, catalogue, kpi) for step in shown]
     caption = f"{wording.superlative(headline)}, under a limit on {kpi.name}"
     if len(shown) < len(steps):
         caption += f" ({len(shown)} of {len(steps)} steps)"
@@ -71,7 +73,9 @@ def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> lis
     return [steps[at] for at in sorted(order[:MOST_STEPS])]
 
 
-def _row(step: Step, limits: Sequence[float], group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> Row:
+def _row(
+    step: Step, limits: Sequence[float], names: Sequence[str], group: Group, catalogue: Catalogue, kpi: KPIDefinition
+) -> Row:
     headline, settings = catalogue.best.kpi, step.point.settings
     assert headline is not None
     inside = within(group, headline, kpi, step.limit)
@@ -82,7 +86,7 @@ def _row(step: Step, limits: Sequence[float], group: Group, catalogue: Catalogue
     return [
         Cell(kpi.show(step.limit, unit=False), sort=step.limit),
         Cell(bound or ", ".join(f"{limit:,g}" for limit in limits) or "–", sort=limits[0] if limits else None),
-        *setting_cells(settings, group.variant_names),
+        *setting_cells(settings, names),
         *([wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
         Cell(headline.show(step.point.value, unit=False), sort=step.point.value, mark=is_best),
         interval_cell(step.point, headline),
@@ -90,6 +94,12 @@ def _row(step: Step, limits: Sequence[float], group: Group, catalogue: Catalogue
         _rivals(inside),
         runs_cell(step.point, catalogue),
     ]
+
+
+def _varying_names(group: Group) -> list[str]:
+    """The settings that tell this group's variants apart; the others would only make the table wider."""
+    differing = set(varying(one.point.settings for one in group.standings))
+    return [name for name in group.variant_names if name in differing]
 
 
 def _rivals(group: Group) -> str:
