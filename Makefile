@@ -46,6 +46,7 @@ bench: $(VENV)/installed-for-tests opensearch
 	$(BIN)/python benchmarks/saturation_search.py
 	$(BIN)/python benchmarks/monitor.py
 	$(BIN)/python benchmarks/history.py
+	$(BIN)/python benchmarks/report.py
 
 # The browser tests need Chromium, those of the history nginx, OpenSSL and OpenSearch, which Maven collects. Tests whose
 # parts can't be installed are skipped, and say so.

@@ -148,6 +148,8 @@ class Workload:
         name: the short name.
         store: parsers, KPIs and LTS models.
         headline_kpi: the KPI by which the best configuration is chosen; the first one where left out.
+        limit_kpi: a KPI that people limit before they choose, such as the 95th percentile of the latency; the report on
+            the best configuration says what is best under which limit.
         variant_keys: settings that name a variant; the report on the best configuration has one line
             for each combination of their values. Left out, there is one line a point.
         group_keys: settings within which configurations are comparable, such as the task: there is one
@@ -165,6 +167,7 @@ class Workload:
     name: str
     store: BaseStore
     headline_kpi: str | None = None
+    limit_kpi: str | None = None
     variant_keys: Sequence[str] = ()
     group_keys: Sequence[str] = ()
     gates: Sequence[Gate] = ()
@@ -187,9 +190,14 @@ class Workload:
             return self.kpis[self.headline_kpi]
         return next(iter(self.kpis.values()), None)
 
+    @property
+    def limited(self) -> KPIDefinition | None:
+        """The KPI that people limit; None for a workload without one."""
+        return self.kpis[self.limit_kpi] if self.limit_kpi is not None else None
+
     def check(self) -> None:
         """Raise WorkloadError where the definition refers to a KPI that doesn't exist."""
-        named = [self.headline_kpi, *(gate.kpi for gate in self.gates)]
+        named = [self.headline_kpi, self.limit_kpi, *(gate.kpi for gate in self.gates)]
         for name in named:
             if name is not None and name not in self.kpis:
                 raise WorkloadError(f"workload '{self.name}' refers to a KPI '{name}': {did_you_mean(name, self.kpis)}")

@@ -29,14 +29,14 @@ class Verdict:
         return f"{self.lead} {self.rest}".rstrip()
 
 
-def verdict(best: Best) -> list[Verdict]:
-    """One verdict a group of comparable points."""
+def verdict(best: Best, condition: str = "") -> list[Verdict]:
+    """One verdict a group of comparable points; *condition* says which points take part, where not all do."""
     if best.kpi is None:
         return [Verdict("This workload defines no KPI, so no configuration can be called the best.")]
     if not best.groups:
         why = exclusions(best) or "there is no finished test"
         return [Verdict(f"No configuration can be ranked by {best.kpi.name}: {why}.")]
-    return [_group(group, best.kpi) for group in best.groups]
+    return [_group(group, best.kpi, condition) for group in best.groups]
 
 
 def scope(group: Group) -> str:
@@ -57,11 +57,11 @@ def exclusions(best: Best) -> str:
     return f"{total} {plural(total, 'run')} can't take part ({'; '.join(listed)})"
 
 
-def superlative(kpi: KPIDefinition) -> str:
-    """``Cheapest by 1B_cost`` for money, else ``Lowest`` or ``Highest`` with the KPI's name."""
+def superlative(kpi: KPIDefinition, condition: str = "") -> str:
+    """``Cheapest by 1B_cost`` for money, else ``Lowest`` or ``Highest`` with the KPI's name; with its *condition*."""
     if kpi.lower_better and kpi.unit.startswith(_CURRENCIES):
-        return f"Cheapest by {kpi.name}"
-    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}"
+        return " ".join(filter(None, ["Cheapest", condition, f"by {kpi.name}"]))
+    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name} {condition}".rstrip()
 
 
 def value_label(name: str, value: object) -> str:
@@ -123,9 +123,9 @@ def plural(count: int, word: str) -> str:
     return word if count == 1 else f"{word}s"
 
 
-def _group(group: Group, kpi: KPIDefinition) -> Verdict:
-    best = group.best
-    start = f"For {scope(group)}: {superlative(kpi)}" if group.settings else superlative(kpi)
+def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
+    best, claim = group.best, superlative(kpi, condition)
+    start = f"For {scope(group)}: {claim}" if group.settings else claim
     value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
     return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", _rivals(group, kpi))
 
@@ -147,14 +147,14 @@ def _rivals(group: Group, kpi: KPIDefinition) -> str:
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:
     shown = [
-        f"{_short(one.point, group)} ({kpi.show(one.point.value)}, {difference_label(one.against_best, kpi)})"
+        f"{short_label(one.point, group)} ({kpi.show(one.point.value)}, {difference_label(one.against_best, kpi)})"
         for one in standings[:_NAMED]
     ]
     rest = len(standings) - len(shown)
     return "; ".join([*shown, f"and {rest} more"] if rest else shown)
 
 
-def _short(point: Point, group: Group) -> str:
+def short_label(point: Point, group: Group) -> str:
     """A point by what differs from the best."""
     best = group.best.settings
 

@@ -13,8 +13,11 @@ from .options import Command, Invocation, Selection, against, common, flag, lts_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..plotting.site import Written
+
 DEFAULT_PLOTS_FILE = Path("data/plots.yaml")
 EVERYTHING = ""
+FORMATS = ("html", "png")
 
 
 class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -71,6 +74,16 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     metavar="N",
     help="The application's port; unless given 8050, or the next one that is free.",
 )
+@option(
+    "--format",
+    type=click.Choice(FORMATS),
+    multiple=True,
+    default=("html",),
+    show_default="html",
+    metavar="[html|png]",
+    help="What to write: the pages (html), each figure as a picture (png, in DIR/figures; needs kaleido and Chromium); "
+    "can be given several times.",
+)
 @common
 @click.pass_obj
 def command(
@@ -83,28 +96,41 @@ def command(
     single_file: bool,
     host: str,
     port: int | None,
+    format: Sequence[str],
 ) -> None:
     """Open the plots and reports of a results directory in an application, on this machine.
 
-    With --generate, --generate-id or --single-file: write the reports as static HTML pages, with an index, and print
-    the best configuration and where the index is.
+    With --generate, --generate-id, --single-file or --format png: write the reports as static HTML pages with an
+    index, or their figures as pictures, and print the best configuration and where they are.
     """
     assert invocation.config is not None
-    if not (generate or generate_id or single_file):
+    if not (generate or generate_id or single_file or "png" in format):
         from .application import open_application
 
         open_application(invocation.config, selection, report_dest, host, port)
         return
-    from ..analyze.best import rank
+    from ..plotting import png
+    from ..plotting.catalogue import Catalogue
     from ..plotting.site import write_site
     from .best_table import print_verdict
 
+    browser = png.find_browser() if "png" in format else None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
     work = run.start(invocation.config, selection)
     results_dirname = run.results_of(selection)
-    pages = write_site(work.matrix, work.workload, report_dest, names, results_dirname, single_file=single_file)
-    print_verdict(rank(work.matrix, work.workload))
-    click.echo(f"Reports: {run.printable(str(pages[0]))}")
+    html = "html" in format
+    options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser}
+    written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
+    print_verdict(Catalogue(work.matrix, work.workload).best)
+    place = written.pages[0] if written.pages else report_dest / png.FOLDER
+    click.echo(f"Reports: {run.printable(str(place))} ({files_label(written)})")
+
+
+def files_label(written: Written) -> str:
+    """How many files were written and how large they are together, as ``9 pages, 5.6 MB``."""
+    counts = ((len(written.pages), "page"), (len(written.pictures), "picture"))
+    parts = [f"{count} {word if count == 1 else f'{word}s'}" for count, word in counts if count]
+    return ", ".join([*(parts or ["no picture"]), f"{written.size_bytes / 1e6:.1f} MB"])
 
 
 def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: Path | None, workload: str) -> list[str]:

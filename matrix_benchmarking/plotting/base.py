@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..matrix import Entry, SettingLists, Variables
 from .controls import Control, chosen
+from .slug import slug
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue
@@ -123,7 +124,8 @@ def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
     parts: list[Any] = []
     if figure is not None:
         parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
-        parts.append(dcc.Graph(figure=figure))
+        save: Any = {"toImageButtonOptions": {"filename": slug(plot.name, "figure")}}
+        parts.append(dcc.Graph(figure=figure, config=save))
     if isinstance(text, (list, tuple)):
         parts += [html.P(part) if isinstance(part, str) else part for part in text]
     elif text:

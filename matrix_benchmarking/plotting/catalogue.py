@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..analyze.best import Best, rank
+from ..analyze.limits import Limited, under
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -26,7 +29,7 @@ class Catalogue:
     """Makes plots and reports, and keeps what they share.
 
     Attributes:
-        matrix, workload: what they show.
+        matrix, workload: what they show; a KPI value that isn't finite is among the missing ones.
         whole: all that was read, of which *matrix* may be a selection; colours are given out over it.
         href: the address of an entry, as the pages link to it: its test directory, or a page about it.
         section: makes the part of a report that shows a plot.
@@ -36,7 +39,7 @@ class Catalogue:
     def __init__(
         self, matrix: Matrix, workload: Workload, href: Href = to_location, *, whole: Matrix | None = None
     ) -> None:
-        self.matrix = matrix
+        self.matrix = _finite(matrix)
         self.workload = workload
         self.whole = matrix if whole is None else whole
         self.href = href
@@ -53,6 +56,16 @@ class Catalogue:
     def best(self) -> Best:
         """The ranking by the workload's headline KPI."""
         return rank(self.matrix, self.workload)
+
+    def best_under(self, limit: float | None) -> Limited | None:
+        """The ranking under a limit on the workload's limited KPI, in the unit in which that is shown.
+
+        None where there is no limit, or nothing to limit.
+        """
+        kpi = self.workload.limited
+        if limit is None or kpi is None or self.best.kpi is None:
+            return None
+        return under(self.best, kpi, limit * kpi.divisor)
 
     @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
@@ -98,6 +111,22 @@ class Catalogue:
         settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
         setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
         return list(variables), settings, setting_lists, variables, dict(cfg or {})
+
+
+def _finite(matrix: Matrix) -> Matrix:
+    """*matrix* with values such as NaN, which payloads from elsewhere may hold, as what they are: unknown."""
+    if all(math.isfinite(value) for entry in matrix for value in entry.kpis.values()):
+        return matrix
+    return Matrix(map(_with_finite_kpis, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)
+
+
+def _with_finite_kpis(entry: Entry) -> Entry:
+    strange = {name: value for name, value in entry.kpis.items() if not math.isfinite(value)}
+    if not strange:
+        return entry
+    known = {name: value for name, value in entry.kpis.items() if name not in strange}
+    reasons = {name: f"not a finite number ({value})" for name, value in strange.items()}
+    return dataclasses.replace(entry, kpis=known, missing_kpis={**entry.missing_kpis, **reasons})
 
 
 def _by_name(classes: Any, kind: type[Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from ..analyze.points import Cause
 from ..analyze.wording import plural
 from .catalogue import Catalogue
-from .page import Page
+from .page import Page, prefix
 from .report_best import variants_table, verdict_box
 from .report_errors import ErrorReport, overview
 from .static_html import StaticHTML
@@ -29,7 +29,7 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
         file=file,
         title=f"{catalogue.workload.name}: best configuration",
         description="",
-        body=StaticHTML().render(body),
+        body=StaticHTML(prefix(file)).render(body),
     )
 
 

@@ -13,7 +13,7 @@ import hashlib
 import importlib.resources
 from collections.abc import Sequence
 
-from .static_html import escape
+from .static_html import Figure, escape, section_link
 
 PLOTLY_FILE = "plotly.min.js"
 
@@ -37,7 +37,7 @@ class Page:
         title: its heading.
         description: what it shows, in a sentence.
         body: HTML, all data in it escaped.
-        has_figures: whether it needs plotly.
+        figures: those in its body, in their order.
         summary: what the data says, for the page's card.
     """
 
@@ -45,8 +45,21 @@ class Page:
     title: str
     description: str
     body: str
-    has_figures: bool = False
+    figures: Sequence[Figure] = ()
     summary: str = ""
+
+    @property
+    def has_figures(self) -> bool:
+        """Whether it needs plotly."""
+        return bool(self.figures)
+
+
+def prefix(file: str) -> str:
+    """What stands in front of the ids of the page *file*: nothing for a page that is a document of its own.
+
+    No slug has two hyphens, so the ids of the sections of one page are none of another's, nor a page's own.
+    """
+    return f"{file.removeprefix('#')}--" if file.startswith("#") else ""
 
 
 @functools.cache
@@ -118,7 +131,8 @@ def _heading(page: Page, provenance: Provenance, level: int = 1) -> str:
     description = f'\n<p class="description">{escape(page.description)}</p>' if page.description else ""
     data = f'\n<p class="provenance">{escape(provenance.data)}</p>' if level == 1 else ""
     name = "h1" if level == 1 else "h2"
-    return f"<{name}>{escape(page.title)}</{name}>{description}{data}"
+    link = section_link(page.file.removeprefix("#"), page.title) if level > 1 else ""
+    return f"<{name}>{escape(page.title)}{link}</{name}>{description}{data}"
 
 
 def _no_script(has_figures: bool) -> str:

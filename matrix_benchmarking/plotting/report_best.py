@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze import wording
-from ..analyze.best import Group, Standing, VariantBest
-from ..analyze.points import Excluded, Point
-from ..filters import show
+from ..analyze import limit_wording, limits, wording
+from ..analyze.best import Best, Group, VariantBest
+from ..analyze.points import Excluded
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, SettingLists, Variables
+from ..matrix import SettingLists, Variables
 from .base import Arguments, Report
 from .catalogue import Catalogue
+from .controls import Control, Number
+from .limit_table import limit_table
+from .point_cells import setting_cells, setting_columns, value_cells, value_columns
 from .repeating import repeat_section
 from .tables import Cell, Column, Row, table
+
+LIMIT = "limit"
 
 
 class BestReport(Report):
@@ -35,11 +39,14 @@ class BestReport(Report):
     ) -> list[Any]:
         from dash import html
 
-        best = self.catalogue.best
-        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.catalogue)]
+        limit = self.option(cfg, LIMIT) if self.controls() else None
+        limited = self.catalogue.best_under(limit)
+        best = self.catalogue.best if limited is None else limited.best
+        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.catalogue, limit=limit)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
+        parts += self._limits()
         parts += self.figures((ordered_vars, settings, setting_lists, variables, cfg))
         for group in best.groups:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
@@ -49,11 +56,34 @@ class BestReport(Report):
             parts.append(how_to_read(self.catalogue))
         return parts
 
+    def controls(self) -> Sequence[Control]:
+        """The limit that the best has to keep, where the workload names a KPI for it and a point has its value."""
+        kpi = self.workload.limited
+        points = (one.point for group in self.catalogue.best.groups for one in group.standings)
+        if kpi is None or all(limits.mean_of(point, kpi) is None for point in points):
+            return ()
+        bound = "at most" if kpi.lower_better else "at least"
+        return [Number(LIMIT, f"{kpi.name} {bound}", unit=kpi.display_unit)]
+
     def summary(self) -> str:
         groups = self.catalogue.best.groups
         points = sum(len(group.standings) for group in groups)
         variants = sum(len(group.variants) for group in groups)
         return f"{points} {wording.plural(points, 'point')} of {variants} {wording.plural(variants, 'variant')}."
+
+    def _limits(self) -> list[Any]:
+        """What is best under which limit, of all points: also where a limit is chosen."""
+        from dash import html
+
+        kpi = self.workload.limited
+        if kpi is None:
+            return []
+        parts: list[Any] = []
+        for group in self.catalogue.best.groups:
+            found = limit_table(group, self.catalogue, kpi)
+            if found:
+                parts += [html.H2(_heading(f"Best under a limit on {kpi.name}", group)), *found]
+        return parts
 
     def figures(self, args: Arguments) -> list[Any]:
         """What a workload shows between the best of each variant and the list of all points."""
@@ -75,21 +105,36 @@ class BestReport(Report):
         return table([Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking")
 
 
-def verdict_box(catalogue: Catalogue, more: Sequence[Any] = ()) -> Any:
-    """The verdict in sentences, with the best point's warnings, and *more* lines."""
+def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | None = None) -> Any:
+    """The verdict in sentences, with the best point's warnings, and *more* lines.
+
+    *limit* is on the workload's limited KPI, in the unit in which that is shown: only points within it take part.
+    """
     from dash import html
 
-    best = catalogue.best
+    limited = catalogue.best_under(limit)
+    best = catalogue.best if limited is None else limited.best
+    verdicts = wording.verdict(best) if limited is None else limit_wording.verdict(limited)
     lines: list[Any] = []
-    for verdict in wording.verdict(best):
+    for verdict in verdicts:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
+    lines += [html.P(sentence) for sentence in _about_the_limit(catalogue, best, limited)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{wording.exclusions(best)}."))
     for group in best.groups:
         lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in group.warnings]
     return html.Div([*lines, *more], className="verdict")
+
+
+def _about_the_limit(catalogue: Catalogue, best: Best, limited: limits.Limited | None) -> list[str]:
+    """Which limit the best satisfies, and what a limit leaves out."""
+    kpi = catalogue.workload.limited
+    if kpi is None:
+        return []
+    left_out = "" if limited is None else limit_wording.left_out(limited)
+    return [*limit_wording.satisfied(best, kpi), *filter(None, [left_out])]
 
 
 def variants_table(group: Group, catalogue: Catalogue) -> Any:
@@ -104,68 +149,6 @@ def variants_table(group: Group, catalogue: Catalogue) -> Any:
     ]
     rows = [_variant_row(variant, group, kpi, catalogue) for variant in group.variants]
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
-
-
-def setting_columns(names: Sequence[str], group: Group) -> list[Column]:
-    values = [one.point.settings.get(name) for name in names for one in group.standings]
-    per_name = len(group.standings)
-    return [
-        Column(
-            name,
-            numeric=all(_is_number(value) for value in values[index * per_name : (index + 1) * per_name]),
-        )
-        for index, name in enumerate(names)
-    ]
-
-
-def setting_cells(settings: Mapping[str, object], names: Sequence[str]) -> list[Cell | str]:
-    return [setting_cell(settings.get(name, NOT_SET)) for name in names]
-
-
-def setting_cell(value: Any) -> Cell | str:
-    return Cell(show(value), sort=float(value)) if _is_number(value) else show(value)
-
-
-def value_columns(kpi: KPIDefinition) -> list[Column]:
-    return [
-        Column(kpi.name, unit=kpi.display_unit, numeric=True, help=f"{kpi.help}; {kpi.direction}"),
-        Column("95 % interval", unit=kpi.display_unit, numeric=True, help="of the mean, over the repeats"),
-        Column("Difference", numeric=True, help="from the best point of all"),
-        Column("More than chance", help="whether the difference from the best can be told from chance, at 95 %"),
-        Column("Runs", help="the runs behind the value, each a link to its test directory"),
-    ]
-
-
-def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Catalogue) -> list[Cell | str]:
-    point = standing.point
-    is_best = point is group.best
-    difference = wording.difference_label(standing.against_best, kpi)
-    return [
-        Cell(kpi.show(point.value, unit=False), sort=point.value, mark=is_best),
-        interval_cell(point, kpi),
-        Cell("best" if is_best else difference, sort=standing.against_best.difference),
-        "" if is_best else wording.apart_label(standing.against_best),
-        runs_cell(point, catalogue),
-    ]
-
-
-def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
-    if point.interval is None:
-        return "unknown"
-    label = wording.interval_label(point.interval, kpi, unit=False)
-    return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low)
-
-
-def runs_cell(point: Point, catalogue: Catalogue) -> Cell:
-    """The number of runs, and a link to the test directory of each."""
-    from dash import html
-
-    count = len(point.runs)
-    links: list[Any] = [] if count == 1 else [f"{count} runs: "]
-    for number, entry in enumerate(point.runs, 1):
-        label = "1 run" if count == 1 else str(number)
-        links += [html.A(label, href=catalogue.href(entry), title=entry.name), " "]
-    return Cell(links, sort=count)
 
 
 def how_to_read(catalogue: Catalogue) -> Any:
@@ -200,7 +183,3 @@ def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalog
 
 def _heading(text: str, group: Group) -> str:
     return f"{text}: {wording.scope(group)}" if group.settings else text
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

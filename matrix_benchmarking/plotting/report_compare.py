@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..analyze.compare import Effect, Pair, compare
 from ..analyze.intervals import Scale
 from ..analyze.points import Cause
 from ..analyze.wording import plural, tuning_label, value_label
+from ..errors import ConfigError
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, SettingLists, Variables, typed
 from .base import Report
+from .catalogue import Catalogue
+from .compare_choice import SETTING, Candidate, candidates, choices
+from .controls import Control
+from .environment_table import Environments, environment_difference
 from .tables import Cell, Column, Row, table
 
-MOST_VALUES = 8
 PAIRS_SHOWN = 30
 
 
@@ -48,6 +52,15 @@ class CompareReport(Report):
         "Should I switch? One value of a setting against another, at all points that differ in nothing else."
     )
 
+    def __init__(self, catalogue: Catalogue) -> None:
+        super().__init__(catalogue)
+        self._setting: str | None = None
+        self._environments = Environments()
+
+    def controls(self) -> Sequence[Control]:
+        """Setting, old and new value: of the setting that was drawn last, or of all."""
+        return choices(self.matrix, self._setting)
+
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -60,8 +73,13 @@ class CompareReport(Report):
 
         if self.workload.headline is None:
             return [html.P("This workload defines no KPI.")]
+        self._setting = cfg.get(SETTING)
+        try:
+            wanted = candidates(self.matrix, self.workload, cfg)
+        except ConfigError as error:
+            return [html.P(str(error))]
         entries = list(self.matrix.all_records(settings, setting_lists))
-        switches = list(self._switches(entries, cfg))
+        switches = self._switches(entries, wanted)
         if not switches:
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
         clear = [one for one in switches if one.headline.apart]
@@ -77,40 +95,23 @@ class CompareReport(Report):
 
     def summary(self) -> str:
         entries = list(self.matrix)
-        clear = [one for one in self._switches(entries, {}) if one.headline.apart] if self.workload.headline else []
+        if self.workload.headline is None:
+            return "This workload defines no KPI."
+        switches = self._switches(entries, candidates(self.matrix, self.workload, {}))
+        clear = [one for one in switches if one.headline.apart]
         return _sentence(clear[0]) if clear else "No difference that is more than chance."
 
-    def _switches(self, entries: Sequence[Entry], cfg: Mapping[str, Any]) -> Iterator[Switch]:
+    def _switches(self, entries: Sequence[Entry], wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, the largest effect on the headline KPI first, what is chance behind what isn't."""
         headline = self.workload.headline
         assert headline is not None
         kpis = [headline, *(kpi for kpi in self.workload.kpis.values() if kpi.name != headline.name)]
         found = []
-        for setting, old, new in self._candidates(cfg):
+        for setting, old, new in wanted:
             effects = [effect for kpi in kpis if (effect := compare(entries, setting, old, new, kpi)) is not None]
             if effects and effects[0].kpi is headline:
                 found.append(Switch(setting, old, new, tuple(effects), self._refused(setting, new)))
-        found.sort(key=lambda one: (not one.headline.apart, -abs(one.headline.difference)))
-        yield from found
-
-    def _candidates(self, cfg: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
-        """Settings that name a variant, and versions; each value against the one that most runs have."""
-        if "setting" in cfg:
-            yield cfg["setting"], cfg["old"], cfg["new"]
-            return
-        variables: dict[str, list[Any]] = dict(self.matrix.variables())
-        keys = [*self.workload.variant_keys, *self.workload.regression.comparison_keys]
-        names = [name for name in dict.fromkeys(keys) if name in variables] or list(variables)
-        for name in names:
-            values = [value for value in variables[name] if value is not NOT_SET]
-            if not 2 <= len(values) <= MOST_VALUES:
-                continue
-            counts = {typed(value): 0 for value in values}
-            for entry in self.matrix:
-                if name in entry.settings:
-                    counts[typed(entry.settings[name])] += 1
-            usual = max(values, key=lambda value: counts[typed(value)])
-            yield from ((name, usual, value) for value in values if value is not usual)
+        return sorted(found, key=lambda one: (not one.headline.apart, -abs(one.headline.difference)))
 
     def _refused(self, setting: str, value: Any) -> int:
         return sum(
@@ -126,6 +127,7 @@ class CompareReport(Report):
         return [
             html.H2(heading),
             _effects_table(switch),
+            *self._environment(switch),
             html.Details(
                 [
                     html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {switch.headline.kpi.name}"),
@@ -133,6 +135,12 @@ class CompareReport(Report):
                 ]
             ),
         ]
+
+    def _environment(self, switch: Switch) -> list[Any]:
+        """What else differs between the runs behind the pairs."""
+        old = [entry for pair in switch.headline.pairs for entry in pair.old_runs]
+        new = [entry for pair in switch.headline.pairs for entry in pair.new_runs]
+        return environment_difference(old, new, self._environments)
 
     def _pairs_table(self, switch: Switch) -> Any:
         effect = switch.headline

@@ -9,13 +9,14 @@ from ..analyze.wording import plural
 from ..filters import show
 from ..matrix import Entry, Matrix, SettingLists, Variables
 from .base import Report
+from .failure_section import failure_sections
 from .tables import Cell, Column, Row, table
 
 _TESTS_LISTED = 100
 
 
 class ErrorReport(Report):
-    """Failed and unfinished tests, damaged and missing artifacts, warnings, KPIs without a value."""
+    """Failed and unfinished tests and why, damaged and missing artifacts, warnings, KPIs without a value."""
 
     name: ClassVar[str] = "report: Error report"
     description: ClassVar[str] = (
@@ -40,6 +41,7 @@ class ErrorReport(Report):
         if self.workload.warnings is not None:
             lines.append(html.P(_warned_sentence(warned)))
         sections = [
+            *failure_sections(matrix, self.link, self._list),
             self._tests("Failed tests", "Exit code", ((entry, show(entry.exit_code)) for entry in _failed(matrix))),
             self._tests(
                 "Tests without results",

@@ -13,7 +13,7 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, SettingLists, Variables
 from .base import Report
-from .report_best import setting_cell
+from .point_cells import setting_cell
 from .tables import Cell, Column, Row, table
 
 Points = Sequence[Sequence[Entry]]

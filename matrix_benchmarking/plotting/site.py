@@ -5,10 +5,9 @@ All pages are rendered before the first is written, each is written atomically, 
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import os
-import re
-import unicodedata
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -20,13 +19,28 @@ from ..errors import MatbenchError, WorkloadError
 from ..files import atomic_write
 from ..matrix import Entry, Matrix
 from ..workload import Workload
-from . import controls
+from . import controls, png
 from . import page as pages
 from .base import Arguments, Plot, Report, plot_section, set_config
 from .catalogue import Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
+from .slug import Slugs
 from .static_html import StaticHTML
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Written:
+    """The files of a site: its pages, the index first, its pictures, and what lies beside for the pages."""
+
+    pages: Sequence[Path]
+    pictures: Sequence[Path]
+    others: Sequence[Path]
+
+    @property
+    def size_bytes(self) -> int:
+        """How large all the files are together."""
+        return sum(path.stat().st_size for path in (*self.pages, *self.pictures, *self.others))
 
 
 def write_site(
@@ -37,21 +51,22 @@ def write_site(
     results_dirname: Path,
     *,
     single_file: bool = False,
+    html: bool = True,
+    png_browser: str | None = None,
     now: dt.datetime | None = None,
     cfg: Mapping[str, str] | None = None,
     first: Sequence[str] = (),
-) -> list[Path]:
+) -> Written:
     """Write the reports *names* (none: all) and their index into *destination*.
 
     Args:
         results_dirname: where the matrix was parsed from, as it was given.
         single_file: everything in the index, plotly too, for viewers that show one file.
+        html: whether the pages themselves are written.
+        png_browser: the Chromium that draws each figure into ``figures``, beside the pages; None for no pictures.
         now: what the pages say about when they were written.
         cfg: what was chosen of the reports' and plots' controls, as text.
         first: the variables that come first.
-
-    Returns:
-        the files, the index first.
 
     Raises:
         MatbenchError: an unknown report, a report that fails, or a page that can't be written.
@@ -69,16 +84,24 @@ def write_site(
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC))
     site = [index, *report_pages]
-    if single_file:
-        document = pages.render_single(site, provenance, _plotly())
-        _write(destination / INDEX_FILE, document.encode("utf-8", "replace"))
-        return [destination / INDEX_FILE]
-    documents = {page.file: pages.render(page, site, provenance) for page in site}
-    if any(page.has_figures for page in site):
+    pictures = {} if png_browser is None else png.draw(report_pages, png_browser)
+    documents = {}
+    if html and single_file:
+        documents = {INDEX_FILE: pages.render_single(site, provenance, _plotly())}
+    elif html:
+        documents = {page.file: pages.render(page, site, provenance) for page in site}
+    beside = html and not single_file and any(page.has_figures for page in site)
+    if beside:
         _write_plotly(destination)
-    for page in reversed(site):
-        _write(destination / page.file, documents[page.file].encode("utf-8", "replace"))
-    return [destination / page.file for page in site]
+    for name, picture in pictures.items():
+        _write(destination / name, picture)
+    for name in reversed(documents):
+        _write(destination / name, documents[name].encode("utf-8", "replace"))
+    return Written(
+        pages=[destination / name for name in documents],
+        pictures=[destination / name for name in pictures],
+        others=[destination / pages.PLOTLY_FILE] if beside else [],
+    )
 
 
 def describe(matrix: Matrix, workload: Workload, results_dirname: Path, now: dt.datetime) -> Provenance:
@@ -111,17 +134,8 @@ def relative_address(entry: Entry, destination: Path) -> str:
 
 def slugs(names: Iterable[str]) -> list[str]:
     """File names for reports, each different: ``report: Error report`` becomes ``error-report.html``."""
-    taken = {INDEX_FILE}
-    files = []
-    for name in names:
-        plain = unicodedata.normalize("NFKD", name.removeprefix("report:")).encode("ascii", "ignore").decode()
-        slug = re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:80] or "report"
-        file, number = f"{slug}.html", 2
-        while file in taken:
-            file, number = f"{slug}-{number}.html", number + 1
-        taken.add(file)
-        files.append(file)
-    return files
+    taken = Slugs(INDEX_FILE.removesuffix(".html"))
+    return [f"{taken.add(name.removeprefix('report:'), 'report')}.html" for name in names]
 
 
 def _files(reports: Sequence[Report]) -> list[str]:
@@ -135,7 +149,7 @@ def configured(shown: Plot | Report, args: Arguments, texts: Mapping[str, str]) 
 
 
 def _report_page(report: Report, file: str, args: Arguments) -> Page:
-    renderer = StaticHTML(f"{file.removeprefix('#').removesuffix('.html')}-")
+    renderer = StaticHTML(pages.prefix(file))
     try:
         body = renderer.render(report.do_plot(*args))
         summary = report.summary()
@@ -146,7 +160,7 @@ def _report_page(report: Report, file: str, args: Arguments) -> Page:
         title=report.name.removeprefix("report:").strip(),
         description=report.description,
         body=body,
-        has_figures=renderer.figures > 0,
+        figures=tuple(renderer.figures),
         summary=summary,
     )
 

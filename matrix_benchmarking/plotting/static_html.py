@@ -6,6 +6,7 @@ relative, a fragment, ``file:`` or ``http(s):``.
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 import re
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import WorkloadError
+from .slug import Slugs
 from .tables import Table
 
 _TAGS = {
@@ -23,6 +25,8 @@ _TAGS = {
     *("h1", "h2", "h3", "h4", "h5", "h6", "dd", "dl", "dt", "li", "ol", "ul"),
     *("caption", "col", "colgroup", "table", "tbody", "td", "tfoot", "th", "thead", "tr"),
 }
+_SECTIONS = {"h2", "h3"}
+"""Headings that an address can lead to."""
 _VOID = {"br", "col", "hr", "img", "wbr"}
 _ATTRIBUTES = {
     "className": "class",
@@ -49,19 +53,31 @@ _STYLE_VALUE = re.compile(r"[-#%.,() \w]*")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure of a page: what it is called, that as part of a file name, and what plotly draws."""
+
+    name: str
+    slug: str
+    figure: Any
+
+
 class StaticHTML:
-    """Renders components one after the other and numbers their figures.
+    """Renders components one after the other, numbers their figures, and gives each section's heading an address.
 
     Args:
-        prefix: in front of the ids of figures, where several pages become one document.
+        prefix: in front of all ids, where several pages become one document.
 
     Attributes:
-        figures: how many figures were rendered so far.
+        figures: the figures that were rendered so far; one without a title is called like the heading above it.
     """
 
     def __init__(self, prefix: str = "") -> None:
-        self.figures = 0
+        self.figures: list[Figure] = []
         self._prefix = prefix
+        self._heading = ""
+        self._ids = Slugs("main")
+        self._names = Slugs()
 
     def render(self, node: Any) -> str:
         """*node* (a Dash component, text, a number, None, or a list of these) as HTML.
@@ -90,27 +106,49 @@ class StaticHTML:
         tag = kind.lower()
         if tag not in _TAGS or namespace not in ("dash_html_components", "dash_core_components"):
             raise WorkloadError(f"a {namespace}.{kind} has no static form; use the elements of dash.html")
+        if tag in _SECTIONS:
+            return self._section_heading(tag, properties)
         opening = f"<{tag}{attributes(properties)}>"
         if tag in _VOID:
             return opening
         return f"{opening}{self.render(properties.get('children'))}</{tag}>"
 
+    def _section_heading(self, tag: str, properties: Mapping[str, Any]) -> str:
+        """A heading with an id and a link to itself."""
+        content = self.render(properties.get("children"))
+        self._heading = html.unescape(re.sub(r"<[^>]*>", "", content)).strip()
+        given = properties.get("id")
+        identity = given if isinstance(given, str) else self._identity(self._heading)
+        link = section_link(identity, self._heading)
+        return f"<{tag}{attributes({**properties, 'id': identity})}>{content}{link}</{tag}>"
+
+    def _identity(self, heading: str) -> str:
+        plain = re.sub(r"^figure\b", "about figure", heading, flags=re.IGNORECASE)  # figures have ids of their own
+        return f"{self._prefix}{self._ids.add(plain, 'section')}"
+
     def _graph(self, properties: Mapping[str, Any]) -> str:
         import plotly.io
 
         figure = properties.get("figure") or {"data": [], "layout": {}}
-        self.figures += 1
-        identity = f"{self._prefix}figure-{self.figures}"
+        number = len(self.figures) + 1
+        identity = f"{self._prefix}figure-{number}"
         text = plotly.io.to_json(figure, validate=False)
         layout = json.loads(text).get("layout", {})
         height = layout.get("height") or 440
-        label = (layout.get("title") or {}).get("text") or properties.get("id") or f"Figure {self.figures}"
+        name = str((layout.get("title") or {}).get("text") or self._heading or f"Figure {number}")
+        self.figures.append(Figure(name, self._names.add(name, "figure"), figure))
         return (
             '<div class="figure-scroll" tabindex="0" role="region"'
-            f' aria-label="{escape(str(label))}">'
+            f' aria-label="{escape(name)}" data-name="{self.figures[-1].slug}">'
             f'<div class="figure" id="{identity}" style="height:{float(height):g}px"></div></div>'
             f'<script type="application/json" data-figure="{identity}">{script_json(text)}</script>'
         )
+
+
+def section_link(identity: str, heading: str) -> str:
+    """A link behind a *heading* to itself, so that its address can be copied."""
+    label = escape(f"Link to the section {heading}")
+    return f' <a class="anchor" href="#{escape(identity)}" aria-label="{label}">#</a>'
 
 
 def escape(text: str) -> str:

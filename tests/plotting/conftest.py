@@ -88,6 +88,8 @@ def matrix(tmp_path: Path) -> Matrix:
         _entry(results, HOSTILE, 4, 0, 40.0, warnings=(f"3 requests failed {HOSTILE}",)),
         _entry(results, "bad", 1, 0, None, exit_code=7, problems=(Problem(f"cut off {HOSTILE}", "log.txt"),)),
     ]
+    log = entries[-1].location / "<script>alert(1)<img src=x>.log"
+    log.write_text(f"started\n{HOSTILE}\n", encoding="utf-8")
     unfinished = [
         _entry(
             results,

@@ -162,7 +162,7 @@ def test_a_single_file_has_everything_inside_and_needs_nothing_else(
     encoder_bench = workload.load("encoder_bench")
     results = repository / "data" / "samples" / "encoder_digits"
     matrix = store.parse_tree(encoder_bench, results)
-    (path,) = site.write_site(matrix, encoder_bench, tmp_path / "report", [], results, single_file=True)
+    (path,) = site.write_site(matrix, encoder_bench, tmp_path / "report", [], results, single_file=True).pages
     alone = path.rename(tmp_path / "moved.html")
     with _Visit(browser, alone) as visit:
         figures = visit.page.locator(".figure")
@@ -184,10 +184,68 @@ def test_a_single_file_has_everything_inside_and_needs_nothing_else(
 def test_a_single_file_of_hostile_data_runs_nothing(
     browser: Any, matrix: Matrix, workload: Workload, tmp_path: Path
 ) -> None:
-    (path,) = site.write_site(matrix, workload, tmp_path / "report", [], Path("results"), single_file=True)
+    (path,) = site.write_site(matrix, workload, tmp_path / "report", [], Path("results"), single_file=True).pages
     with _Visit(browser, path) as visit:
         assert visit.complaints == []
         assert "alert(1)" in visit.page.inner_text("body")
     path.write_text(path.read_text().replace("<main", "<script>document.title = 'run'</script><main"))
     with _Visit(browser, path) as visit:
         assert visit.page.title() != "run"
+
+
+@pytest.mark.parametrize(("colour_scheme", "background"), [("light", (255, 255, 255)), ("dark", (21, 24, 29))])
+def test_a_figure_is_saved_as_svg_and_png_with_the_background_of_the_page(
+    browser: Any, real_pages: Path, tmp_path: Path, colour_scheme: str, background: tuple[int, int, int]
+) -> None:
+    from PIL import Image
+
+    with _Visit(browser, real_pages / "cost-analysis.html", color_scheme=colour_scheme) as visit:
+        for file_format in ("SVG", "PNG"):
+            button = visit.page.get_by_role("button", name=f"Save the figure Cost against latency as {file_format}")
+            with visit.page.expect_download() as waiting:
+                button.press("Enter")
+            assert waiting.value.suggested_filename == f"cost-against-latency.{file_format.lower()}"
+            waiting.value.save_as(tmp_path / file_format)
+        assert visit.complaints == []
+    svg = (tmp_path / "SVG").read_text(encoding="utf-8")
+    assert svg.startswith("<svg")
+    assert f"rgb{background}" in svg
+    image = Image.open(tmp_path / "PNG")
+    assert image.format == "PNG"
+    assert image.width > 1500
+    assert image.convert("RGB").getpixel((2, 2)) == background
+
+
+def test_each_section_has_an_address_that_its_link_leads_to(browser: Any, real_pages: Path) -> None:
+    for path in sorted(real_pages.glob("*.html")):
+        with _Visit(browser, path) as visit:
+            headings = visit.page.locator("h2, h3")
+            for number in range(headings.count()):
+                heading = headings.nth(number)
+                link = heading.locator("a.anchor")
+                assert link.get_attribute("href") == f"#{heading.get_attribute('id')}"
+                assert (link.get_attribute("aria-label") or "").startswith("Link to the section ")
+            ids = visit.page.locator("[id]").evaluate_all("elements => elements.map(element => element.id)")
+            assert len(ids) == len(set(ids))
+    with _Visit(browser, real_pages / "runs.html") as visit:
+        visit.page.locator("#latency-quantiles-over-virtual-users a.anchor").press("Enter")
+        assert visit.page.url.endswith("runs.html#latency-quantiles-over-virtual-users")
+        visit.page.emulate_media(media="print")
+        assert not visit.page.locator("a.anchor, .save").first.is_visible()
+
+
+@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
+def test_no_page_has_a_serious_barrier(browser: Any, real_pages: Path, pages: Path, colour_scheme: str) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = {}
+    for path in [*sorted(real_pages.glob("*.html")), pages / "error-report.html"]:
+        # The page's policy forbids scripts that aren't its own; axe is one.
+        with _Visit(browser, path, color_scheme=colour_scheme, bypass_csp=True) as visit:
+            violations = Axe().run(visit.page).response["violations"]
+            found[path.name] = [
+                (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
+                for one in violations
+                if one["impact"] in ("serious", "critical")
+            ]
+    assert {name: barriers for name, barriers in found.items() if barriers} == {}

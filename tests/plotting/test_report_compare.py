@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,65 @@ def test_two_values_of_any_setting_can_be_named(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), setting="vus", old=1, new=4)
     assert "vus 4 instead of vus 1 changes cost by −75." in shown
     assert "b instead of a" not in shown
+
+
+@pytest.mark.parametrize(
+    ("cfg", "said"),
+    [
+        ({"setting": "vus", "old": 1, "new": 1}, "Old and new are both 1: choose two different values of vus."),
+        ({"setting": "vus", "old": 1, "new": 3}, "3 is no value of vus; there are 1, 2, 4."),
+        ({"setting": "vus", "old": "a"}, "a is no value of vus; there are 1, 2, 4."),
+        ({"setting": "vsu"}, "There is no setting &#x27;vsu&#x27; with two values to compare: did you mean &#x27;vus"),
+        ({"old": 1}, "Choose the setting whose values are to be compared."),
+    ],
+)
+def test_what_does_not_fit_together_is_a_sentence(toy: Workload, cfg: dict[str, Any], said: str) -> None:
+    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), **cfg)
+    assert said in shown
+    assert "<table" not in shown
+
+
+def test_a_setting_alone_compares_each_of_its_values_with_the_usual_one(toy: Workload) -> None:
+    shown = page(toy, *sweep("a", 1.0), entry("a", 2, 50.5, repeat=3), setting="vus")
+    assert "vus 1 instead of vus 2" in shown
+    assert "vus 4 instead of vus 2" in shown
+    shown = page(toy, *sweep("a", 1.0), setting="vus", old=1)
+    assert "vus 2 instead of vus 1" in shown
+    assert "vus 4 instead of vus 1" in shown
+
+
+def test_the_values_to_choose_from_are_those_of_the_chosen_setting(toy: Workload) -> None:
+    catalogue = Catalogue(Matrix([*sweep("a", 1.0), *sweep("b", 0.5)]), toy)
+    report = catalogue.report("Compare")
+    offered = {control.name: list(control.options) for control in report.controls()}
+    assert offered == {
+        "setting": ["image", "vus"],
+        "old": ["a", "b", 1, 2, 4],
+        "new": ["a", "b", 1, 2, 4],
+    }
+    report.do_plot(*catalogue.arguments({"setting": "vus", "old": "1", "new": 4}))
+    assert [list(control.options) for control in report.controls()][1:] == [[1, 2, 4]] * 2
+    assert list(Catalogue(Matrix([entry("a", 1, 1.0)]), toy).report("Compare").controls()) == []
+
+
+def test_an_environment_that_differs_is_said_and_one_that_does_not_is_not(toy: Workload, tmp_path: Path) -> None:
+    def recorded(image: str, **environment: Any) -> list[Entry]:
+        entries = sweep(image, 1.0 if image == "a" else 0.5)
+        for one in entries:
+            one.location = tmp_path / one.name
+            one.location.mkdir(exist_ok=True)
+            (one.location / "environment.json").write_text(json.dumps(environment))
+        return entries
+
+    same = {"cpu_model": "Xeon", "versions": {"k6": "1.1"}}
+    old = recorded("a", **same, kernel="Linux 6.1")
+    assert "The environment differs" not in page(toy, *old, *recorded("b", **same, kernel="Linux 6.1"))
+    shown = page(toy, *old, *recorded("b", **same, kernel="Linux 6.2", gpus=[{"model": "<L4>"}]))
+    assert shown.count("The environment differs") >= 1
+    assert "<td>Kernel</td><td>Linux 6.1</td><td>Linux 6.2</td>" in shown
+    assert "<td>GPUs</td><td>not recorded</td><td>&lt;L4&gt;</td>" in shown
+    assert "<td>k6</td>" not in shown
+    assert "The environment of the new runs isn&#x27;t recorded" in page(toy, *old, *recorded("b"))
 
 
 @pytest.mark.parametrize("entries", [[], [entry("a", 1, 1.0)], [entry("a", 1, 1.0), entry("b", 2, 1.0)]])

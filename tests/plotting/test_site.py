@@ -23,7 +23,7 @@ NOW = dt.datetime(2026, 11, 21, 9, 30, tzinfo=dt.UTC)
 
 def write(matrix: Matrix, workload: Workload, tmp_path: Path, *names: str) -> dict[str, str]:
     """The pages by file name."""
-    files = site.write_site(matrix, workload, tmp_path / "report", names, Path("results"), now=NOW)
+    files = site.write_site(matrix, workload, tmp_path / "report", names, Path("results"), now=NOW).pages
     return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 

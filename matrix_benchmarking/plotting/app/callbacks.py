@@ -163,11 +163,11 @@ class Pages:
             return problems.box("There is nothing to write yet.")
         matrix = snapshot.catalogue(current.filters, current.order).matrix
         name = Path(self.data.source.name)
-        files = site.write_site(
+        written = site.write_site(
             matrix, snapshot.workload, self.report_dest, [], name, cfg=current.cfg, first=current.order
         )
-        size = sum(file.stat().st_size for file in files) / 1e6
-        return html.P(["Written: ", html.Code(str(files[0].absolute())), f" ({len(files)} pages, {size:.1f} MB)."])
+        size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
+        return html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
 
 
 def register(app: Any, answers: Pages) -> None:

@@ -11,7 +11,8 @@
 
   function themed(layout) {
     const { text, muted, line, page } = colours();
-    const themedLayout = { ...layout, font: { ...layout.font, color: text } };
+    // The page's own background, not none: a saved figure is read elsewhere.
+    const themedLayout = { ...layout, font: { ...layout.font, color: text }, paper_bgcolor: page };
     themedLayout.hoverlabel = { ...layout.hoverlabel, bgcolor: page, bordercolor: muted, font: { color: text } };
     for (const name of Object.keys(layout)) {
       if (/^[xy]axis\d*$/.test(name)) {
@@ -26,6 +27,27 @@
     return Plotly.react(element, figure.data, themed(figure.layout), config);
   }
 
+  function save(element, name, format) {
+    const { offsetWidth: width, offsetHeight: height } = element;
+    return Plotly.downloadImage(element, { format, filename: name, width, height, scale: format === "png" ? 2 : 1 });
+  }
+
+  function addSaveButtons(element) {
+    const region = element.parentElement;
+    const group = document.createElement("p");
+    group.className = "save";
+    group.append("Save as ");
+    for (const format of ["svg", "png"]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = format.toUpperCase();
+      button.setAttribute("aria-label", `Save the figure ${region.getAttribute("aria-label")} as ${button.textContent}`);
+      button.addEventListener("click", () => save(element, region.dataset.name, format));
+      group.append(button, " ");
+    }
+    region.after(group);
+  }
+
   function drawAll() {
     for (const [element, figure] of figures) draw(element, figure);
   }
@@ -38,6 +60,7 @@
         element.style.height = "auto";
       } else {
         figures.set(element, JSON.parse(source.textContent));
+        addSaveButtons(element);
       }
     }
   }

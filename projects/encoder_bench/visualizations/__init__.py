@@ -31,6 +31,7 @@ workload = Workload(
     name="encoder_bench",
     store=local_store,
     headline_kpi="1B_cost",
+    limit_kpi="p95_latency",
     group_keys=("task", "model", "inputs_per_request"),
     variant_keys=("vendor", "hw_type", "image", "engine"),
     gates=(Gate(kpi="fidelity", minimum=0.99), Gate(kpi="accuracy_loss", maximum=1.0)),

@@ -160,7 +160,7 @@ def test_the_colours_are_those_of_the_system(browser: Any, address: str) -> None
             visit.open()
             visit.page.wait_for_selector(".ag-root-wrapper")
             found: list[str] = visit.page.evaluate(
-                "[document.body, document.querySelector('.ag-root-wrapper')].map(e => getComputedStyle(e).backgroundColor)"
+                "['body', '.ag-root-wrapper'].map(e => getComputedStyle(document.querySelector(e)).backgroundColor)"
             )
             return found
 

@@ -10,6 +10,7 @@ import numpy
 import pytest
 
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting import controls
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
 from projects.encoder_bench.visualizations.plotting import contour, cost_latency, savings
@@ -185,3 +186,17 @@ def test_a_batch_size_that_has_no_place_on_the_map_is_left_out(encoder_bench: Wo
     figure, text = draw(encoder_bench, "Cost over virtual users and batch size", entry("a", size, 2, 10.0))
     assert figure is None
     assert text.startswith("No run that can be ranked has a cost, a batch size")
+
+
+def test_what_can_be_chosen_comes_from_the_data(encoder_bench: Workload) -> None:
+    entries = [entry("a", 8, vus, 10.0) for vus in (1, 4, 32, 64, 128)]
+    plots = Catalogue(Matrix([*entries, entry("a", 8, 256, 1.0, exit_code=1)]), encoder_bench)
+    (users,) = plots.plot("Cost over virtual users and batch size").controls()
+    assert isinstance(users, controls.Number)
+    assert (users.default, users.minimum, users.maximum, list(users.steps)) == (32, 1, 128, [1, 4, 32, 64, 128])
+    for name in ("Cost against latency", "Latency against throughput"):
+        (latency,) = plots.plot(name).controls()
+        assert [latency.read(option) for option in ("p95_latency", "avg_latency")] == ["p95_latency", "avg_latency"]
+        assert latency.default == "p95_latency"
+    empty = Catalogue(Matrix([]), encoder_bench)
+    assert list(empty.plot("Cost over virtual users and batch size").controls()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import types
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting import controls
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
 from projects.encoder_bench.visualizations.plotting import runs
@@ -75,8 +77,29 @@ def test_the_repeats_of_the_best_point_are_shown_unless_another_run_is_named(enc
         "Over 2 runs the throughput of a second varies by 11% at most (one standard deviation). The first second is "
         "20% below the rest: a warm-up that the mean includes."
     )
-    figure, _ = draw(encoder_bench, "Throughput and latency over the run", *entries, entry="id-fp32-8-1")
+    figure, _ = draw(encoder_bench, "Throughput and latency over the run", *entries, entry=entries[1])
     assert all("fp32-8-" in trace.hovertemplate for trace in figure.data)
+    assert [trace.name for trace in figure.data[::3]] == ["repeat 1", "repeat 0"]
+
+
+def test_a_run_is_chosen_by_the_beginning_of_its_id_and_the_best_stands_for_none(encoder_bench: Workload) -> None:
+    entries = [entry(vus, 0, cost, timeseries=series()) for vus, cost in ((8, 20.0), (16, 10.0))]
+    plot = Catalogue(Matrix(entries), encoder_bench).plot("Throughput and latency over the run")
+    (control,) = plot.controls()
+    assert isinstance(control, controls.Run)
+    assert control.default is entries[1]
+    assert control.read("id-fp32-8") is entries[0]
+    (none,) = Catalogue(Matrix([]), encoder_bench).plot("CPU, GPU and memory over the run").controls()
+    assert none.default is None
+
+
+def test_a_named_run_is_shown_though_it_failed_or_is_not_selected(encoder_bench: Workload) -> None:
+    failed = dataclasses.replace(entry(8, 0, timeseries=series()), exit_code=1)
+    plots = Catalogue(Matrix([failed, entry(8, 1, timeseries=series()), entry(16, 0)]), encoder_bench)
+    names, _, _, variables, _ = plots.arguments()
+    plot = plots.plot("Throughput and latency over the run")
+    figure, _ = plot.do_plot(names, {"vus": 16}, [], variables, {"entry": failed})
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["repeat 0", "repeat 1"]
 
 
 def test_a_steady_run_is_said_to_be_steady(encoder_bench: Workload) -> None:

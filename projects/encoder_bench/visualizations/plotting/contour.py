@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.matrix import Entry, SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.controls import Control, Number
 
-from .points import BATCH_SIZE, VARIANT, VUS, points_frame, rankable, variant_names
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, points_frame, rankable, variant_names
 
 if TYPE_CHECKING:
     import numpy
@@ -23,6 +24,7 @@ GRID = 60
 PERCENTILES = (0, 5, 10, 25, 50, 75, 90, 100)
 BUSY_VUS = 20
 """From here on a server is loaded; below, the cost says more of the load than of the server."""
+MINIMUM_VUS = "minimum_vus"
 STAR = "#e4002b"
 LOWEST = "lowest of all"
 
@@ -37,6 +39,29 @@ class CostMap(Plot):
         "lowest of each batch size."
     )
 
+    def controls(self) -> Sequence[Control]:
+        """The fewest users that are shown, of the numbers of users that were tried."""
+        users = sorted(set(self._frame(self.matrix.entries)[VUS]))
+        if len(users) < 2:
+            return []
+        return [
+            Number(
+                MINIMUM_VUS,
+                f"{VUS.capitalize()}, at least",
+                default=default_minimum(users),
+                minimum=users[0],
+                maximum=users[-1],
+                steps=users,
+            )
+        ]
+
+    def _frame(self, entries: Iterable[Entry]) -> pandas.DataFrame:
+        """The points with a cost, those of *entries* that can be ranked, at batch sizes that are numbers."""
+        kpi = self.workload.kpis["1B_cost"]
+        names = variant_names(self.matrix, self.workload)
+        frame = points_frame(rankable(self.catalogue, entries), [kpi], names).dropna(subset=[kpi.name])
+        return frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
+
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -46,13 +71,10 @@ class CostMap(Plot):
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
-        names = variant_names(self.matrix, self.workload)
-        entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
-        frame = points_frame(entries, [kpi], names).dropna(subset=[kpi.name])
-        frame = frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
+        frame = self._frame(self.matrix.all_records(settings, setting_lists))
         if frame.empty:
             return None, "No run that can be ranked has a cost, a batch size and a number of virtual users."
-        least = cfg.get("minimum_vus", default_minimum(list(frame[VUS])))
+        least = cfg.get(MINIMUM_VUS, default_minimum(list(frame[VUS])))
         chosen = frame[frame[VUS] >= least]
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."
@@ -165,8 +187,9 @@ def _draw(
             x=list(rows[VUS]),
             y=[float(size) for size in rows[BATCH_SIZE]],
             hovertext=list(rows["hover"]),
+            customdata=clicks.marks(rows[FIRST_RUN]),
             text=[kpi.show(value) if name == LOWEST else "" for value in rows[kpi.name]],
-            textposition="middle left" if float(rows[VUS].iloc[-1]) > _middle(users) else "middle right",
+            textposition="bottom left" if float(rows[VUS].iloc[-1]) > _middle(users) else "bottom right",
             cliponaxis=False,
             textfont={"color": "#ffffff" if grid is not None else STAR, "size": 13},
             marker=style,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.controls import Control
 
-from .points import BATCH_SIZE, VARIANT, batch_sizes, points_frame, rankable, variant_names, variants
+from .latency import LATENCY, latency_choice
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, batch_sizes, points_frame, rankable, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -30,6 +32,9 @@ class CostAgainstLatency(Plot):
         "that no other beats in both cost and latency: whatever latency you allow, the best choice is on it."
     )
 
+    def controls(self) -> Sequence[Control]:
+        return [latency_choice()]
+
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -38,7 +43,7 @@ class CostAgainstLatency(Plot):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[cfg.get("latency", "p95_latency")]
+        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[self.option(cfg, LATENCY)]
         kpis = [cost, latency, self.workload.kpis["throughput"]]
         names = variant_names(self.matrix, self.workload)
         entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
@@ -79,6 +84,7 @@ def cost_against_latency(
         color=BATCH_SIZE,
         symbol=VARIANT,
         hover_name="hover",
+        custom_data=[FIRST_RUN],
         log_x=bool((frame[latency.name] > 0).all()),
         log_y=bool((frame[cost.name] > 0).all()),
         labels={kpi.name: f"{kpi.name} ({kpi.unit})" for kpi in (cost, latency)},
@@ -103,6 +109,7 @@ def cost_against_latency(
         marker={"symbol": "star", "size": 17, "color": STAR, "line": {"width": 1, "color": "white"}},
         name="cheapest",
         hovertext=[best["hover"]],
+        customdata=clicks.marks([best[FIRST_RUN]]),
         hovertemplate="%{hovertext}<extra></extra>",
     )
     for axis, kpi in (("x", latency), ("y", cost)):
@@ -110,7 +117,7 @@ def cost_against_latency(
         text = [f"{tick:,g}" for tick in ticks]
         (figure.update_xaxes if axis == "x" else figure.update_yaxes)(tickvals=ticks, ticktext=text)
     figure.update_layout(legend={"orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"})
-    return template.apply(figure, height=520)
+    return template.apply(clicks.plain(figure), height=520)
 
 
 def conclusion(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry, SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.tables import Cell, Column, table
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def density(found: Distribution, kpi: KPIDefinition) -> go.Figure:
         mode="markers",
         marker={"symbol": "line-ns-open", "size": 16, "color": template.COLOURS[1]},
         text=[template.text(entry.name) for entry in found.entries],
+        customdata=clicks.marks(entry.test_uuid for entry in found.entries),
         hovertemplate=f"%{{text}}<br>{kpi.name} %{{x}}<extra></extra>",
         name="runs",
     )

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 
-from .points import BATCH_SIZE, VARIANT, VUS, batch_sizes, points_frame, variant_names
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, points_frame, variant_names
 
 if TYPE_CHECKING:
     import pandas
@@ -99,10 +99,11 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
     }
     order = sorted(places, key=places.__getitem__, reverse=True)
     colours = template.colours_of(sorted(set(frame[VARIANT])))
-    bests = [frame[frame[VUS] <= limit].groupby(lines)[kpi.name].max() for limit in users]
-    final = bests[-1]
+    bests = [_best_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
+    final = bests[-1][kpi.name]
     figure = go.Figure()
-    for limit, best in zip(users, bests, strict=True):
+    for limit, found in zip(users, bests, strict=True):
+        best = found[kpi.name]
         present = [line for line in order if line in best.index]
         figure.add_bar(
             x=[float(best[line]) for line in present],
@@ -110,7 +111,8 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
             orientation="h",
             visible=bool(limit == users[-1]),
             marker_color=[colours[places[line][0]] for line in present],
-            text=[f"{best[line] / final[line]:.0%}" for line in present],
+            customdata=clicks.marks(found.loc[present, FIRST_RUN]),
+            text=[f"{best[line] / final[line]:.0%}" if final[line] else "" for line in present],
             hovertemplate=f"%{{y}}<br>best up to {limit:g} virtual users: %{{x:,.1f}} {kpi.unit} "
             "(%{text} of what was found in the end)<extra></extra>",
             showlegend=False,
@@ -131,6 +133,12 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
     figure.update_xaxes(title=f"best {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.08])
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     return template.apply(figure, height=220 + 26 * len(order))
+
+
+def _best_of_each(frame: pandas.DataFrame, lines: pandas.Series[str], kpi: KPIDefinition) -> pandas.DataFrame:
+    """The point with the highest throughput of each of the *lines*, by their names."""
+    best = frame.groupby(lines)[kpi.name].idxmax()
+    return frame.loc[best].set_axis(best.index)
 
 
 def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.matrix import Entry, SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
+
+from .points import FIRST_RUN
 
 if TYPE_CHECKING:
     import pandas
@@ -39,9 +41,9 @@ class FailedRequests(Plot):
 
 
 def failed_frame(entries: Iterable[Entry], names: Iterable[str]) -> pandas.DataFrame:
-    """One row a run: its ``run``, ``settings`` in words, ``requests`` and ``failed requests``; NaN where unknown.
+    """One row a run: its ``run`` and id (``first run``), ``settings`` in words, ``requests`` and ``failed requests``.
 
-    Failed requests are all requests minus those that were answered rightly.
+    NaN where unknown. Failed requests are all requests minus those that were answered rightly.
     """
     import pandas
 
@@ -52,12 +54,13 @@ def failed_frame(entries: Iterable[Entry], names: Iterable[str]) -> pandas.DataF
         rows.append(
             {
                 RUN: template.text(entry.name),
+                FIRST_RUN: entry.test_uuid,
                 "settings": template.text(entry.get_name(names)),
                 TOTAL: getattr(results, "requests", None),
                 FAILED: getattr(results, "failed_requests", None),
             }
         )
-    frame = pandas.DataFrame(rows, columns=[RUN, "settings", TOTAL, FAILED])
+    frame = pandas.DataFrame(rows, columns=[RUN, FIRST_RUN, "settings", TOTAL, FAILED])
     return frame.astype({TOTAL: "float64", FAILED: "float64"})
 
 
@@ -73,12 +76,13 @@ def failed_requests(frame: pandas.DataFrame) -> go.Figure:
         x="share",
         y=RUN,
         orientation="h",
+        custom_data=[FIRST_RUN],
         hover_data={"settings": True, TOTAL: ":,", FAILED: ":,", "share": ":.2%"},
         labels={"share": "share of the run's requests that failed", RUN: ""},
         color_discrete_sequence=[template.COLOURS[1]],
     )
     figure.update_xaxes(tickformat=".0%", rangemode="tozero")
-    return template.apply(figure, height=120 + 22 * len(worst))
+    return template.apply(clicks.plain(figure), height=120 + 22 * len(worst))
 
 
 def conclusion(frame: pandas.DataFrame) -> str:

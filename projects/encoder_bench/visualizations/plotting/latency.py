@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.controls import Choice, Control
 
-from .points import VARIANT, points_frame, variant_names, variants
+from .points import FIRST_RUN, VARIANT, points_frame, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
+
+LATENCY = "latency"
+
+
+def latency_choice() -> Choice:
+    """Which latency a plot shows, by the name of its KPI."""
+    labels = {"p95_latency": "95th percentile", "avg_latency": "mean"}
+    return Choice(LATENCY, "Latency", tuple(labels), default="p95_latency", labels=labels)
 
 
 class LatencyAgainstThroughput(Plot):
     """One mark a point; colour and shape by variant."""
 
     name: ClassVar[str] = "Latency against throughput"
+
+    def controls(self) -> Sequence[Control]:
+        return [latency_choice()]
 
     def do_plot(
         self,
@@ -29,7 +41,7 @@ class LatencyAgainstThroughput(Plot):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        latency = self.workload.kpis[cfg.get("latency", "p95_latency")]
+        latency = self.workload.kpis[self.option(cfg, LATENCY)]
         throughput = self.workload.kpis["throughput"]
         names = variant_names(self.matrix, self.workload)
         entries = self.matrix.all_records(settings, setting_lists)
@@ -54,6 +66,7 @@ def latency_against_throughput(
         color=VARIANT,
         symbol=VARIANT,
         hover_name="hover",
+        custom_data=[FIRST_RUN],
         log_y=bool((frame[latency.name] > 0).all()),
         labels={kpi.name: f"{kpi.name} ({kpi.unit})" for kpi in (latency, throughput)},
         category_orders={VARIANT: all_variants},
@@ -64,7 +77,7 @@ def latency_against_throughput(
     figure.update_xaxes(rangemode="tozero")
     ticks = template.log_ticks(list(frame[latency.name]))
     figure.update_yaxes(tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks])
-    return template.apply(figure)
+    return template.apply(clicks.plain(figure))
 
 
 def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition) -> str:
@@ -75,7 +88,7 @@ def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPID
         f"{latency.show(peak[latency.name])}"
     )
     quick = frame[frame[latency.name] <= peak[latency.name] / 2]
-    if quick.empty:
+    if quick.empty or peak[throughput.name] <= 0:
         return f"{sentence}; no point has half of that latency."
     other = quick.iloc[int(quick[throughput.name].argmax())]
     share = other[throughput.name] / peak[throughput.name]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 
-from .points import BATCH_SIZE, VARIANT, VUS, batch_sizes, points_frame, variant_names
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, points_frame, variant_names
 
 if TYPE_CHECKING:
     import pandas
@@ -74,6 +74,7 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
         error_y=f"{kpi.name} above",
         error_y_minus=f"{kpi.name} below",
         hover_name="hover",
+        custom_data=[FIRST_RUN],
         markers=True,
         log_x=True,
         labels={kpi.name: title},
@@ -86,7 +87,7 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
     ticks = template.log_ticks(list(frame[VUS]))
     figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
     figure.update_yaxes(rangemode="tozero")
-    return template.apply(figure, height=HEIGHT_OF_A_ROW * rows + 140)
+    return template.apply(clicks.plain(figure), height=HEIGHT_OF_A_ROW * rows + 140)
 
 
 def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:

@@ -11,6 +11,7 @@ from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import Workload
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import pandas
 
 VARIANT, BATCH_SIZE, VUS = "variant", "batch size", "virtual users"
+FIRST_RUN = "first run"
 
 
 def points_frame(
@@ -30,14 +32,14 @@ def points_frame(
 
     *labels* are further columns, each with the settings that its text is made of.
 
-    Columns: ``variant``, ``batch size`` (text), ``virtual users``, ``runs``, ``hover``, and for each
-    KPI its mean under the KPI's name, with ``… above`` and ``… below``: the distance from there to the
+    Columns: ``variant``, ``batch size`` (text), ``virtual users``, ``runs``, ``first run`` (its id), ``hover``, and for
+    each KPI its mean under the KPI's name, with ``… above`` and ``… below``: the distance from there to the
     largest and to the smallest of the repeats. NaN where the KPI is unknown; distances are NaN for one run.
     """
     import pandas
 
     labels = labels or {}
-    columns = [VARIANT, BATCH_SIZE, VUS, "runs", "hover", *labels]
+    columns = [VARIANT, BATCH_SIZE, VUS, "runs", FIRST_RUN, "hover", *labels]
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
         _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
@@ -93,6 +95,7 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         BATCH_SIZE: text(settings.get("batch_size")),
         VUS: settings["vus"],
         "runs": len(runs),
+        FIRST_RUN: run_of(runs),
     }
     lines = [row[VARIANT], f"batch size {row[BATCH_SIZE]}, {row[VUS]} virtual users"]
     for kpi in kpis:

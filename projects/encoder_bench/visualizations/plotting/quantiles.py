@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.points import by_point
 from matrix_benchmarking.matrix import Entry, SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 
-from .points import BATCH_SIZE, VARIANT, VUS, batch_sizes, label_of, variant_names
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, label_of, variant_names
 
 if TYPE_CHECKING:
     import pandas
@@ -47,7 +47,8 @@ class LatencyQuantiles(Plot):
 def quantiles_frame(entries: Iterable[Entry], names: Sequence[str]) -> pandas.DataFrame:
     """One row for each point and quantile, over its repeats.
 
-    Columns: variant, batch size, virtual users, ``quantile`` (percent), ``mean``, ``low``, ``high``, ``runs``.
+    Columns: variant, batch size, virtual users, ``quantile`` (percent), ``mean``, ``low``, ``high``, ``runs``,
+    ``first run`` (its id).
     """
     import pandas
 
@@ -56,14 +57,15 @@ def quantiles_frame(entries: Iterable[Entry], names: Sequence[str]) -> pandas.Da
         users = runs[0].settings.get("vus")
         if isinstance(users, bool) or not isinstance(users, (int, float)) or users <= 0:
             continue
+        first = clicks.run_of(runs)
         known = [quantiles for entry in runs if (quantiles := _quantiles(entry))]
         for percent in QUANTILES:
             values = [quantiles[percent] for quantiles in known if percent in quantiles]
             if values:
                 mean = sum(values) / len(values)
                 place = (label_of(runs[0], names), template.text(runs[0].settings.get("batch_size")), users)
-                rows.append((*place, percent, mean, min(values), max(values), len(values)))
-    columns = [VARIANT, BATCH_SIZE, VUS, "quantile", "mean", "low", "high", "runs"]
+                rows.append((*place, percent, mean, min(values), max(values), len(values), first))
+    columns = [VARIANT, BATCH_SIZE, VUS, "quantile", "mean", "low", "high", "runs", FIRST_RUN]
     return pandas.DataFrame(rows, columns=columns).sort_values([VARIANT, BATCH_SIZE, VUS], ignore_index=True)
 
 
@@ -139,9 +141,9 @@ def _draw(
         name=f"{percent} %",
         legendgroup=percent,
         showlegend=with_legend,
-        customdata=[list(row) for row in zip(part["low"], part["high"], part["runs"], strict=True)],
-        hovertemplate=f"{percent} % within %{{y:,.1f}} ms<br>%{{customdata[0]:,.1f}} to %{{customdata[1]:,.1f}} ms "
-        "over %{customdata[2]} runs<br>%{x} virtual users<extra></extra>",
+        customdata=clicks.marks(part[FIRST_RUN], part["low"], part["high"], part["runs"]),
+        hovertemplate=f"{percent} % within %{{y:,.1f}} ms<br>%{{customdata[1]:,.1f}} to %{{customdata[2]:,.1f}} ms "
+        "over %{customdata[3]} runs<br>%{x} virtual users<extra></extra>",
         **place,
     )
 

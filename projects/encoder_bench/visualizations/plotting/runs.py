@@ -1,6 +1,6 @@
 """Within a run: throughput and latency over its time, and what the machine did meanwhile.
 
-The run is that of the best point, or the one whose id the cfg ``entry`` names; its repeats are drawn beside it.
+The run is that of the best point, or the one that the cfg ``entry`` is; its repeats are drawn beside it.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.matrix import Entry, SettingLists, Variables, typed
+from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.controls import Control, Run
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
+ENTRY = "entry"
 PARTIAL = 0.5
 """A last interval shorter than this share of the others is not drawn: its rates are noise."""
 WARM_UP = 0.1
@@ -24,22 +26,40 @@ WARM_UP = 0.1
 
 
 class _OfARun(Plot):
+    def controls(self) -> Sequence[Control]:
+        default = next(iter(of_point(self.catalogue, self.matrix.entries, None)), None)
+        return [Run(ENTRY, "Run", self.matrix, default=default)]
+
     def chosen(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> list[Entry]:
-        """The repeats of the point that is shown, those whose results can be read."""
-        entries = list(self.matrix.all_records(dict(settings), setting_lists))
-        return of_point(self.catalogue, entries, cfg.get("entry"))
+        """The repeats of the point that is shown; a run that was named is shown whatever is selected."""
+        wanted: Entry | None = cfg.get(ENTRY)
+        selected = self.matrix.all_records(dict(settings), setting_lists) if wanted is None else self.matrix
+        return of_point(self.catalogue, list(selected), wanted)
 
 
-def of_point(catalogue: Catalogue, entries: Sequence[Entry], wanted: str | None) -> list[Entry]:
-    """The runs at the point of the run *wanted*, else those of the best point among *entries*, else the first's."""
+def of_point(catalogue: Catalogue, entries: Sequence[Entry], wanted: Entry | None) -> list[Entry]:
+    """The runs at the point of *wanted*, it the first; else those of the best point among *entries*, else the first's.
+
+    Failed runs are left out, but for *wanted* itself.
+    """
+    if wanted is not None:
+        repeats = [entry for entry in _at(wanted, entries) if entry is not wanted]
+        return [wanted, *repeats]
     selected = {id(entry) for entry in entries}
     points = [one.point.runs for group in catalogue.best.groups for one in group.standings]
     best = next((runs for runs in points if any(id(run) in selected for run in runs)), ())
-    named = [entry for entry in entries if wanted is not None and entry.test_uuid == wanted]
-    first = next(iter(named or best or entries), None)
-    if first is None:
-        return []
-    return [entry for entry in entries if entry.settings == first.settings and not entry.failed]
+    first = next(iter(best or entries), None)
+    return [] if first is None else _at(first, entries)
+
+
+def _at(point: Entry, entries: Sequence[Entry]) -> list[Entry]:
+    """The successful runs at the settings of *point*."""
+    place = {name: typed(value) for name, value in point.settings.items()}
+    return [
+        entry
+        for entry in entries
+        if not entry.failed and {name: typed(value) for name, value in entry.settings.items()} == place
+    ]
 
 
 class OverTheRun(_OfARun):
@@ -93,6 +113,7 @@ def over_the_run(runs: Sequence[tuple[Entry, Any]]) -> go.Figure:
                 name=label,
                 legendgroup=label,
                 showlegend=row == 1,
+                customdata=clicks.marks([entry.test_uuid] * len(seconds)),
                 hovertemplate=f"{name}<br>second %{{x:.0f}}: %{{y:,.1f}} {what}<extra></extra>",
                 row=row,
                 col=1,

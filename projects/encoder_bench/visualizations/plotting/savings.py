@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, template
+from matrix_benchmarking.plotting import Plot, clicks, template
 
-from .points import BATCH_SIZE, VUS, points_frame, rankable, scope_names, variants
+from .points import BATCH_SIZE, FIRST_RUN, VUS, points_frame, rankable, scope_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -52,7 +52,7 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition) -> pandas.DataFr
     """One row for each hardware, batch size and number of users at which several images were tried.
 
     Columns: those, ``image`` (the cheapest), its cost, ``saving`` (a fraction of the most expensive's cost), ``other``
-    (the most expensive), ``images`` (how many were tried) and ``hover``.
+    (the most expensive), ``images`` (how many were tried), ``first run`` (of the cheapest) and ``hover``.
     """
     import pandas
 
@@ -68,8 +68,9 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition) -> pandas.DataFr
             + [f"{row[IMAGE]}: {kpi.show(row[kpi.name])}" for _, row in ordered.iterrows()]
             + [f"saves {saving:.1%}"]
         )
-        rows.append((hardware, size, users, best[IMAGE], best[kpi.name], saving, worst[IMAGE], len(group), hover))
-    columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", "hover"]
+        found = (best[IMAGE], best[kpi.name], saving, worst[IMAGE], len(group), best[FIRST_RUN], hover)
+        rows.append((hardware, size, users, *found))
+    columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", FIRST_RUN, "hover"]
     return pandas.DataFrame(rows, columns=columns)
 
 
@@ -94,6 +95,7 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
         facet_col_wrap=columns,
         facet_row_spacing=min(0.12, 0.4 / rows),
         hover_name="hover",
+        custom_data=[FIRST_RUN],
         log_x=True,
         category_orders={BATCH_SIZE: sizes[::-1], HARDWARE: hardware, IMAGE: list(all_images)},
         color_discrete_map=template.colours_of(list(all_images)),
@@ -104,7 +106,7 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
     ticks = template.log_ticks(list(frame[VUS]))
     figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
     figure.update_yaxes(type="category")
-    return template.apply(figure, height=150 + rows * (120 + 42 * len(sizes)))
+    return template.apply(clicks.plain(figure), height=150 + rows * (120 + 42 * len(sizes)))
 
 
 def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:

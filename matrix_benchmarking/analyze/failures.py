@@ -1,0 +1,77 @@
+"""Which values of which settings failed tests have more often than chance explains: pure statistics over entries."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from ..filters import show
+from ..matrix import Entry, typed
+from .intervals import CONFIDENCE
+
+MOST_VALUES = 60
+"""A setting with more values names tests rather than a cause; it isn't looked at."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Prone:
+    """A value of a setting whose tests fail more often than those without it.
+
+    Attributes:
+        setting, value: which.
+        failed_with, tests_with: how many of the tests with it failed.
+        failed, tests: how many of all tests failed.
+        p_value: one-sided, of Fisher's exact test (Fisher 1935, The Design of Experiments), times the number of
+            values that were looked at (Bonferroni's correction).
+    """
+
+    setting: str
+    value: object
+    failed_with: int
+    tests_with: int
+    failed: int
+    tests: int
+    p_value: float
+
+    def __str__(self) -> str:
+        share = f"All {self.failed}" if self.failed_with == self.failed else f"{self.failed_with} of {self.failed}"
+        all_of_it = "all" if self.failed_with == self.tests_with else f"{self.failed_with}"
+        return (
+            f"{share} failed tests have {self.setting}={show(self.value)}; "
+            f"of the {self.tests_with} with it {all_of_it} failed."
+        )
+
+
+def prone_values(tests: Sequence[Entry]) -> list[Prone]:
+    """The values with which tests fail more often than chance explains, at 95 % over all of them; the surest first."""
+    from scipy import stats
+
+    failed = sum(test.failed for test in tests)
+    if not 0 < failed < len(tests):
+        return []
+    counts = _counts(tests)
+    found = []
+    for (setting, _), (value, bad, total) in counts.items():
+        others = len(tests) - total
+        table = [[bad, total - bad], [failed - bad, others - (failed - bad)]]
+        p_value = float(stats.fisher_exact(table, alternative="greater")[1]) * len(counts)
+        if p_value < 1 - CONFIDENCE:
+            found.append(Prone(setting, value, bad, total, failed, len(tests), p_value))
+    return sorted(found, key=lambda one: (one.p_value, one.setting, show(one.value)))
+
+
+def _counts(tests: Sequence[Entry]) -> dict[tuple[str, object], tuple[object, int, int]]:
+    """For each setting and value that not all tests have: the value, how many with it failed, how many there are."""
+    values: dict[str, dict[object, tuple[object, int, int]]] = {}
+    for test in tests:
+        for name, value in test.settings.items():
+            known = values.setdefault(name, {})
+            _, bad, total = known.get(typed(value), (value, 0, 0))
+            known[typed(value)] = (value, bad + test.failed, total + 1)
+    return {
+        (name, kind): count
+        for name, known in values.items()
+        if len(known) <= MOST_VALUES
+        for kind, count in known.items()
+        if count[2] < len(tests)
+    }

@@ -1,0 +1,127 @@
+"""A table of what is best under which limit: a row wherever a wider limit changes the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..analyze import wording
+from ..analyze.best import Group
+from ..analyze.limits import Step, staircase, winner, within
+from ..analyze.points import varying
+from ..kpi import KPIDefinition
+from .catalogue import Catalogue
+from .point_cells import interval_cell, runs_cell, setting_cells, setting_columns
+from .tables import Cell, Column, Row, table
+
+MOST_STEPS = 12
+ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
+"""Limits such as people name them, in the unit in which the KPI is shown."""
+NAMED = 3
+
+
+def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[Any]:
+    """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
+    from dash import html
+
+    headline = catalogue.best.kpi
+    assert headline is not None
+    steps = staircase(group, headline, kpi)
+    if not steps:
+        return []
+    limits = round_limits(steps, kpi)
+    shown = chosen_steps(steps, limits)
+    names = _varying_names(group)
+    columns = [
+        Column("From", unit=kpi.display_unit, numeric=True, help=f"{kpi.name} of the point: limits from here on"),
+        Column("So for limits of", unit=kpi.display_unit, help="round limits for which this point is the best"),
+        *setting_columns(names, group),
+        *([Column("At")] if group.tuning_names else []),
+        Column(headline.name, unit=headline.display_unit, numeric=True, help=f"{headline.help}; {headline.direction}"),
+        Column("95 % interval", unit=headline.display_unit, numeric=True, help="of the mean, over the repeats"),
+        Column("Against no limit", numeric=True, help="the difference from the best of all points"),
+        Column("Can't be told apart from it", help="other points within the same limit, by chance as good"),
+        Column("Runs", help="the runs behind the value, each a link to its test directory"),
+    ]
+    rows = [_row(step, limits[step.limit], names, group, catalogue, kpi) for step in shown]
+    caption = f"{wording.superlative(headline)}, under a limit on {kpi.name}"
+    if len(shown) < len(steps):
+        caption += f" ({len(shown)} of {len(steps)} steps)"
+    sentence = _sentence(steps, group, headline, kpi)
+    return [html.P(sentence), table(columns, rows, caption=caption)]
+
+
+def round_limits(steps: Sequence[Step], kpi: KPIDefinition) -> dict[float, list[float]]:
+    """For each step's own limit the round limits at which it holds, in the unit that is shown.
+
+    Limits at which nothing is left are with none; of those beyond the last step only the nearest is kept.
+    """
+    found: dict[float, list[float]] = {step.limit: [] for step in steps}
+    for limit in ROUND_LIMITS if kpi.lower_better else ROUND_LIMITS[::-1]:
+        step = winner(steps, kpi, limit * kpi.divisor)
+        if step is not None and not (step is steps[-1] and found[step.limit]):
+            found[step.limit].append(limit)
+    return found
+
+
+def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> list[Step]:
+    """At most MOST_STEPS of *steps*: the first, the last, and first of all those with a round limit."""
+    if len(steps) <= MOST_STEPS:
+        return list(steps)
+    ends = {0, len(steps) - 1}
+    order = sorted(range(len(steps)), key=lambda at: (at not in ends, not limits[steps[at].limit], -at % 2, at))
+    return [steps[at] for at in sorted(order[:MOST_STEPS])]
+
+
+def _row(
+    step: Step, limits: Sequence[float], names: Sequence[str], group: Group, catalogue: Catalogue, kpi: KPIDefinition
+) -> Row:
+    headline, settings = catalogue.best.kpi, step.point.settings
+    assert headline is not None
+    inside = within(group, headline, kpi, step.limit)
+    assert inside is not None
+    against_all = next(one.against_best for one in group.standings if one.point is step.point)
+    is_best = step.point is group.best
+    bound = f"{limits[0]:,g}{' and more' if kpi.lower_better else ' and less'}" if is_best and limits else ""
+    return [
+        Cell(kpi.show(step.limit, unit=False), sort=step.limit),
+        Cell(bound or ", ".join(f"{limit:,g}" for limit in limits) or "–", sort=limits[0] if limits else None),
+        *setting_cells(settings, names),
+        *([wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
+        Cell(headline.show(step.point.value, unit=False), sort=step.point.value, mark=is_best),
+        interval_cell(step.point, headline),
+        "best" if is_best else wording.difference_label(against_all, headline),
+        _rivals(inside),
+        runs_cell(step.point, catalogue),
+    ]
+
+
+def _varying_names(group: Group) -> list[str]:
+    """The settings that tell this group's variants apart; the others would only make the table wider."""
+    differing = set(varying(one.point.settings for one in group.standings))
+    return [name for name in group.variant_names if name in differing]
+
+
+def _rivals(group: Group) -> str:
+    """The points that can't be told apart from the best of *group*."""
+    if len(group.standings) == 1:
+        return "no other point"
+    if group.spread is None:
+        return "unknown"
+    names = [wording.short_label(one.point, group) for one in group.undecided]
+    if not names:
+        return "none"
+    more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
+    return "; ".join([*names[:NAMED], *more])
+
+
+def _sentence(steps: Sequence[Step], group: Group, headline: KPIDefinition, kpi: KPIDefinition) -> str:
+    first, last = steps[0], steps[-1]
+    nothing = f"No point has {kpi.name} {'below' if kpi.lower_better else 'above'} {kpi.show(first.limit)}"
+    if len(steps) == 1:
+        best = f"{wording.point_label(last.point.settings, group)}, for {headline.show(last.point.value)}"
+        return f"{nothing}; from there on one point is the best under every limit: {best}."
+    return (
+        f"{nothing}. At that limit the best {headline.name} is {headline.show(first.point.value)}; from "
+        f"{kpi.show(last.limit)} on the limit makes no difference, and it is {headline.show(last.point.value)}."
+    )

@@ -1,0 +1,81 @@
+"""Columns and cells of tables about points: their settings, their values, the runs behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..analyze import wording
+from ..analyze.best import Group, Standing
+from ..analyze.points import Point
+from ..filters import show
+from ..kpi import KPIDefinition
+from ..matrix import NOT_SET
+from .catalogue import Catalogue
+from .tables import Cell, Column
+
+
+def setting_columns(names: Sequence[str], group: Group) -> list[Column]:
+    values = [one.point.settings.get(name) for name in names for one in group.standings]
+    per_name = len(group.standings)
+    return [
+        Column(
+            name,
+            numeric=all(_is_number(value) for value in values[index * per_name : (index + 1) * per_name]),
+        )
+        for index, name in enumerate(names)
+    ]
+
+
+def setting_cells(settings: Mapping[str, object], names: Sequence[str]) -> list[Cell | str]:
+    return [setting_cell(settings.get(name, NOT_SET)) for name in names]
+
+
+def setting_cell(value: Any) -> Cell | str:
+    return Cell(show(value), sort=float(value)) if _is_number(value) else show(value)
+
+
+def value_columns(kpi: KPIDefinition) -> list[Column]:
+    return [
+        Column(kpi.name, unit=kpi.display_unit, numeric=True, help=f"{kpi.help}; {kpi.direction}"),
+        Column("95 % interval", unit=kpi.display_unit, numeric=True, help="of the mean, over the repeats"),
+        Column("Difference", numeric=True, help="from the best point of all"),
+        Column("More than chance", help="whether the difference from the best can be told from chance, at 95 %"),
+        Column("Runs", help="the runs behind the value, each a link to its test directory"),
+    ]
+
+
+def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Catalogue) -> list[Cell | str]:
+    point = standing.point
+    is_best = point is group.best
+    difference = wording.difference_label(standing.against_best, kpi)
+    return [
+        Cell(kpi.show(point.value, unit=False), sort=point.value, mark=is_best),
+        interval_cell(point, kpi),
+        Cell("best" if is_best else difference, sort=standing.against_best.difference),
+        "" if is_best else wording.apart_label(standing.against_best),
+        runs_cell(point, catalogue),
+    ]
+
+
+def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
+    if point.interval is None:
+        return "unknown"
+    label = wording.interval_label(point.interval, kpi, unit=False)
+    return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low)
+
+
+def runs_cell(point: Point, catalogue: Catalogue) -> Cell:
+    """The number of runs, and a link to the test directory of each."""
+    from dash import html
+
+    count = len(point.runs)
+    links: list[Any] = [] if count == 1 else [f"{count} runs: "]
+    for number, entry in enumerate(point.runs, 1):
+        label = "1 run" if count == 1 else str(number)
+        links += [html.A(label, href=catalogue.href(entry), title=entry.name), " "]
+    return Cell(links, sort=count)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

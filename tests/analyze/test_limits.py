@@ -1,0 +1,172 @@
+"""Which point is best under a limit on another KPI, and for which limits the choice changes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix_benchmarking import kpi
+from matrix_benchmarking.analyze import limit_wording, limits
+from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.errors import WorkloadError
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.workload import BaseStore, Workload
+
+MakeEntries = Callable[..., list[Entry]]
+
+
+@kpi.LowerBetter
+@kpi.Format("{:.2f}")
+@kpi.KPIMetadata(help="What it costs", unit="USD")
+def cost(lts: Any) -> Any:
+    return lts.cost
+
+
+@kpi.LowerBetter
+@kpi.FormatDivisor(1000, unit="ms", format="{:.0f}")
+@kpi.KPIMetadata(help="How long it takes", unit="us")
+def p95(lts: Any) -> Any:
+    return lts.p95
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="Answers", unit="1/s")
+def speed(lts: Any) -> Any:
+    return lts.speed
+
+
+@pytest.fixture
+def limited_workload() -> Workload:
+    models = kpi.collect([cost, p95, speed])
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=models)
+    return Workload(name="toy", store=store, limit_kpi="p95", group_keys=("task",))
+
+
+def with_latency(made: list[Entry], *latencies_ms: float | None) -> list[Entry]:
+    """The entries with a p95, or without one where it is None."""
+    for entry, latency in zip(made, latencies_ms, strict=True):
+        known = {} if latency is None else {"p95": latency * 1000}
+        entry.kpis = {"cost": entry.kpis["cost"], **known}
+    return made
+
+
+@pytest.fixture
+def points(entries: MakeEntries) -> Matrix:
+    """Four points, the cheaper the slower; one isn't on the front, and of one the p95 is unknown."""
+    rows = [(1, 40.0, 10.0), (2, 30.0, 50.0), (3, 35.0, 60.0), (4, 20.0, 200.0), (5, 5.0, None)]
+    return Matrix([entry for vus, price, wait in rows for entry in with_latency(entries({"vus": vus}, price), wait)])
+
+
+def test_the_front_has_a_step_wherever_a_wider_limit_is_cheaper(points: Matrix, limited_workload: Workload) -> None:
+    (group,) = rank(points, limited_workload).groups
+    kpis = limited_workload.kpis
+    steps = limits.staircase(group, kpis["cost"], kpis["p95"])
+    assert [(step.limit, step.point.value) for step in steps] == [(10e3, 40.0), (50e3, 30.0), (200e3, 20.0)]
+    found = {limit: limits.winner(steps, kpis["p95"], limit * 1e3) for limit in (9, 10, 49, 50, 199, 10_000)}
+    values = {limit: step and step.point.value for limit, step in found.items()}
+    assert values == {9: None, 10: 40.0, 49: 40.0, 50: 30.0, 199: 30.0, 10_000: 20.0}
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=30), st.integers(0, 10))
+def test_a_step_is_what_a_search_of_all_points_finds(rows: list[tuple[int, int]], limit: int) -> None:
+    matrix = Matrix([_entry(number, float(price), float(wait)) for number, (price, wait) in enumerate(rows)])
+    models = kpi.collect([cost, p95])
+    workload = Workload(name="toy", store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=models))
+    (group,) = rank(matrix, workload).groups
+    step = limits.winner(limits.staircase(group, models["cost"], models["p95"]), models["p95"], limit)
+    prices = [price for price, wait in rows if wait <= limit]
+    assert (step.point.value if step else None) == min(prices, default=None)
+    inside = limits.within(group, models["cost"], models["p95"], limit)
+    assert (inside.best if inside else None) is (step.point if step else None)
+    assert len(inside.standings if inside else ()) == len(prices)
+
+
+def _entry(number: int, price: float, wait: float) -> Entry:
+    from pathlib import Path
+
+    kpis = {"cost": price, "p95": wait}
+    return Entry(settings={"n": number}, repeat=0, location=Path("/r"), name=str(number), exit_code=0, kpis=kpis)
+
+
+def test_the_mean_over_the_repeats_is_what_is_compared_with_the_limit(
+    entries: MakeEntries, limited_workload: Workload
+) -> None:
+    matrix = Matrix(with_latency(entries({"vus": 1}, 1.0, 1.0, 1.0), 80.0, 110.0, None))
+    best = rank(matrix, limited_workload)
+    p95 = limited_workload.kpis["p95"]
+    assert limits.mean_of(best.groups[0].best, p95) == 95_000
+    assert [len(limits.under(best, p95, limit * 1e3).best.groups) for limit in (94, 95)] == [0, 1]
+    assert limit_wording.satisfied(best, p95) == ["Its p95 is 95 ms, the mean of 2 runs."]
+
+
+def test_the_best_within_a_limit_is_compared_with_those_within_it(
+    entries: MakeEntries, limited_workload: Workload
+) -> None:
+    matrix = Matrix(
+        [
+            *with_latency(entries({"vus": 1}, 30.0, 31.0, 29.0), 10, 10, 10),
+            *with_latency(entries({"vus": 2}, 30.5, 31.5, 29.5), 20, 20, 20),
+            *with_latency(entries({"vus": 3}, 3.0, 3.1, 2.9), 300, 300, 300),
+        ]
+    )
+    best = rank(matrix, limited_workload)
+    limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
+    (group,) = limited.best.groups
+    assert [one.point.settings["vus"] for one in group.standings] == [1, 2]
+    assert [one.point.settings["vus"] for one in group.undecided] == [2]
+    assert limited.beyond == 1
+    (said,) = limit_wording.verdict(limited)
+    assert said.lead.startswith("Cheapest under 100 ms p95 by cost: vus 1: 30.00 USD (3 runs;")
+    assert said.rest == "Can't be told apart from it: vus 2 (30.50 USD, +1.7 %)."
+    assert limit_wording.left_out(limited) == "1 point is beyond the limit."
+
+
+def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited_workload: Workload) -> None:
+    limited = limits.under(rank(points, limited_workload), limited_workload.kpis["p95"], 1e9)
+    assert limited.best.groups[0].best.value == 20.0
+    assert [one.reason for one in limited.best.excluded] == ["p95 is unknown: not known for this test"]
+
+
+def test_an_impossible_limit_names_the_lowest_that_exists(points: Matrix, limited_workload: Workload) -> None:
+    limited = limits.under(rank(points, limited_workload), limited_workload.kpis["p95"], 5e3)
+    (said,) = limit_wording.verdict(limited)
+    assert str(said) == "No point is under 5 ms p95: the lowest is 10 ms, of vus 1, for 40.00 USD."
+
+
+def test_where_the_limited_kpi_is_known_nowhere_that_is_said(entries: MakeEntries, limited_workload: Workload) -> None:
+    best = rank(Matrix(with_latency(entries({"vus": 1}, 1.0), None)), limited_workload)
+    p95 = limited_workload.kpis["p95"]
+    assert limits.staircase(best.groups[0], limited_workload.kpis["cost"], p95) == []
+    (said,) = limit_wording.verdict(limits.under(best, p95, 1.0))
+    assert said.lead == "No point is under 0.001 ms p95: p95 isn't known for any."
+    assert limit_wording.satisfied(best, p95) == ["Its p95 is unknown: not known for this test."]
+
+
+def test_each_group_has_its_own_answer(entries: MakeEntries, limited_workload: Workload) -> None:
+    quick = with_latency(entries({"task": "small", "vus": 1}, 1.0), 10)
+    slow = with_latency(entries({"task": "large", "vus": 1}, 9.0), 900)
+    limited = limits.under(rank(Matrix([*quick, *slow]), limited_workload), limited_workload.kpis["p95"], 100e3)
+    assert [said.lead[:40] for said in limit_wording.verdict(limited)] == [
+        "For task small: Cheapest under 100 ms p9",
+        "For task large: no point is under 100 ms",
+    ]
+
+
+def test_a_limit_on_what_is_better_high_is_a_minimum(entries: MakeEntries, limited_workload: Workload) -> None:
+    made = [entry for vus, price in ((1, 10.0), (2, 20.0), (4, 40.0)) for entry in entries({"vus": vus}, price)]
+    best, speed = rank(Matrix(made), limited_workload), limited_workload.kpis["speed"]
+    steps = limits.staircase(best.groups[0], limited_workload.kpis["cost"], speed)
+    assert [(step.limit, step.point.value) for step in steps] == [(100.0, 10.0)]
+    assert str(limit_wording.verdict(limits.under(best, speed, 200.0))[0]).startswith(
+        "No point is from 200 1/s speed up"
+    )
+
+
+def test_a_limit_on_a_kpi_that_does_not_exist_is_refused(limited_workload: Workload) -> None:
+    with pytest.raises(WorkloadError, match="refers to a KPI 'p96': did you mean 'p95'"):
+        dataclasses.replace(limited_workload, limit_kpi="p96").check()

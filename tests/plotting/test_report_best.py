@@ -1,0 +1,114 @@
+"""The page on the best configuration, with and without a limit."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking import kpi
+from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.limits import Step
+from matrix_benchmarking.analyze.points import Point
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.limit_table import MOST_STEPS, chosen_steps, round_limits
+from matrix_benchmarking.plotting.report_best import verdict_box
+from matrix_benchmarking.plotting.static_html import StaticHTML
+from matrix_benchmarking.workload import BaseStore, Workload
+
+
+@kpi.LowerBetter
+@kpi.Format("{:.2f}")
+@kpi.KPIMetadata(help="What it costs", unit="USD")
+def cost(lts: Any) -> Any:
+    return lts.cost
+
+
+@kpi.LowerBetter
+@kpi.Format("{:.1f}")
+@kpi.KPIMetadata(help="Slow answers", unit="ms")
+def p95(lts: Any) -> Any:
+    return lts.p95
+
+
+@pytest.fixture
+def toy() -> Workload:
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, p95]))
+    return Workload(name="toy", store=store, limit_kpi="p95", variant_keys=("image",))
+
+
+def entry(image: str, vus: int, price: float, wait: float | None, repeat: int = 0) -> Entry:
+    return Entry(
+        settings={"image": image, "vus": vus},
+        repeat=repeat,
+        location=Path("/results") / f"{image}-{vus}-{repeat}",
+        name=f"{image}-{vus}-{repeat}",
+        exit_code=0,
+        kpis={"cost": price} if wait is None else {"cost": price, "p95": wait},
+    )
+
+
+POINTS = [entry("a", 1, 40.0, 8.0), entry("a", 2, 30.0, 55.0), entry("b", 4, 20.0, 180.0), entry("b", 8, 50.0, None)]
+
+
+def text(workload: Workload, *entries: Entry, **cfg: Any) -> str:
+    catalogue = Catalogue(Matrix(entries), workload)
+    page = StaticHTML().render(catalogue.report("Best configuration").do_plot(*catalogue.arguments(cfg)))
+    return re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page))
+
+
+def test_without_a_limit_the_page_says_what_the_best_satisfies_and_where_the_choice_changes(toy: Workload) -> None:
+    shown = text(toy, *POINTS)
+    assert "Cheapest by cost: b at vus 4: 20.00 USD" in shown
+    assert "Its p95 is 180.0 ms." in shown
+    assert (
+        "No point has p95 below 8.0 ms. At that limit the best cost is 40.00 USD; from 180.0 ms on the limit makes no "
+        "difference, and it is 20.00 USD."
+    ) in shown
+    assert "8.0 10, 20, 50 a vus 1 40.00" in shown
+    assert "55.0 100 a vus 2 30.00" in shown
+    assert "180.0 200 and more b vus 4 20.00" in shown
+
+
+def test_with_a_limit_verdict_variants_and_ranking_are_of_the_points_within(toy: Workload) -> None:
+    shown = text(toy, *POINTS, limit=100)
+    assert "Cheapest under 100 ms p95 by cost: a at vus 2: 30.00 USD" in shown
+    assert "Its p95 is 55.0 ms. 1 point is beyond the limit. 1 run can&#x27;t take part (1 × p95 is unknown" in shown
+    ranking = shown[shown.index("All points by cost") : shown.index("Runs that take no part")]
+    assert "a 1 40.00" in ranking
+    assert "20.00" not in ranking
+    assert "55.0 100 a vus 2" in shown  # the table of limits is still of all points
+
+
+def test_an_impossible_limit_is_a_sentence(toy: Workload) -> None:
+    assert "No point is under 5 ms p95: the lowest is 8.0 ms, of a at vus 1, for 40.00 USD." in text(
+        toy, *POINTS, limit=5
+    )
+
+
+def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload) -> None:
+    def controls(*entries: Entry) -> list[str]:
+        return [control.name for control in Catalogue(Matrix(entries), toy).report("Best configuration").controls()]
+
+    assert controls(*POINTS) == ["limit"]
+    assert controls(POINTS[-1]) == controls() == []
+    assert "Its p95 is unknown" in text(toy, POINTS[-1], limit=3)
+
+
+def test_the_verdict_with_a_limit_stands_by_itself(toy: Workload) -> None:
+    box = StaticHTML().render(verdict_box(Catalogue(Matrix(POINTS), toy), limit=60))
+    assert "Cheapest under 60 ms p95 by cost: a at vus 2" in box
+
+
+def test_a_long_staircase_is_shortened_to_the_steps_at_round_limits(toy: Workload) -> None:
+    points = [Point({"n": at}, (), summarise([100.0 - at]), None) for at in range(90)]
+    steps = [Step(1.5 + at, point) for at, point in enumerate(points)]
+    limits = round_limits(steps, toy.kpis["p95"])
+    shown = chosen_steps(steps, limits)
+    assert len(shown) == MOST_STEPS
+    assert (shown[0], shown[-1]) == (steps[0], steps[-1])
+    assert {2, 5, 10, 20, 50, 100} <= {limit for step in shown for limit in limits[step.limit]}
+    assert [step.limit for step in shown] == sorted(step.limit for step in shown)
