@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..config import Config
+    from ..filters import Filters
     from ..matrix import Matrix
     from ..workload import Workload
     from .options import Selection
@@ -29,16 +30,20 @@ REFRESH_S = 0.1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
-    """What a command works on. *console* is for the answer, on standard output."""
+    """What a command works on. *console* is for the answer, on standard output.
+
+    *past* are all known runs where there is a history, those of the matrix among them.
+    """
 
     workload: Workload
     config: Config
     matrix: Matrix
     console: Console
+    past: Matrix | None = None
 
 
 def start(config: Config, selection: Selection) -> Run:
-    """Load the workload, parse the results tree and apply the filters; warnings go to stderr.
+    """Load the workload, parse the results tree (or read the history), apply the filters; warnings go to stderr.
 
     Raises:
         MatbenchError: no workload or results directory is given, or they can't be used.
@@ -49,10 +54,38 @@ def start(config: Config, selection: Selection) -> Run:
     wanted = filters.parse(selection.filters)
     matrix = _parse(workload, config, selection).filtered(wanted)
     warn(_warnings(matrix))
-    return Run(workload=workload, config=config, matrix=matrix, console=answer_console())
+    past = _past(workload, matrix, selection, wanted)
+    return Run(workload=workload, config=config, matrix=matrix, console=answer_console(), past=past)
+
+
+def _past(workload: Workload, matrix: Matrix, selection: Selection, wanted: Filters) -> Matrix | None:
+    """All known runs; a history that nobody asked for on the command line may be away, which is a warning."""
+    from ..errors import MatbenchError
+    from ..history import read
+    from ..matrix import Matrix
+
+    use = selection.history
+    if use is None or use.is_matrix:
+        return None if use is None else matrix
+    try:
+        past = read.read_matrix(workload, use.locate(), wanted)
+    except MatbenchError as error:
+        if use.is_required:
+            raise
+        reason = f"the history can't be read: {error}"
+        warn([reason])
+        return Matrix(matrix.entries, unfinished=matrix.unfinished, notes=[reason])
+    warn(past.notes)
+    return read.with_past(matrix, past)
 
 
 def _parse(workload: Workload, config: Config, selection: Selection) -> Matrix:
+    if selection.history is not None and selection.history.is_matrix:
+        from ..history import read
+
+        if selection.prices:
+            warn(["--price changes nothing here: payloads keep the price with which they were made"])
+        return read.require_matrix(workload, selection.history.locate())
     if selection.lts_results_dirname is not None:
         from .. import lts
 
@@ -83,8 +116,10 @@ def require_results(selection: Selection) -> Path:
     return selection.results_dirname
 
 
-def results_of(selection: Selection) -> Path:
-    """The directory that the tests come from: of LTS payloads, or of results."""
+def results_of(selection: Selection) -> Path | str:
+    """Where the tests come from: a directory of LTS payloads or of results, or a history."""
+    if selection.history is not None and selection.history.is_matrix:
+        return str(selection.history.locate())
     return selection.lts_results_dirname or require_results(selection)
 
 

@@ -1,4 +1,4 @@
-"""``matbench visualize``: a results tree in; static HTML reports out."""
+"""``matbench visualize``: a results tree or a history in; static HTML reports out."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from . import run
 from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
+from .place import Place, place, reads_history
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @click.command("visualize", cls=Command)
 @selection
 @lts_results
+@place
 @option(
     "--generate",
     type=ReportName(),
@@ -68,15 +70,17 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 def command(
     invocation: Invocation,
     selection: Selection,
+    place: Place,
     generate: Sequence[str],
     generate_id: Sequence[str],
     plots_file: Path | None,
     report_dest: Path,
     single_file: bool,
 ) -> None:
-    """Write reports of a results directory as static HTML pages, with an index.
+    """Write reports of a results directory, or of a history, as static HTML pages, with an index.
 
-    Prints the best configuration and where the index is.
+    With both, 'KPI history' compares the results with the runs of the history, from version to version. Prints the best
+    configuration and where the index is.
     """
     from ..analyze.best import rank
     from ..plotting.site import write_site
@@ -84,9 +88,12 @@ def command(
 
     assert invocation.config is not None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
+    selection = reads_history(invocation.config, place, selection)
     work = run.start(invocation.config, selection)
     results_dirname = run.results_of(selection)
-    pages = write_site(work.matrix, work.workload, report_dest, names, results_dirname, single_file=single_file)
+    pages = write_site(
+        work.matrix, work.workload, report_dest, names, results_dirname, single_file=single_file, past=work.past
+    )
     print_verdict(rank(work.matrix, work.workload))
     click.echo(f"Reports: {run.printable(str(pages[0]))}")
 

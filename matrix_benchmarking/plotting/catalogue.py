@@ -7,17 +7,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..analyze.best import Best, rank
+from ..analyze.series import LabelledRun, labelled
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
 from .base import Arguments, Plot, Report
 
-Href = Callable[[Entry], str]
+Href = Callable[[Entry], str | None]
+"""The address of an entry's test directory; None for a test that has none."""
 
 
-def to_location(entry: Entry) -> str:
+def to_location(entry: Entry) -> str | None:
     """The entry's test directory as an absolute ``file:`` address."""
-    return entry.location.absolute().as_uri()
+    return None if entry.kept_in is not None else entry.location.absolute().as_uri()
 
 
 class Catalogue:
@@ -26,12 +28,16 @@ class Catalogue:
     Attributes:
         matrix, workload: what they show.
         href: the address of an entry's test directory, as the pages link to it.
+        past: all known runs, those of the matrix among them; None without a history.
     """
 
-    def __init__(self, matrix: Matrix, workload: Workload, href: Href = to_location) -> None:
+    def __init__(
+        self, matrix: Matrix, workload: Workload, href: Href = to_location, *, past: Matrix | None = None
+    ) -> None:
         self.matrix = matrix
         self.workload = workload
         self.href = href
+        self.past = past
 
     @functools.cached_property
     def best(self) -> Best:
@@ -39,8 +45,16 @@ class Catalogue:
         return rank(self.matrix, self.workload)
 
     @functools.cached_property
+    def known_runs(self) -> list[LabelledRun]:
+        """The runs of all versions that there are, with what places each in a series: the past's, else the matrix'."""
+        return labelled(self.matrix if self.past is None else self.past, self.workload)
+
+    @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
-        return _by_name(self.workload.plots(), Plot)
+        """The built-in plot first; a workload's plot takes the place of one with its name."""
+        from .plot_history import KPIHistory
+
+        return {KPIHistory.name: KPIHistory, **_by_name(self.workload.plots(), Plot)}
 
     @functools.cached_property
     def reports(self) -> Mapping[str, type[Report]]:
@@ -48,9 +62,10 @@ class Catalogue:
         from .report_best import BestReport
         from .report_compare import CompareReport
         from .report_errors import ErrorReport
+        from .report_history import HistoryReport
         from .report_kpis import KPIReport
 
-        built_in: list[type[Report]] = [BestReport, CompareReport, KPIReport, ErrorReport]
+        built_in: list[type[Report]] = [BestReport, CompareReport, KPIReport, ErrorReport, HistoryReport]
         return {
             **{report.name: report for report in built_in},
             **_by_name(self.workload.reports(), Report),

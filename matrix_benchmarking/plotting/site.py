@@ -33,17 +33,19 @@ def write_site(
     workload: Workload,
     destination: Path,
     names: Sequence[str],
-    results_dirname: Path,
+    results_dirname: Path | str,
     *,
     single_file: bool = False,
     now: dt.datetime | None = None,
+    past: Matrix | None = None,
 ) -> list[Path]:
     """Write the reports *names* (none: all) and their index into *destination*.
 
     Args:
-        results_dirname: where the matrix was parsed from, as it was given.
+        results_dirname: where the matrix was parsed from, as it was given: a directory or a history.
         single_file: everything in the index, plotly too, for viewers that show one file.
         now: what the pages say about when they were written.
+        past: all known runs, where there is a history.
 
     Returns:
         the files, the index first.
@@ -51,7 +53,7 @@ def write_site(
     Raises:
         MatbenchError: an unknown report, a report that fails, or a page that can't be written.
     """
-    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination))
+    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination), past=past)
     reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]
     files = _files(reports)
     if single_file:
@@ -72,7 +74,7 @@ def write_site(
     return [destination / page.file for page in site]
 
 
-def describe(matrix: Matrix, workload: Workload, results_dirname: Path, now: dt.datetime) -> Provenance:
+def describe(matrix: Matrix, workload: Workload, results_dirname: Path | str, now: dt.datetime) -> Provenance:
     """Where the numbers of the pages come from."""
     repeats = [len(runs) for runs in by_point(matrix.entries)]
     tests = len(matrix) + len(matrix.unfinished)
@@ -89,8 +91,13 @@ def describe(matrix: Matrix, workload: Workload, results_dirname: Path, now: dt.
     )
 
 
-def relative_address(entry: Entry, destination: Path) -> str:
-    """The entry's test directory as seen from a page in *destination*, so that both can move together."""
+def relative_address(entry: Entry, destination: Path) -> str | None:
+    """The entry's test directory as seen from a page in *destination*, so that both can move together.
+
+    None for a test of a history, which has no directory.
+    """
+    if entry.kept_in is not None:
+        return None
     target, start = entry.location.absolute(), destination.absolute()
     try:
         relative = os.path.relpath(os.path.realpath(target), os.path.realpath(start))
