@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 from . import intervals
 from .intervals import Comparison, Interval, Scale
@@ -28,6 +29,26 @@ class Change:
     interval: Interval | None
     comparison_with_first: Comparison
     is_better: bool | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Counts:
+    """How many series are worse or better by more than chance, can't be told apart, or aren't known to be."""
+
+    worse: int
+    better: int
+    same: int
+    unknown: int
+
+
+def count(moved: Sequence[Change]) -> Counts:
+    """What became of the series behind *moved*."""
+    return Counts(
+        worse=sum(one.is_better is False for one in moved),
+        better=sum(one.is_better is True for one in moved),
+        same=sum(one.comparison.apart is False for one in moved),
+        unknown=sum(one.comparison.apart is None for one in moved),
+    )
 
 
 def changes(found: KPISeries) -> list[Change]:

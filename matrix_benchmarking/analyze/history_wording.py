@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ..filters import show
 from ..history.records import moment
 from ..matrix import NOT_SET, typed
-from .changes import Change
+from .changes import Change, count
 from .series import KPISeries, Series, SeriesPoint
 from .wording import difference_label, plural, value_label
 
@@ -39,16 +39,25 @@ def step_texts(found: KPISeries) -> list[str]:
 
 
 def point_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> str:
-    """Which point of a series: its version and, where that is known, its time."""
-    time = "" if point.time_us is None else moment(point.time_us).strftime("%Y-%m-%d %H:%M UTC")
-    if found.axis is None:
-        return time or "a run of unknown time"
+    """Which point of a series: by its version, else by its time."""
+    if found.axis is not None:
+        return f"{found.axis} {version_text(found, point, texts)}"
+    return time_text(point) or "a run of unknown time"
+
+
+def time_text(point: SeriesPoint) -> str:
+    """When the newest run of a point ended; empty where that isn't at hand."""
+    return "" if point.time_us is None else moment(point.time_us).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def version_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> str:
+    """A point's version as :func:`step_texts` writes it, cut where it is long."""
     index = next(
         number
         for number, step in enumerate(found.steps)
         if all(typed(step[key]) == typed(value) for key, value in point.versions.items())
     )
-    return f"{found.axis} {_cut(texts[index], LONGEST_VERSION)}{f', {time}' if time else ''}"
+    return _cut(texts[index], LONGEST_VERSION)
 
 
 def value_text(found: KPISeries, point: SeriesPoint) -> str:
@@ -63,9 +72,7 @@ def value_text(found: KPISeries, point: SeriesPoint) -> str:
 def conclusions(found: KPISeries, moved: Sequence[Change], drawn: int = 0) -> list[str]:
     """What the history says, a sentence or two each; *moved* as :func:`.changes.changes` gives it."""
     kpi, series = found.kpi, found.series
-    left_out = [
-        f"{count} {plural(count, 'run')} can't take part: {reason}." for reason, count in found.left_out.items()
-    ]
+    left_out = [f"{runs} {plural(runs, 'run')} can't take part: {reason}." for reason, runs in found.left_out.items()]
     if not series:
         return [f"{kpi.name} is not known for any successful run.", *left_out]
     if not moved:
@@ -77,7 +84,11 @@ def conclusions(found: KPISeries, moved: Sequence[Change], drawn: int = 0) -> li
             else f"There are {len(series)} series of {kpi.name}"
         )
         return [f"{count}{where}, and {alone}: keep the runs of another version in the history.", *left_out]
-    said = [_movement(moved, found), _most(moved[0], found), _newest(found), _scope(found, drawn)]
+    said = [_movement(moved, found), _most(moved[0], found, "Moved most")]
+    worse = next((one for one in moved if one.is_better is False), None)
+    if worse is not None and worse is not moved[0]:
+        said.append(_most(worse, found, "Worse by most"))
+    said += [_newest(found), _scope(found, drawn)]
     return [sentence for sentence in [*said, *left_out] if sentence]
 
 
@@ -98,18 +109,18 @@ def chance_text(change: Change) -> str:
 
 
 def _movement(moved: Sequence[Change], found: KPISeries) -> str:
-    total = len(moved)
-    counts = {
-        "is worse by more than chance": sum(one.is_better is False for one in moved),
-        "is better by more than chance": sum(one.is_better is True for one in moved),
-        "shows a difference that includes no difference": sum(one.comparison.apart is False for one in moved),
-        "can't be told from chance, since nothing was repeated": sum(one.comparison.apart is None for one in moved),
+    counts, total = count(moved), len(moved)
+    told = {
+        "is worse by more than chance": counts.worse,
+        "is better by more than chance": counts.better,
+        "differs by what includes no difference": counts.same,
+        "may differ by chance, since nothing was repeated": counts.unknown,
     }
-    parts = [f"{what} in {count} of {total} series" for what, count in counts.items() if count]
+    parts = [f"{what} in {number} of {total} series" for what, number in told.items() if number]
     return f"Against the {_before(found)} before, the newest value of {found.kpi.name} {'; '.join(parts)}."
 
 
-def _most(change: Change, found: KPISeries) -> str:
+def _most(change: Change, found: KPISeries, what: str) -> str:
     series, texts = change.series, step_texts(found)
     assert series.previous is not None
     amount = difference_label(change.comparison, found.kpi)
@@ -120,7 +131,7 @@ def _most(change: Change, found: KPISeries) -> str:
         True: f"{'better' if change.is_better else 'worse'} by more than chance",
     }[change.comparison.apart]
     way = f"from {point_text(found, series.previous, texts)} to {point_text(found, series.newest, texts)}"
-    return f"Moved most: {_name(series, found)}: {amount}{ends} {way}; {verdict}."
+    return f"{what}: {_name(series, found)}: {amount}{ends} {way}; {verdict}."
 
 
 def _newest(found: KPISeries) -> str:

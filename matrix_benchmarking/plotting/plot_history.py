@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.changes import Change, changes
-from ..analyze.history_wording import conclusions, point_text, series_text, step_texts, value_text
+from ..analyze.history_wording import conclusions, point_text, series_text, step_texts, time_text, value_text
 from ..analyze.series import KPISeries, LabelledRun, Series, axes, series_of
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
@@ -207,6 +207,7 @@ def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPI
     figure.update_annotations(font_size=12)
     is_bottom = [number + columns >= len(groups) for number in range(len(groups))]
     _label_axes(figure, found, is_bottom, columns)
+    figure.update_layout(legend_traceorder="normal")
     return apply(figure, height=height)
 
 
@@ -345,7 +346,8 @@ def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -
         runs.append(f"and {point.count - RUNS_NAMED} more")
     lines = [
         wrapped(series_text(found, series), 60, lines=3),
-        text(short(point_text(found, point, texts), 80)),
+        text(point_text(found, point, texts)),
+        *([text(time_text(point))] if found.axis is not None and point.time_us is not None else []),
         f"<b>{text(value_text(found, point))}</b>",
         *(text(line) for line in runs),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from ..analyze.changes import Change, changes
+from ..analyze.changes import Change, changes, count
 from ..analyze.history_wording import chance_text, conclusions, interval_text, point_text, series_text, step_texts
 from ..analyze.series import KPISeries, Series
 from ..analyze.wording import difference_label
@@ -16,7 +16,7 @@ from .tables import Cell, Column, Row, table
 from .template import short
 
 NEWEST_RUNS_LINKED = 5
-LONGEST_NAME, LONGEST_VERSION = 160, 60
+LONGEST_NAME = 160
 
 
 class HistoryReport(Report):
@@ -44,7 +44,8 @@ class HistoryReport(Report):
             return parts
         found = find(self.catalogue, settings, setting_lists, cfg)
         if found.series:
-            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found), _how_to_read(found)]
+            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found)]
+        parts += [html.H2("Every KPI"), self._kpis(settings, setting_lists, cfg), _how_to_read(found)]
         return parts
 
     def summary(self) -> str:
@@ -52,6 +53,31 @@ class HistoryReport(Report):
             return "There is no history to compare with."
         found = find(self.catalogue, {}, (), {})
         return conclusions(found, changes(found))[0]
+
+    def _kpis(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> Any:
+        """A row for each KPI: in how many series the newest value is worse, and where most."""
+        help_text = "series whose newest value differs by more than chance from the one before it"
+        columns = [
+            Column("KPI"),
+            Column("Direction"),
+            Column("Series", numeric=True, help="that have two points at least"),
+            Column("Worse", numeric=True, help=help_text),
+            Column("Better", numeric=True, help=help_text),
+            Column("No difference", numeric=True, help="series whose interval includes no difference"),
+            Column("Unknown", numeric=True, help="nothing was repeated, so chance isn't known"),
+            Column("Worse by most"),
+        ]
+        rows: list[Row] = []
+        for name, kpi in self.workload.kpis.items():
+            found = find(self.catalogue, settings, setting_lists, {**cfg, "kpi": name})
+            moved = changes(found)
+            counts = count(moved)
+            worst = next((one for one in moved if one.is_better is False), None)
+            most = "" if worst is None else f"{difference_label(worst.comparison, kpi)}: {_name(found, worst.series)}"
+            numbers = (len(moved), counts.worse, counts.better, counts.same, counts.unknown)
+            cells = [Cell(str(number), sort=number) for number in numbers]
+            rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])
+        return table(columns, rows, caption="The newest point of each series against the one before it, KPI by KPI")
 
     def _table(self, found: KPISeries) -> Any:
         kpi = found.kpi
@@ -64,7 +90,7 @@ class HistoryReport(Report):
             Column("Newest", unit=kpi.display_unit, numeric=True, help=f"the mean at the newest {point}"),
             Column("Newest at"),
             Column("Change", numeric=True, help=f"the newest {point} against the one before it"),
-            Column("95 % interval", help="of the change"),
+            Column("95 % interval", numeric=True, help="of the change"),
             Column("More than chance"),
             Column("Since the first", numeric=True),
             Column("Newest runs"),
@@ -88,12 +114,12 @@ class HistoryReport(Report):
                 Cell(since, sort=change.comparison_with_first.difference),
             ]
         return [
-            short(series_text(found, series), LONGEST_NAME),
+            _name(found, series),
             Cell(str(len(series.points)), sort=len(series.points)),
             Cell(str(series.runs), sort=series.runs),
             Cell(kpi.show(first.mean, unit=False), sort=first.mean),
             Cell(kpi.show(newest.mean, unit=False), sort=newest.mean),
-            short(point_text(found, newest, texts).removeprefix(f"{found.axis} "), LONGEST_VERSION),
+            point_text(found, newest, texts).removeprefix(f"{found.axis} "),
             *moved,
             Cell(list(self._newest_runs(series))),
         ]
@@ -105,6 +131,10 @@ class HistoryReport(Report):
         more = series.newest.count - NEWEST_RUNS_LINKED
         if more > 0:
             yield f"and {more} more"
+
+
+def _name(found: KPISeries, series: Series) -> str:
+    return short(series_text(found, series), LONGEST_NAME)
 
 
 def _how_to_read(found: KPISeries) -> Any:
