@@ -228,6 +228,7 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
             mode="lines+markers",
             line={"color": COLOURS[0], "width": 1.8},
             marker={
+                "opacity": 1,
                 "color": [VERDICTS[verdict][0] for verdict in verdicts],
                 "symbol": [VERDICTS[verdict][1] for verdict in verdicts],
                 "size": [12 if verdict else 6 for verdict in verdicts],

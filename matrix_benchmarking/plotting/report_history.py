@@ -43,9 +43,10 @@ class HistoryReport(Report):
         if why_nothing(self.catalogue):
             return parts
         found = find(self.catalogue, settings, setting_lists, cfg)
+        parts += [html.H2("Every KPI"), self._kpis(settings, setting_lists, cfg)]
         if found.series:
             parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found)]
-        parts += [html.H2("Every KPI"), self._kpis(settings, setting_lists, cfg), _how_to_read(found)]
+        parts.append(_how_to_read(found))
         return parts
 
     def summary(self) -> str:
