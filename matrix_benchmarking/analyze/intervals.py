@@ -173,14 +173,14 @@ def _error(sample: Sample, reference: Sample, scale: Scale, spread: Spread | Non
 
 def _welch(sample: Sample, reference: Sample, scale: Scale) -> tuple[float, float]:
     """Standard error of the difference, and its degrees of freedom."""
-    first = _deviation(sample, scale) ** 2 / sample.runs
-    second = _deviation(reference, scale) ** 2 / reference.runs
-    total = first + second
-    if total == 0:
+    first = _deviation(sample, scale) / math.sqrt(sample.runs)
+    second = _deviation(reference, scale) / math.sqrt(reference.runs)
+    error = math.hypot(first, second)
+    if error == 0:
         return 0.0, math.inf
-    share = first / total
+    share = (first / error) ** 2  # of the variance
     degrees = 1 / (share**2 / (sample.runs - 1) + (1 - share) ** 2 / (reference.runs - 1))
-    return math.sqrt(total), degrees
+    return error, degrees
 
 
 def _two_sided(distance: float, error: float, degrees: float) -> float:
