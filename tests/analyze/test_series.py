@@ -146,7 +146,9 @@ def test_of_several_comparison_keys_one_is_the_axis_and_the_others_make_points_o
 
 def test_labels_come_from_the_workload_where_it_has_some() -> None:
     def lts(version: str) -> types.SimpleNamespace:
-        return types.SimpleNamespace(metadata=types.SimpleNamespace(end="1970-01-01T01:00:00Z", settings={"v": version}))
+        return types.SimpleNamespace(
+            metadata=types.SimpleNamespace(end="1970-01-01T01:00:00Z", settings={"v": version})
+        )
 
     def labels(payload: Any) -> Any:
         return {"version": payload.metadata.settings["v"], "model": "m"}

@@ -17,7 +17,21 @@ from matrix_benchmarking.matrix import NOT_SET, typed
 CASES = yaml.safe_load((Path(__file__).parent / "version_cases.yaml").read_text(encoding="utf-8"))
 
 PARTS = st.sampled_from(
-    [*"0129.-+_ vabcrg", "10", "rc", "beta", "alpha", "dev", "post", "20260131", "2026-01-31", "T12", "-g3f2a9bc", "é", "٣"]
+    [
+        *"0129.-+_ vabcrg",
+        "10",
+        "rc",
+        "beta",
+        "alpha",
+        "dev",
+        "post",
+        "20260131",
+        "2026-01-31",
+        "T12",
+        "-g3f2a9bc",
+        "é",
+        "٣",
+    ]
 )
 LABELS = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=12), st.lists(PARTS).map("".join)
