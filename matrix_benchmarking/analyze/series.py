@@ -21,8 +21,9 @@ from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, Facts, typed
 from ..workload import Workload
 from .intervals import Sample, summarise
-from .points import Key, key
 from .versions import in_order, needs_time
+
+Key = tuple[tuple[str, str, object], ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class LabelledRun:
     Attributes:
         entry: the run.
         labels: its labels without comparison and ignored keys.
+        key: what identifies them; types count.
         versions: the values of the comparison keys; NOT_SET where it has none.
         other_units: the KPIs that it has in another unit than the workload today.
         is_current: it is from the results at hand, beside others from a history.
@@ -41,6 +43,7 @@ class LabelledRun:
 
     entry: Entry
     labels: Mapping[str, Any]
+    key: Key
     versions: Mapping[str, Any]
     other_units: frozenset[str]
     is_current: bool
@@ -173,9 +176,8 @@ def series_of(
     place = {typed(version): index for index, version in enumerate(versions)}
     other_places = {} if axis is None else {name: _places(known, name) for name in others}
     groups: dict[Key, list[LabelledRun]] = {}
-    names = list(dict.fromkeys(name for run in known for name in run.labels))
     for run in known:
-        groups.setdefault(key({n: _hashable(v) for n, v in run.labels.items()}, names), []).append(run)
+        groups.setdefault(run.key, []).append(run)
 
     def order(run: LabelledRun) -> tuple[int, ...]:
         if axis is None:
@@ -202,13 +204,16 @@ def _labelled(entry: Entry, workload: Workload, *, is_current: bool) -> Labelled
     keys = workload.regression
     apart = {*keys.comparison_keys, *keys.ignored_keys, URLS_LABEL}
 
-    @functools.cache
-    def load_time() -> int | None:
-        return (loaded or lts.facts_of_entry(workload, entry)).time_us
-
+    series_labels = {name: value for name, value in labels.items() if name not in apart}
+    load_time: Callable[[], int | None]
+    if loaded is None:
+        load_time = functools.cache(lambda: lts.facts_of_entry(workload, entry).time_us)
+    else:
+        load_time = functools.partial(getattr, loaded, "time_us")
     return LabelledRun(
         entry=entry,
-        labels={name: value for name, value in labels.items() if name not in apart},
+        labels=series_labels,
+        key=tuple((name, *typed(_hashable(value))) for name, value in sorted(series_labels.items())),
         versions={name: _hashable(_version(name, labels, entry)) for name in keys.comparison_keys},
         other_units=frozenset() if loaded is None else loaded.other_units,
         is_current=is_current,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi
@@ -212,6 +212,7 @@ def test_what_includes_no_difference_is_said_as_such() -> None:
     assert "; that includes no difference." in said
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix_benchmarking.analyze.versions import in_order, key, needs_time
@@ -49,6 +49,7 @@ def test_versions_are_in_the_order_of_the_case(case: dict[str, Any]) -> None:
             assert key(older) < key(newer)
 
 
+@settings(deadline=None)
 @given(st.lists(LABELS, max_size=12), st.randoms())
 def test_it_is_one_order_however_the_labels_come(labels: list[Any], random: Any) -> None:
     ordered = in_order(labels)
@@ -60,6 +61,7 @@ def test_it_is_one_order_however_the_labels_come(labels: list[Any], random: Any)
         assert [repr(label) for label in in_order(shuffled)] == [repr(label) for label in ordered]
 
 
+@settings(deadline=None)
 @given(LABELS, LABELS, LABELS)
 def test_the_order_is_transitive_and_knows_equals(first: Any, second: Any, third: Any) -> None:
     one, two, three = key(first), key(second), key(third)
