@@ -18,7 +18,7 @@ from .. import lts
 from ..filters import show
 from ..history.records import URLS_LABEL
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Entry, Facts, typed
+from ..matrix import NOT_SET, Entry, Facts, Matrix, typed
 from ..workload import Workload
 from .intervals import Sample, summarise
 from .versions import in_order, needs_time
@@ -148,6 +148,19 @@ def labelled(entries: Iterable[Entry], workload: Workload) -> list[LabelledRun]:
         if run is not None:
             runs.append(run)
     return runs
+
+
+def may_have_versions(matrix: Matrix, workload: Workload) -> bool:
+    """False if the runs of *matrix* have surely no two versions; without loading all their payloads.
+
+    A comparison key that is no setting may be a label all the same: then the first run that has labels says so.
+    """
+    settings = matrix.settings
+    if any(len(settings.get(name, ())) > 1 for name in workload.regression.comparison_keys):
+        return True
+    others = [name for name in workload.regression.comparison_keys if name not in settings]
+    first = next((run for entry in matrix if others and (run := next(iter(labelled([entry], workload)), None))), None)
+    return first is not None and any(first.versions[name] is not NOT_SET for name in others)
 
 
 def axes(runs: Iterable[LabelledRun], workload: Workload) -> list[str]:

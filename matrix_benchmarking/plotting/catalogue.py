@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..analyze.best import Best, rank
-from ..analyze.series import LabelledRun, labelled
+from ..analyze.series import LabelledRun, labelled, may_have_versions
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -46,7 +46,12 @@ class Catalogue:
 
     @functools.cached_property
     def known_runs(self) -> list[LabelledRun]:
-        """The runs of all versions that there are, with what places each in a series: the past's, else the matrix'."""
+        """The runs of all versions that there are, with what places each in a series: the past's, else the matrix'.
+
+        Empty without a history where the matrix has one version: then there is no series to look at.
+        """
+        if self.past is None and not may_have_versions(self.matrix, self.workload):
+            return []
         return labelled(self.matrix if self.past is None else self.past, self.workload)
 
     @functools.cached_property

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze import history_wording as wording
 from matrix_benchmarking.analyze.changes import changes, count
-from matrix_benchmarking.analyze.series import KPISeries, axes, labelled, series_of
-from matrix_benchmarking.matrix import NOT_SET, Entry, Facts
+from matrix_benchmarking.analyze.series import KPISeries, axes, labelled, may_have_versions, series_of
+from matrix_benchmarking.matrix import NOT_SET, Entry, Facts, Matrix
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 
 HOUR_US = 3_600_000_000
@@ -173,6 +173,25 @@ def test_a_payload_is_loaded_only_where_the_time_is_needed() -> None:
     series = found(run("1", 1.0, **plain), run("1", 1.0, **plain))
     assert series.series[0].newest.time_us == HOUR_US
     assert len(loaded) == 2
+
+
+def test_a_tree_of_one_version_is_told_without_loading_its_payloads() -> None:
+    loaded = []
+
+    def lts(version: str | None = None) -> types.SimpleNamespace:
+        loaded.append(1)
+        return types.SimpleNamespace(metadata=types.SimpleNamespace(end=None, start=None, version=version))
+
+    def labels(payload: Any) -> Any:
+        return {"image": "a", "version": payload.metadata.version}
+
+    toy, plain = workload(labels), {"facts": None, "kept_in": None, "load_lts": lts}
+    assert not may_have_versions(Matrix(run("1", 1.0, **plain) for _ in range(9)), toy)
+    assert loaded == []
+    assert may_have_versions(Matrix(run(v, 1.0, **plain) for v in ("1", "2")), toy)
+    assert loaded == []
+    assert not may_have_versions(Matrix([run(NOT_SET, 1.0, **plain)]), toy)
+    assert may_have_versions(Matrix([run(NOT_SET, 1.0, **{**plain, "load_lts": lambda: lts("1")})]), toy)
 
 
 def test_a_change_has_a_direction_an_interval_and_a_verdict() -> None:

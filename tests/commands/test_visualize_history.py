@@ -69,6 +69,12 @@ def test_without_a_directory_the_tests_come_from_the_history(capsys: Capture) ->
     assert 'href="/dev' not in Path("report/best-configuration.html").read_text()
 
 
+def test_the_environment_names_the_history_where_no_directory_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MATBENCH_HISTORY", "sqlite:///kept.db")
+    assert main(VISUALIZE) == 0
+    assert "Data: sqlite:///kept.db, 3 tests" in page()
+
+
 def test_filters_are_for_the_history_too(capsys: Capture) -> None:
     assert main([*VISUALIZE, RESULTS, HISTORY, "--filters=batch_size=2"]) == 0
     assert "1 series of rate over 2 versions, 2 runs." in page()
