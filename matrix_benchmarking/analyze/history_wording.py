@@ -57,7 +57,7 @@ def version_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> 
         for number, step in enumerate(found.steps)
         if all(typed(step[key]) == typed(value) for key, value in point.versions.items())
     )
-    return _cut(texts[index], LONGEST_VERSION)
+    return cut_inside(texts[index], LONGEST_VERSION)
 
 
 def value_text(found: KPISeries, point: SeriesPoint) -> str:
@@ -113,7 +113,7 @@ def _movement(moved: Sequence[Change], found: KPISeries) -> str:
     told = {
         "is worse by more than chance": counts.worse,
         "is better by more than chance": counts.better,
-        "differs by what includes no difference": counts.same,
+        "changes by an interval that includes no difference": counts.same,
         "may differ by chance, since nothing was repeated": counts.unknown,
     }
     parts = [f"{what} in {number} of {total} series" for what, number in told.items() if number]
@@ -144,7 +144,7 @@ def _newest(found: KPISeries) -> str:
     if len(ranked) < 2:
         return ""
     best, worst = (f"{_name(one, found)} ({value_text(found, one.newest)})" for one in (ranked[0], ranked[-1]))
-    where = f"{found.axis} {_cut(show(newest), LONGEST_VERSION)}"
+    where = f"{found.axis} {cut_inside(show(newest), LONGEST_VERSION)}"
     return f"At {where}, {found.kpi.name} is best with {best} and worst with {worst}, of {len(ranked)} series."
 
 
@@ -161,6 +161,14 @@ def _before(found: KPISeries) -> str:
 
 def _name(series: Series, found: KPISeries) -> str:
     return _cut(series_text(found, series), LONGEST_NAME)
+
+
+def cut_inside(shown: str, longest: int) -> str:
+    """*shown* with at most so many characters: long versions differ at their ends."""
+    if len(shown) <= longest:
+        return shown
+    head = (longest - 1) // 2
+    return f"{shown[:head]}…{shown[head + 1 - longest :]}"
 
 
 def _cut(shown: str, longest: int) -> str:

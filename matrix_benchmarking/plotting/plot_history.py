@@ -8,7 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.changes import Change, changes
-from ..analyze.history_wording import conclusions, point_text, series_text, step_texts, time_text, value_text
+from ..analyze.history_wording import (
+    conclusions,
+    cut_inside,
+    point_text,
+    series_text,
+    step_texts,
+    time_text,
+    value_text,
+)
 from ..analyze.series import KPISeries, LabelledRun, Series, axes, series_of
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
@@ -292,13 +300,14 @@ def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], 
     kpi, texts = found.kpi, step_texts(found)
     unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
     last = len(texts) - 1
+    margin = max(0.4, 0.03 * last)
     ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / TICKS)))})
-    shown = [text(short(texts[place], LONGEST_TICK)) for place in ticks]
+    shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
     is_long = max(map(len, shown), default=0) * len(shown) > 36
     for number, bottom in enumerate(is_bottom):
         cell = {"row": number // columns + 1, "col": number % columns + 1}
         if texts:
-            figure.update_xaxes(tickvals=ticks, ticktext=shown, range=[-0.4, last + 0.4], **cell)
+            figure.update_xaxes(tickvals=ticks, ticktext=shown, range=[-margin, last + margin], **cell)
             figure.update_xaxes(tickangle=-35 if is_long else 0, **cell)
         figure.update_xaxes(showticklabels=bottom, **cell)
         if bottom:

@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 from ..analyze.changes import Change, changes, count
-from ..analyze.history_wording import chance_text, conclusions, interval_text, point_text, series_text, step_texts
+from ..analyze.history_wording import (
+    chance_text,
+    conclusions,
+    cut_inside,
+    interval_text,
+    point_text,
+    series_text,
+    step_texts,
+)
 from ..analyze.series import KPISeries, Series
 from ..analyze.wording import difference_label
 from ..matrix import SettingLists, Variables
@@ -16,7 +24,7 @@ from .tables import Cell, Column, Row, table
 from .template import short
 
 NEWEST_RUNS_LINKED = 5
-LONGEST_NAME = 160
+LONGEST_NAME, LONGEST_VERSION = 160, 26
 
 
 class HistoryReport(Report):
@@ -120,7 +128,7 @@ class HistoryReport(Report):
             Cell(str(series.runs), sort=series.runs),
             Cell(kpi.show(first.mean, unit=False), sort=first.mean),
             Cell(kpi.show(newest.mean, unit=False), sort=newest.mean),
-            point_text(found, newest, texts).removeprefix(f"{found.axis} "),
+            cut_inside(point_text(found, newest, texts).removeprefix(f"{found.axis} "), LONGEST_VERSION),
             *moved,
             Cell(list(self._newest_runs(series))),
         ]

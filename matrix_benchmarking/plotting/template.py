@@ -65,7 +65,7 @@ def wrapped(shown: str, width: int, lines: int = 2) -> str:
     import textwrap
 
     parts = textwrap.wrap(shown, width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
-    return "<br>".join(text(part.removesuffix(" ·")) for part in parts)
+    return "<br>".join(text(part.strip(" ·")) for part in parts)
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:

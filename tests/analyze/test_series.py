@@ -227,7 +227,7 @@ def test_what_includes_no_difference_is_said_as_such() -> None:
     entries = [run(v, value, number=n) for v in ("1", "2") for n, value in enumerate((9.0, 10.0, 11.0))]
     series = found(*entries)
     said = " ".join(wording.conclusions(series, changes(series)))
-    assert "differs by what includes no difference in 1 of 1 series" in said
+    assert "changes by an interval that includes no difference in 1 of 1 series" in said
     assert "; that includes no difference." in said
 
 

@@ -210,6 +210,7 @@ def test_sixty_versions_have_few_ticks_and_long_names_are_cut(toy: Workload) -> 
     assert all(len(text) <= 60 for text in figure(long).layout.xaxis.ticktext)
     assert all(len(note.text) < 90 for note in figure(long).layout.annotations)
     assert HOSTILE not in page(long)
+    assert "2.58" in page(catalogue(toy, runs([f"{'branch-' * 60}2.{n}" for n in range(60)], {"a": 1.0})))
     assert max(map(len, re.findall(r"<td[^>]*>([^<]*)</td>", page(long)))) < 200
 
 
