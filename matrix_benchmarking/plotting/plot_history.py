@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 MOST_DRAWN = 12
 HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
-TICKS, LONGEST_TICK, LONGEST_TITLE = 8, 16, 34
+TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE = 8, 4, 16, 30
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
 RUNS_NAMED = 3
@@ -301,7 +301,8 @@ def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], 
     unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
     last = len(texts) - 1
     margin = max(0.4, 0.03 * last)
-    ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / TICKS)))})
+    most = LONG_TICKS if any(len(shown) > LONGEST_TICK // 2 for shown in texts) else TICKS
+    ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / most)))})
     shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
     is_long = max(map(len, shown), default=0) * len(shown) > 36
     for number, bottom in enumerate(is_bottom):

@@ -61,10 +61,11 @@ def short(shown: str, longest: int) -> str:
 
 
 def wrapped(shown: str, width: int, lines: int = 2) -> str:
-    """*shown* as plotly shall write it, in a few lines; what doesn't fit into them is cut."""
+    """*shown* as plotly shall write it, in a few lines, broken between its parts; what doesn't fit is cut."""
     import textwrap
 
-    parts = textwrap.wrap(shown, width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
+    kept = [part.replace(" ", "\u00a0") if len(part) < width else part for part in shown.split(" · ")]
+    parts = textwrap.wrap(" · ".join(kept), width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
     return "<br>".join(text(part.strip(" ·")) for part in parts)
 
 
