@@ -301,7 +301,7 @@ def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], 
     unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
     last = len(texts) - 1
     margin = max(0.4, 0.03 * last)
-    most = LONG_TICKS if any(len(shown) > LONGEST_TICK // 2 for shown in texts) else TICKS
+    most = LONG_TICKS if any(len(shown) > 3 * LONGEST_TICK // 4 for shown in texts) else TICKS
     ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / most)))})
     shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
     is_long = max(map(len, shown), default=0) * len(shown) > 36
