@@ -13,7 +13,7 @@ demo: $(VENV)/installed
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
 	$(BIN)/matbench upload_lts --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --replace
 	$(BIN)/matbench history --history=$(HISTORY)
-	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --generate
+	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --generate
 
 # A sweep on this machine, about two minutes of it; the first time it also installs the server and builds its models.
 LIVE = results/demo_live

@@ -60,6 +60,21 @@ class Problem:
         return f"{self.file}: {self.reason}" if self.file else self.reason
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Facts:
+    """What places a run in a history, known without loading its payload.
+
+    Attributes:
+        time_us: when the test ended, else when it started, in microseconds since 1970, UTC; None where unknown.
+        labels: what identifies a series besides the KPI's name; None where that can't be told.
+        other_units: the KPIs whose values are in another unit than the workload's today.
+    """
+
+    time_us: int | None
+    labels: Mapping[str, Any] | None
+    other_units: frozenset[str] = frozenset()
+
+
 @dataclasses.dataclass(slots=True)
 class Entry:
     """One test: settings, location and exit code at hand; results and LTS payload loaded on demand.
@@ -78,6 +93,8 @@ class Entry:
         kpis: the KPI values that could be computed, by name.
         missing_kpis: for each other KPI the reason.
         warnings: what the workload says makes this test's numbers doubtful.
+        facts: what places it in a history; None where only its payload says, which has to be loaded for it.
+        kept_in: the history that it was read from: such a test has no directory, and its location leads nowhere.
     """
 
     settings: Mapping[str, Scalar]
@@ -93,6 +110,8 @@ class Entry:
     kpis: Mapping[str, float] = dataclasses.field(default_factory=dict)
     missing_kpis: Mapping[str, str] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    facts: Facts | None = None
+    kept_in: str | None = None
     load_results: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
     load_lts: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from scipy import special
 
 CONFIDENCE = 0.95
+_LARGEST_LOGARITHM = 700.0
 
 
 class Scale(enum.Enum):
@@ -143,30 +144,49 @@ def compare(sample: Sample, reference: Sample, scale: Scale, spread: Spread | No
     degrees of freedom. If one of them is a single run: Student's t-test with the pooled *spread*.
     The confidence is that of one comparison; it isn't corrected for making many.
     """
-    distance = _distance(sample, reference, scale)
+    difference = _difference(sample, reference, scale)
+    method, error, degrees = _error(sample, reference, scale, spread)
+    if method is Method.NONE:
+        return Comparison(difference, scale, None, None, method)
+    p_value = _two_sided(_distance(sample, reference, scale), error, degrees)
+    return Comparison(difference, scale, p_value, p_value < 1 - CONFIDENCE, method)
+
+
+def difference_interval(
+    sample: Sample, reference: Sample, scale: Scale, spread: Spread | None = None
+) -> Interval | None:
+    """The interval of what :func:`compare` gives as the difference; None where nothing was repeated."""
+    method, error, degrees = _error(sample, reference, scale, spread)
+    if method is Method.NONE:
+        return None
+    half_width = error and float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2)) * error
+    distance, is_pooled = _distance(sample, reference, scale), method is Method.POOLED
+    if scale is Scale.RATIO:
+        low, high = (math.expm1(min(end, _LARGEST_LOGARITHM)) for end in (distance - half_width, distance + half_width))
+        return Interval(low, high, is_pooled)
+    return Interval(distance - half_width, distance + half_width, is_pooled)
+
+
+def _error(sample: Sample, reference: Sample, scale: Scale, spread: Spread | None) -> tuple[Method, float, float]:
+    """How two samples can be compared, the standard error of their difference, and its degrees of freedom."""
     if sample.deviation is not None and reference.deviation is not None:
-        method = Method.WELCH
-        error, degrees = _welch(sample, reference, scale)
-    elif spread is not None:
-        method = Method.POOLED
+        return Method.WELCH, *_welch(sample, reference, scale)
+    if spread is not None:
         error = spread.deviation * math.sqrt(1 / sample.runs + 1 / reference.runs)
-        degrees = float(spread.degrees)
-    else:
-        return Comparison(_difference(sample, reference, scale), scale, None, None, Method.NONE)
-    p_value = _two_sided(distance, error, degrees)
-    return Comparison(_difference(sample, reference, scale), scale, p_value, p_value < 1 - CONFIDENCE, method)
+        return Method.POOLED, error, float(spread.degrees)
+    return Method.NONE, 0.0, 0.0
 
 
 def _welch(sample: Sample, reference: Sample, scale: Scale) -> tuple[float, float]:
     """Standard error of the difference, and its degrees of freedom."""
-    first = _deviation(sample, scale) ** 2 / sample.runs
-    second = _deviation(reference, scale) ** 2 / reference.runs
-    total = first + second
-    if total == 0:
+    first = _deviation(sample, scale) / math.sqrt(sample.runs)
+    second = _deviation(reference, scale) / math.sqrt(reference.runs)
+    error = math.hypot(first, second)
+    if error == 0:
         return 0.0, math.inf
-    share = first / total
+    share = (first / error) ** 2  # of the variance
     degrees = 1 / (share**2 / (sample.runs - 1) + (1 - share) ** 2 / (reference.runs - 1))
-    return math.sqrt(total), degrees
+    return error, degrees
 
 
 def _two_sided(distance: float, error: float, degrees: float) -> float:

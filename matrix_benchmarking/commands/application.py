@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import run
+from . import run, sources
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -32,23 +32,32 @@ def open_application(config: Config, selection: Selection, report_dest: Path, ho
 
 
 def _source(config: Config, selection: Selection) -> Source:
-    """What the application reads; that the directory exists is checked here, before anything is served."""
+    """What the application reads; that the directories exist is checked here, before anything is served."""
+    from .. import filters
     from ..errors import MatbenchError
     from ..plotting.app.data import Source
 
+    wanted = filters.parse(selection.filters)
     workload = run.load_workload(selection.workload)
-    places = [place for _, place in run.trees_of(selection)]
-    for place in places:
+    from_history = selection.history is not None and selection.history.is_matrix
+    roots = [] if from_history else [place for _, place in sources.trees_of(selection)]
+    for place in roots:
         if not place.exists():
             raise MatbenchError(f"the directory '{place}' does not exist")
+    name = " and ".join(map(str, roots)) or str(run.results_of(selection))
 
     def read(progress: Progress | None) -> Matrix:
-        return run.read_matrix(workload, config, selection, progress)
+        return sources.read_matrix(workload, config, selection, progress).filtered(wanted)
+
+    def read_index() -> Matrix | None:
+        known = sources.read_index(workload, config, selection)
+        return None if known is None else known.filtered(wanted)
 
     return Source(
         workload=workload,
-        name=" and ".join(map(str, places)),
-        roots=places,
+        name=name,
+        roots=roots,
         read=read,
-        read_index=lambda: run.read_index(workload, config, selection),
+        read_index=read_index,
+        past=lambda matrix: sources.read_past(workload, matrix, selection, wanted),
     )

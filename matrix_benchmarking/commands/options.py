@@ -6,11 +6,14 @@ import dataclasses
 import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
 from .base import Command, Invocation, Option, flag, option, set_debug, strength
+
+if TYPE_CHECKING:
+    from ..history import Location
 
 __all__ = [
     "Command",
@@ -18,6 +21,7 @@ __all__ = [
     "Option",
     "Price",
     "Selection",
+    "UsedHistory",
     "against",
     "common",
     "flag",
@@ -53,10 +57,26 @@ class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class UsedHistory:
+    """A history that a command reads besides a results directory, or in its place.
+
+    Attributes:
+        locate: gives its location; raises HistoryError where it is none.
+        is_matrix: the tests come from it.
+        is_required: it was named on the command line, so the command fails where it can't be read.
+    """
+
+    locate: Callable[[], Location]
+    is_matrix: bool
+    is_required: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Selection:
     """Which tests of which workload a command is about, from the options that commands share.
 
-    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
+    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``history`` is for
+    commands that read one (:func:`.place.reads_history`).
     """
 
     workload: str | None
@@ -66,6 +86,7 @@ class Selection:
     jobs: int | None
     lts_results_dirname: Path | None = None
     against: tuple[Path, ...] = ()
+    history: UsedHistory | None = None
 
 
 def common(function: C) -> C:

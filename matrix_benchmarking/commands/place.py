@@ -13,13 +13,13 @@ import click
 
 from ..errors import ConfigError
 from . import run
-from .options import option, strength
+from .options import Selection, UsedHistory, option, strength
 
 if TYPE_CHECKING:
     from ..config import Config
     from ..history import Indices, Location
 
-GIVEN_BY_FLAG = 3
+GIVEN_BY_FLAG, BY_ENVIRONMENT = 3, 2
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -107,6 +107,22 @@ def locate(config: Config, place: Place) -> Location:
     parsed, warnings = location.parse(text, os.environ, indices=indices, username=place.username)
     run.warn(warnings)
     return parsed
+
+
+def reads_history(config: Config, place: Place, selection: Selection) -> Selection:
+    """*selection* with the history that a command reads; without one where none is named anywhere.
+
+    The tests come from it where it is named by a flag and no directory is, or by the environment and no directory is
+    known at all. Otherwise they come from the directory, and its runs are there besides.
+    """
+    ctx = click.get_current_context()
+    named = max(strength(ctx, "history"), strength(ctx, "opensearch_host"))
+    if not named and config.lts.opensearch.instance is None:
+        return selection
+    directory = max(strength(ctx, "results_dirname"), strength(ctx, "lts_results_dirname"))
+    is_matrix = named >= BY_ENVIRONMENT and directory < (BY_ENVIRONMENT if named == GIVEN_BY_FLAG else 1)
+    used = UsedHistory(functools.cache(lambda: locate(config, place)), is_matrix, named == GIVEN_BY_FLAG)
+    return dataclasses.replace(selection, history=used)
 
 
 def indices_of(config: Config, index: str | None) -> Indices:

@@ -29,89 +29,34 @@ REFRESH_S = 0.1
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Run:
-    """What a command works on. *console* is for the answer, on standard output."""
+    """What a command works on. *console* is for the answer, on standard output.
+
+    *past* are all known runs where there is a history, those of the matrix among them.
+    """
 
     workload: Workload
     config: Config
     matrix: Matrix
     console: Console
+    past: Matrix | None = None
 
 
 def start(config: Config, selection: Selection) -> Run:
-    """Load the workload, parse the results tree and apply the filters; warnings go to stderr.
+    """Load the workload, parse the results tree (or read the history), apply the filters; warnings go to stderr.
 
     Raises:
         MatbenchError: no workload or results directory is given, or they can't be used.
     """
     from .. import filters
+    from . import sources
 
     workload = load_workload(selection.workload)
     wanted = filters.parse(selection.filters)
     with progress_bar("parsing") as progress:
-        matrix = read_matrix(workload, config, selection, progress).filtered(wanted)
+        matrix = sources.read_matrix(workload, config, selection, progress).filtered(wanted)
     warn(_warnings(matrix))
-    return Run(workload=workload, config=config, matrix=matrix, console=answer_console())
-
-
-def read_matrix(
-    workload: Workload, config: Config, selection: Selection, progress: Callable[[int, int], None] | None
-) -> Matrix:
-    """All tests that *selection* names, without its filters.
-
-    Raises:
-        MatbenchError: no results directory is given, or one can't be used.
-    """
-    if selection.lts_results_dirname is not None and selection.prices:
-        warn(["--price changes nothing here: payloads keep the price with which they were made"])
-    if not selection.against:
-        return _read_tree(workload, config, selection, results_of(selection), progress)
-    from ..matrix import joined
-
-    trees = {name: _read_tree(workload, config, selection, place, progress) for name, place in trees_of(selection)}
-    return joined(trees)
-
-
-def read_index(workload: Workload, config: Config, selection: Selection) -> Matrix | None:
-    """What the last parse left of all trees that *selection* names; None where one was never parsed so."""
-    if selection.lts_results_dirname is not None:
-        return None
-    from .. import store
-    from ..matrix import joined
-
-    trees = {}
-    for name, place in trees_of(selection):
-        known = store.read_index(workload, place, options=parser_options(config, selection))
-        if known is None:
-            return None
-        trees[name] = known.matrix
-    return joined(trees) if selection.against else next(iter(trees.values()))
-
-
-def _read_tree(
-    workload: Workload,
-    config: Config,
-    selection: Selection,
-    place: Path,
-    progress: Callable[[int, int], None] | None,
-) -> Matrix:
-    if selection.lts_results_dirname is not None:
-        from .. import lts
-
-        return lts.read_matrix(workload, place)
-    from .. import store
-
-    options = parser_options(config, selection)
-    return store.parse_tree(workload, place, jobs=selection.jobs, options=options, progress=progress)
-
-
-def trees_of(selection: Selection) -> list[tuple[str, Path]]:
-    """The directories that *selection* names, each with a name of its own: the last parts that tell them apart."""
-    places = [results_of(selection), *selection.against]
-    for length in range(1, 1 + max(len(place.absolute().parts) for place in places)):
-        names = ["/".join(place.absolute().parts[-length:]) for place in places]
-        if len(set(names)) == len(names):
-            return list(zip(names, places, strict=True))
-    raise ConfigError("--against names a directory that is shown already")
+    past = sources.read_past(workload, matrix, selection, wanted)
+    return Run(workload=workload, config=config, matrix=matrix, console=answer_console(), past=past)
 
 
 def load_workload(name: str | None) -> Workload:
@@ -130,8 +75,15 @@ def require_results(selection: Selection) -> Path:
     return selection.results_dirname
 
 
-def results_of(selection: Selection) -> Path:
-    """The directory that the tests come from: of LTS payloads, or of results."""
+def results_of(selection: Selection) -> Path | str:
+    """Where the tests come from: a directory of LTS payloads or of results, or a history."""
+    if selection.history is not None and selection.history.is_matrix:
+        return str(selection.history.locate())
+    return directory_of(selection)
+
+
+def directory_of(selection: Selection) -> Path:
+    """The directory of LTS payloads, or of results."""
     return selection.lts_results_dirname or require_results(selection)
 
 

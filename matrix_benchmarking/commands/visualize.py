@@ -1,4 +1,4 @@
-"""``matbench visualize``: a results tree in; an application to explore it, or static HTML reports."""
+"""``matbench visualize``: results or a history in; an application to explore them, or static HTML reports."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from . import run
 from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, selection
+from .place import Place, place, reads_history
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +35,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @selection
 @lts_results
 @against
+@place
 @option(
     "--generate",
     type=ReportName(),
@@ -89,6 +91,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 def command(
     invocation: Invocation,
     selection: Selection,
+    place: Place,
     generate: Sequence[str],
     generate_id: Sequence[str],
     plots_file: Path | None,
@@ -98,15 +101,17 @@ def command(
     port: int | None,
     format: Sequence[str],
 ) -> None:
-    """Open the plots and reports of a results directory in an application, on this machine.
+    """Open the plots and reports of a results directory, or of a history, in an application on this machine.
 
     With --generate, --generate-id, --single-file or --format png: write the reports as static HTML pages with an
-    index, or their figures as pictures, and print the best configuration and where they are.
+    index, or their figures as pictures, and print the best configuration and where they are. With a directory and a
+    history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
     assert invocation.config is not None
     if not (generate or generate_id or single_file or "png" in format):
         from .application import open_application
 
+        selection = reads_history(invocation.config, place, selection)
         open_application(invocation.config, selection, report_dest, host, port)
         return
     from ..plotting import png
@@ -116,14 +121,15 @@ def command(
 
     browser = png.find_browser() if "png" in format else None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
+    selection = reads_history(invocation.config, place, selection)
     work = run.start(invocation.config, selection)
     results_dirname = run.results_of(selection)
     html = "html" in format
-    options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser}
+    options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser, "past": work.past}
     written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
     print_verdict(Catalogue(work.matrix, work.workload).best)
-    place = written.pages[0] if written.pages else report_dest / png.FOLDER
-    click.echo(f"Reports: {run.printable(str(place))} ({files_label(written)})")
+    first = written.pages[0] if written.pages else report_dest / png.FOLDER
+    click.echo(f"Reports: {run.printable(str(first))} ({files_label(written)})")
 
 
 def files_label(written: Written) -> str:

@@ -3,14 +3,18 @@
 Everything here gets a matrix and gives bytes in a stream, or says what stands in the way.
 """
 
+from .facts import facts_of_entry
 from .openmetrics import write_openmetrics
 from .payloads import payload_document, validate, write_payload_lines, write_payloads
-from .read import read_matrix
+from .read import Source, matrix_of, read_matrix
 from .schema import payload_schema
 from .table import check_table_file, write_table
 
 __all__ = [
+    "Source",
     "check_table_file",
+    "facts_of_entry",
+    "matrix_of",
     "payload_document",
     "payload_schema",
     "read_matrix",

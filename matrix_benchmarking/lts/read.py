@@ -5,12 +5,13 @@ A file holds one payload, as ``download_lts`` writes them, or an array, as ``par
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import os
 import types
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..files import read_regular
 from ..matrix import Entry, Matrix, Problem
 from ..settings import check_settings
 from ..workload import Workload
+from .facts import facts_of_payload
 from .payloads import payload_model
 
 SUFFIX = ".json"
@@ -29,6 +31,23 @@ SUFFIX = ".json"
 
 class PayloadFileError(MatbenchError):
     """A file that holds no LTS payload, or a directory without any."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Source:
+    """One payload, wherever it is kept.
+
+    Attributes:
+        name: what people call it.
+        location: the file that it is in.
+        load: gives its bytes, each time anew.
+        kept_in: the history that it came from; None for one out of a file.
+    """
+
+    name: str
+    location: Path
+    load: Callable[[], bytes]
+    kept_in: str | None = None
 
 
 def read_matrix(workload: Workload, directory: Path) -> Matrix:
@@ -39,10 +58,45 @@ def read_matrix(workload: Workload, directory: Path) -> Matrix:
     Raises:
         PayloadFileError: *directory* can't be read, or there is no payload of the workload in it.
     """
-    entries: list[Entry] = []
     notes: list[str] = []
+    matrix = matrix_of(workload, _sources(directory, notes), notes)
+    if not len(matrix):
+        said = "".join(f"\n  {note}" for note in matrix.notes[:5])
+        raise PayloadFileError(f"no LTS payload of workload '{workload.name}' found in '{directory}'{said}")
+    return matrix
+
+
+def matrix_of(workload: Workload, sources: Iterable[Source], notes: list[str] | None = None) -> Matrix:
+    """The payloads of *workload* among *sources*, in their order, each run once.
+
+    What isn't a payload, or belongs to another workload, is left out and noted, behind what *sources* note themselves
+    in *notes*.
+    """
+    notes = [] if notes is None else notes
+    entries: list[Entry] = []
     others: dict[str, int] = {}
-    seen: dict[str, tuple[str, str]] = {}
+    seen: dict[str, Source] = {}
+    for source in sources:
+        try:
+            entry = _entry(workload, source)
+        except (MatbenchError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+            notes.append(f"{source.name}: no LTS payload: {_reason(error)}")
+            continue
+        if isinstance(entry, str):
+            others[entry] = others.get(entry, 0) + 1
+            continue
+        first = seen.setdefault(str(entry.test_uuid), source)
+        if first is source:
+            entries.append(entry)
+        else:
+            is_same = _digest(first.load()) == _digest(source.load())
+            what = "the same payload as" if is_same else "left out: another content under the id of"
+            notes.append(f"{source.name}: {what} {first.name}")
+    notes += [f"{count} payloads of workload '{other}' were left out" for other, count in sorted(others.items())]
+    return Matrix(entries, notes=notes)
+
+
+def _sources(directory: Path, notes: list[str]) -> Iterator[Source]:
     for path in _files(directory):
         name = path.relative_to(directory).as_posix() if path != directory else path.name
         try:
@@ -51,29 +105,11 @@ def read_matrix(workload: Workload, directory: Path) -> Matrix:
             notes.append(str(error))
             continue
         for index, load in enumerate(payloads):
-            where = name if len(payloads) == 1 else f"{name}[{index}]"
-            try:
-                entry = _entry(workload, path, where, load)
-            except (MatbenchError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-                notes.append(f"{where}: no LTS payload: {_reason(error)}")
-                continue
-            if isinstance(entry, str):
-                others[entry] = others.get(entry, 0) + 1
-                continue
-            digest = hashlib.blake2b(
-                msgspec.json.encode(msgspec.json.decode(load()), order="deterministic")
-            ).hexdigest()
-            first, known = seen.setdefault(str(entry.test_uuid), (where, digest))
-            if first == where:
-                entries.append(entry)
-            else:
-                what = "the same payload as" if known == digest else "left out: another content under the id of"
-                notes.append(f"{where}: {what} {first}")
-    notes += [f"{count} payloads of workload '{other}' were left out" for other, count in sorted(others.items())]
-    if not entries:
-        said = "".join(f"\n  {note}" for note in notes[:5])
-        raise PayloadFileError(f"no LTS payload of workload '{workload.name}' found in '{directory}'{said}")
-    return Matrix(entries, notes=notes)
+            yield Source(name if len(payloads) == 1 else f"{name}[{index}]", path, load)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(msgspec.json.encode(msgspec.json.decode(content), order="deterministic")).hexdigest()
 
 
 def _files(directory: Path) -> Iterator[Path]:
@@ -108,19 +144,21 @@ def _read(path: Path) -> bytes:
         raise PayloadFileError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
-def _entry(workload: Workload, path: Path, name: str, load: Callable[[], bytes]) -> Entry | str:
+def _entry(workload: Workload, source: Source) -> Entry | str:
     """The entry of one payload; the name of the other workload that it belongs to."""
-    payload = msgspec.json.decode(load())
+    load = source.load
+    content = load()
+    payload = msgspec.json.decode(content)
     metadata = payload["metadata"]
     if metadata["workload"] != workload.name:
         return str(metadata["workload"])
     settings, repeat = check_settings({**metadata["settings"], "repeat": metadata.get("repeat", 0)})
-    typed, problem = _typed(workload, load())
+    typed, problem = _typed(workload, content)
     return Entry(
         settings=settings,
         repeat=repeat,
-        location=path,
-        name=name,
+        location=source.location,
+        name=source.name,
         exit_code=metadata.get("exit_code"),
         test_uuid=str(uuid.UUID(metadata["test_uuid"])),
         has_own_uuid=True,
@@ -128,6 +166,8 @@ def _entry(workload: Workload, path: Path, name: str, load: Callable[[], bytes])
         kpis={kpi: _number(each["value"]) for kpi, each in payload["kpis"].items() if each is not None},
         missing_kpis=dict(metadata.get("missing_kpis") or {}),
         warnings=_warnings(workload, typed),
+        facts=facts_of_payload(workload, payload),
+        kept_in=source.kept_in,
         load_results=lambda: _results(_typed(workload, load())[0]),
         load_lts=lambda: _typed(workload, load())[0],
     )

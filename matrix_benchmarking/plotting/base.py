@@ -37,10 +37,14 @@ class _Named(abc.ABC):
         self.workload = catalogue.workload
 
     def link(self, entry: Entry, text: str | None = None) -> Any:
-        """A link to the entry's test directory."""
+        """A link to the entry's test directory; its id instead for a test of a history, which has none."""
         from dash import html
 
-        return html.A(text or entry.name, href=self.catalogue.href(entry), title=str(entry.location))
+        address = self.catalogue.href(entry)
+        where = str(entry.location) if entry.kept_in is None else f"{entry.test_uuid} in {entry.kept_in}"
+        if address is None:
+            return html.Span(text or entry.name, title=where)
+        return html.A(text or entry.name, href=address, title=where)
 
     def controls(self) -> Sequence[Control]:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""

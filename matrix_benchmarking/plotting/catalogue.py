@@ -11,18 +11,20 @@ from typing import Any
 
 from ..analyze.best import Best, rank
 from ..analyze.limits import Limited, under
+from ..analyze.series import LabelledRun, labelled, may_have_versions
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
 from .base import Arguments, Plot, Report, plot_section
 
-Href = Callable[[Entry], str]
+Href = Callable[[Entry], str | None]
+"""The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
 Section = Callable[[Plot, Arguments], Any]
 
 
-def to_location(entry: Entry) -> str:
+def to_location(entry: Entry) -> str | None:
     """The entry's test directory as an absolute ``file:`` address."""
-    return entry.location.absolute().as_uri()
+    return None if entry.kept_in is not None else entry.location.absolute().as_uri()
 
 
 class Catalogue:
@@ -31,18 +33,26 @@ class Catalogue:
     Attributes:
         matrix, workload: what they show; a KPI value that isn't finite is among the missing ones.
         whole: all that was read, of which *matrix* may be a selection; colours are given out over it.
+        past: all known runs, those of the matrix among them; None without a history.
         href: the address of an entry, as the pages link to it: its test directory, or a page about it.
         section: makes the part of a report that shows a plot.
         has_verdict_above: True where the verdict stands above all pages, so that none repeats it.
     """
 
     def __init__(
-        self, matrix: Matrix, workload: Workload, href: Href = to_location, *, whole: Matrix | None = None
+        self,
+        matrix: Matrix,
+        workload: Workload,
+        href: Href = to_location,
+        *,
+        whole: Matrix | None = None,
+        past: Matrix | None = None,
     ) -> None:
         self.matrix = _finite(matrix)
         self.workload = workload
         self.whole = matrix if whole is None else whole
         self.href = href
+        self.past = past
         self.section: Section = plot_section
         self.has_verdict_above = False
 
@@ -68,8 +78,21 @@ class Catalogue:
         return under(self.best, kpi, limit * kpi.divisor)
 
     @functools.cached_property
+    def known_runs(self) -> list[LabelledRun]:
+        """The runs of all versions that there are, with what places each in a series: the past's, else the matrix'.
+
+        Empty without a history where the matrix has one version: then there is no series to look at.
+        """
+        if self.past is None and not may_have_versions(self.matrix, self.workload):
+            return []
+        return labelled(self.matrix if self.past is None else self.past, self.workload)
+
+    @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
-        return _by_name(self.workload.plots(), Plot)
+        """The built-in plot first; a workload's plot takes the place of one with its name."""
+        from .plot_history import KPIHistory
+
+        return {KPIHistory.name: KPIHistory, **_by_name(self.workload.plots(), Plot)}
 
     @functools.cached_property
     def reports(self) -> Mapping[str, type[Report]]:
@@ -79,10 +102,11 @@ class Catalogue:
         from .report_best import BestReport
         from .report_compare import CompareReport
         from .report_errors import ErrorReport
+        from .report_history import HistoryReport
         from .report_kpis import KPIReport
 
         own = _by_name(self.workload.reports(), Report)
-        first, *others = (BestReport, CompareReport, KPIReport, ErrorReport)
+        first, *others = (BestReport, CompareReport, KPIReport, HistoryReport, ErrorReport)
         rest = {report.name: report for report in others if report.name not in own}
         return {first.name: first, **own, **rest}
 

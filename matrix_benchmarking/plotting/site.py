@@ -48,7 +48,7 @@ def write_site(
     workload: Workload,
     destination: Path,
     names: Sequence[str],
-    results_dirname: Path,
+    results_dirname: Path | str,
     *,
     single_file: bool = False,
     html: bool = True,
@@ -56,22 +56,24 @@ def write_site(
     now: dt.datetime | None = None,
     cfg: Mapping[str, str] | None = None,
     first: Sequence[str] = (),
+    past: Matrix | None = None,
 ) -> Written:
     """Write the reports *names* (none: all) and their index into *destination*.
 
     Args:
-        results_dirname: where the matrix was parsed from, as it was given.
+        results_dirname: where the matrix was parsed from, as it was given: a directory or a history.
         single_file: everything in the index, plotly too, for viewers that show one file.
         html: whether the pages themselves are written.
         png_browser: the Chromium that draws each figure into ``figures``, beside the pages; None for no pictures.
         now: what the pages say about when they were written.
         cfg: what was chosen of the reports' and plots' controls, as text.
         first: the variables that come first.
+        past: all known runs, where there is a history.
 
     Raises:
         MatbenchError: an unknown report, a report that fails, or a page that can't be written.
     """
-    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination))
+    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination), past=past)
     reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]
     files = _files(reports)
     if single_file:
@@ -104,7 +106,7 @@ def write_site(
     )
 
 
-def describe(matrix: Matrix, workload: Workload, results_dirname: Path, now: dt.datetime) -> Provenance:
+def describe(matrix: Matrix, workload: Workload, results_dirname: Path | str, now: dt.datetime) -> Provenance:
     """Where the numbers of the pages come from."""
     repeats = [len(runs) for runs in by_point(matrix.entries)]
     tests = len(matrix) + len(matrix.unfinished)
@@ -121,8 +123,13 @@ def describe(matrix: Matrix, workload: Workload, results_dirname: Path, now: dt.
     )
 
 
-def relative_address(entry: Entry, destination: Path) -> str:
-    """The entry's test directory as seen from a page in *destination*, so that both can move together."""
+def relative_address(entry: Entry, destination: Path) -> str | None:
+    """The entry's test directory as seen from a page in *destination*, so that both can move together.
+
+    None for a test of a history, which has no directory.
+    """
+    if entry.kept_in is not None:
+        return None
     target, start = entry.location.absolute(), destination.absolute()
     try:
         relative = os.path.relpath(os.path.realpath(target), os.path.realpath(start))

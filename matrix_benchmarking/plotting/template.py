@@ -55,6 +55,20 @@ def text(value: object) -> str:
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def short(shown: str, longest: int) -> str:
+    """*shown* with at most so many characters, the last of them an ellipsis where it was cut."""
+    return shown if len(shown) <= longest else f"{shown[: max(longest, 1) - 1]}…"
+
+
+def wrapped(shown: str, width: int, lines: int = 2) -> str:
+    """*shown* as plotly shall write it, in a few lines, broken between its parts; what doesn't fit is cut."""
+    import textwrap
+
+    kept = [part.replace(" ", "\u00a0") if len(part) < width else part for part in shown.split(" · ")]
+    parts = textwrap.wrap(" · ".join(kept), width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
+    return "<br>".join(text(part.strip(" ·")) for part in parts)
+
+
 def log_ticks(values: Sequence[float]) -> list[float]:
     """Where to put the ticks of a logarithmic axis: the values themselves if they are few."""
     present = sorted({value for value in values if 0 < value < math.inf})

@@ -34,7 +34,8 @@ def test_ids_choose(tmp_path: Path) -> None:
 
 def test_the_committed_file_lists_reports_of_every_workload_and_those_of_its_own(repository: Path) -> None:
     path = repository / "data" / "plots.yaml"
-    built_in = ["report: Best configuration", "report: Compare", "report: KPI overview", "report: Error report"]
+    names = ("Best configuration", "Compare", "KPI overview", "Error report", "KPI history")
+    built_in = [f"report: {name}" for name in names]
     assert plots_file.read(path, "any") == built_in
     own = ["report: Cost analysis", "report: Sanity checks", "report: Runs"]
     assert plots_file.read(path, "encoder_bench") == [built_in[0], *own, *built_in[1:]]

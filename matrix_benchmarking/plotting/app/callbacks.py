@@ -46,7 +46,7 @@ class Pages:
             current = dataclasses.replace(current, filters={})
             return sidebar.selectors(snapshot.facets, current), [], pages.tabs(snapshot, current)
         selectors = sidebar.selectors(snapshot.facets, current)
-        return selectors, pages.headline(catalogue), pages.tabs(snapshot, current)
+        return selectors, pages.headline(catalogue, current), pages.tabs(snapshot, current)
 
     def page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
         """The page that is open, the inputs of its configuration, and its title."""
@@ -152,8 +152,8 @@ class Pages:
         snapshot = self.data.snapshot
         if snapshot is None:
             return text
-        named = [entry for entry in snapshot.matrix if entry.name == text]
-        entry = named[0] if named else find_run(snapshot.matrix, text)
+        named = [entry for entry in snapshot.runs if entry.name == text]
+        entry = named[0] if named else find_run(snapshot.runs, text)
         return snapshot.short_ids.get(entry.test_uuid or "", text)
 
     def _write(self, query: str) -> Any:
@@ -161,10 +161,16 @@ class Pages:
         snapshot, current = self.data.snapshot, view.read(query)
         if snapshot is None:
             return problems.box("There is nothing to write yet.")
-        matrix = snapshot.catalogue(current.filters, current.order).matrix
-        name = Path(self.data.source.name)
+        shown = snapshot.catalogue(current.filters, current.order)
         written = site.write_site(
-            matrix, snapshot.workload, self.report_dest, [], name, cfg=current.cfg, first=current.order
+            shown.matrix,
+            snapshot.workload,
+            self.report_dest,
+            [],
+            self.data.source.name,
+            cfg=current.cfg,
+            first=current.order,
+            past=shown.past,
         )
         size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
         return html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])

@@ -40,7 +40,7 @@ class Source:
         roots: the directories whose files may be served; none where there are no artifacts.
         read_index: what is known without reading the tests; None where nothing is.
         read: everything, reporting its progress.
-        past: runs of a history, for the KPI history; None where there is none.
+        past: from what was read to all known runs, those of a history among them; None where there is none.
     """
 
     workload: Workload
@@ -48,7 +48,7 @@ class Source:
     roots: Sequence[Path]
     read: Callable[[Progress | None], Matrix]
     read_index: Callable[[], Matrix | None] = lambda: None
-    past: Callable[[], Matrix | None] = lambda: None
+    past: Callable[[Matrix], Matrix | None] = lambda matrix: None
 
 
 class Snapshot:
@@ -57,12 +57,14 @@ class Snapshot:
     Attributes:
         number: of the state; it grows.
         matrix: all of it.
+        past: all known runs, those of the matrix among them; None without a history.
         read_at: when it was read.
     """
 
-    def __init__(self, workload: Workload, matrix: Matrix, number: int) -> None:
+    def __init__(self, workload: Workload, matrix: Matrix, number: int, past: Matrix | None = None) -> None:
         self.workload = workload
         self.matrix = matrix
+        self.past = past
         self.number = number
         self.read_at = dt.datetime.now().astimezone()
         self._selections: OrderedDict[Any, Catalogue] = OrderedDict()
@@ -72,9 +74,14 @@ class Snapshot:
     def facets(self) -> Facets:
         return Facets(self.matrix)
 
+    @property
+    def runs(self) -> Matrix:
+        """Every run that can be opened."""
+        return self.matrix if self.past is None else self.past
+
     @functools.cached_property
     def short_ids(self) -> Mapping[str, str]:
-        return short_ids(self.matrix)
+        return short_ids(self.runs)
 
     @functools.cached_property
     def reports(self) -> frozenset[str]:
@@ -103,7 +110,8 @@ class Snapshot:
                 return self._selections[key]
             self.facets.check(filters)
             matrix = self.facets.select(filters)
-            catalogue = Catalogue(ordered(matrix, order), self.workload, whole=self.matrix)
+            past = matrix if self.past is self.matrix else self.past and Facets(self.past).select(filters)
+            catalogue = Catalogue(ordered(matrix, order), self.workload, whole=self.matrix, past=past)
             _ = catalogue.best
             self._selections[key] = catalogue
             if len(self._selections) > _KEPT_SELECTIONS:
@@ -176,10 +184,11 @@ class Data:
 
     def _take(self, matrix: Matrix) -> None:
         current = self.snapshot
-        if current is not None and same(current.matrix, matrix):
+        past = self.source.past(matrix)
+        if current is not None and same(current.matrix, matrix) and same(current.runs, past or matrix):
             current.read_at = dt.datetime.now().astimezone()
             return
-        self.snapshot = Snapshot(self.source.workload, matrix, 1 if current is None else current.number + 1)
+        self.snapshot = Snapshot(self.source.workload, matrix, 1 if current is None else current.number + 1, past)
 
 
 def same(one: Matrix, other: Matrix) -> bool:

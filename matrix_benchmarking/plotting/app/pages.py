@@ -9,8 +9,8 @@ from typing import Any
 from ...analyze import wording
 from ...errors import MatbenchError, did_you_mean
 from ..catalogue import Catalogue
-from ..controls import Control, find_run
-from ..report_best import verdict_box
+from ..controls import Control, find_run, read
+from ..report_best import LIMIT, BestReport, verdict_box
 from . import problems, run_page, side_by_side, view
 from .configuration import read_cfg
 from .data import Snapshot
@@ -31,14 +31,15 @@ class Content:
     controls: Sequence[Control]
 
 
-def headline(catalogue: Catalogue) -> Any:
-    """What is best among what is selected, in the sentences of the reports."""
+def headline(catalogue: Catalogue, current: View) -> Any:
+    """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
 
     if not len(catalogue.matrix):
         unfinished = len(catalogue.matrix.unfinished)
         rest = f" {unfinished} {wording.plural(unfinished, 'test')} did not finish." if unfinished else ""
         return html.Div(html.P(f"No run is left by these filters.{rest}", className="lead"), className="verdict")
-    return problems.guarded(lambda: verdict_box(catalogue), "The verdict")
+    chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
+    return problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
 
 
 def tabs(snapshot: Snapshot, current: View) -> Any:
@@ -99,11 +100,11 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
 
 
 def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Any) -> Content:
-    entry = find_run(snapshot.matrix, current.run)
+    entry = find_run(snapshot.runs, current.run)
     shown = catalogue.shown_by(lambda other: run_page.address(snapshot, current, other), Deferred().section)
     deferred = Deferred()
     if current.beside:
-        other = find_run(snapshot.matrix, current.beside)
+        other = find_run(snapshot.runs, current.beside)
         elements = side_by_side.elements(snapshot, shown, current, entry, other)
         title = f"{entry.name} beside {other.name}"
     else:

@@ -49,9 +49,7 @@ def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, entry: Ent
 def repeats_of(snapshot: Snapshot, entry: Entry) -> list[Entry]:
     """The runs at the same settings, *entry* among them, by repeat."""
     point = {name: typed(value) for name, value in entry.settings.items()}
-    same = [
-        other for other in snapshot.matrix if {name: typed(value) for name, value in other.settings.items()} == point
-    ]
+    same = [other for other in snapshot.runs if {name: typed(value) for name, value in other.settings.items()} == point]
     return sorted(same, key=lambda each: (each.repeat, each.name))
 
 

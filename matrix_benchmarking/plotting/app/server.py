@@ -91,7 +91,7 @@ def _serve_artifacts(server: Any, data: Data) -> None:
         try:
             if snapshot is None:
                 raise artifacts.NoArtifactError("nothing is read yet")
-            path = artifacts.locate(find_run(snapshot.matrix, identity), name, data.source.roots)
+            path = artifacts.locate(find_run(snapshot.runs, identity), name, data.source.roots)
             kind = artifacts.content_type(path)
             return flask.send_file(
                 path, mimetype=kind, as_attachment=not kind.startswith("text/"), download_name=path.name, max_age=0

@@ -1,0 +1,80 @@
+"""A matrix out of a history: entries with settings, KPIs and payload, but without a test directory."""
+
+from __future__ import annotations
+
+import functools
+import os
+import uuid
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..filters import Filters
+from ..lts.read import Source, matrix_of
+from ..matrix import Matrix
+from ..workload import Workload
+from . import open_history
+from .errors import HistoryError
+from .location import Location
+from .port import History, Query
+
+NOWHERE = Path(os.devnull)
+"""Below it there is nothing on any machine, so what asks for an artifact of such an entry finds none."""
+
+
+def read_matrix(workload: Workload, location: Location, filters: Filters | None = None) -> Matrix:
+    """The runs of *workload* in the history at *location*, oldest first, those of unknown time before all others.
+
+    The history is closed when this returns. Payloads are held compressed and decoded on demand.
+
+    Args:
+        filters: on the settings; the history itself selects by them.
+
+    Raises:
+        HistoryError: the history can't be read.
+    """
+    query = Query(workload.name, filters or {})
+    with open_history(location, writable=False) as history:
+        sources = list(_sources(history, query))
+    sources.reverse()
+    return matrix_of(workload, sources)
+
+
+def require_matrix(workload: Workload, location: Location) -> Matrix:
+    """As :func:`read_matrix`, of a history that has to have runs of *workload*.
+
+    Raises:
+        HistoryError: it can't be read, or has none.
+    """
+    matrix = read_matrix(workload, location)
+    if not len(matrix):
+        said = "".join(f"\n  {note}" for note in matrix.notes[:5])
+        raise HistoryError(f"there is no run of workload '{workload.name}' in {location}{said}")
+    return matrix
+
+
+def with_past(matrix: Matrix, past: Matrix) -> Matrix:
+    """All known runs: those of *past* and, as the newest, those of *matrix*. A run in both is there once.
+
+    Of that one the entry of *matrix* is taken, which has its test directory.
+    """
+    current = {entry.test_uuid for entry in matrix}
+    kept = [entry for entry in past if entry.test_uuid not in current]
+    return Matrix([*kept, *matrix], unfinished=matrix.unfinished, notes=past.notes)
+
+
+def _sources(history: History, query: Query) -> Iterator[Source]:
+    for payload in history.payloads(query):
+        name, content = _name(payload), zlib.compress(msgspec.json.encode(payload), level=1)
+        yield Source(name, NOWHERE / name, functools.partial(zlib.decompress, content), history.location)
+
+
+def _name(payload: Any) -> str:
+    """The run's id, under which the history keeps it."""
+    try:
+        return str(uuid.UUID(payload["metadata"]["test_uuid"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return "a payload without an id"  # which the matrix then notes

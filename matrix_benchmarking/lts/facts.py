@@ -1,0 +1,73 @@
+"""What places a run in a history: its time, its labels, the units of its KPIs, out of a payload or an entry."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from typing import Any
+
+from ..matrix import Entry, Facts
+from ..workload import Workload
+from .labels import kpi_labels
+from .payloads import payload_model, validate
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
+
+
+def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
+    """The facts in a decoded *payload*; its KPIs have the labels with which they were kept."""
+    metadata, kpis = payload["metadata"], payload["kpis"]
+    present = {name: kpi for name, kpi in kpis.items() if kpi is not None}
+    labels = next((kpi.get("labels") for kpi in present.values()), None)
+    return Facts(
+        time_us=_first_known(metadata.get("end"), metadata.get("start")),
+        labels=labels if isinstance(labels, dict) else None,
+        other_units=frozenset(
+            name
+            for name, kpi in present.items()
+            if name in workload.kpis and kpi.get("unit") not in (None, workload.kpis[name].unit)
+        ),
+    )
+
+
+def facts_of_entry(workload: Workload, entry: Entry) -> Facts:
+    """The facts of *entry*: those that it knows, else out of its payload, which is loaded and validated for it.
+
+    The labels are those that an upload would keep, so that a run of a results tree belongs to the series of its
+    history: a model may turn ``4`` into ``4.0``. That costs about a millisecond for each entry of a tree.
+    """
+    if entry.facts is not None:
+        return entry.facts
+    metadata = getattr(entry.lts, "metadata", None)
+    time_us = _first_known(getattr(metadata, "end", None), getattr(metadata, "start", None))
+    return Facts(time_us, _labels_to_keep(workload, entry))
+
+
+def _labels_to_keep(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:
+    if workload.store.get_kpi_labels is None:
+        return dict(entry.settings)
+    payload, _ = validate(payload_model(workload), workload, entry)
+    if payload is not None:
+        kpis = payload.model_dump(mode="json", by_alias=True, exclude_unset=True)["kpis"]
+        labels = next((kpi["labels"] for kpi in kpis.values() if kpi is not None), None)
+        return labels if isinstance(labels, dict) else None
+    try:
+        return kpi_labels(workload, entry, entry.lts)
+    except _ERRORS:
+        return None
+
+
+def _first_known(*moments: Any) -> int | None:
+    return next((known for moment in moments if (known := time_us(moment)) is not None), None)
+
+
+def time_us(moment: Any) -> int | None:
+    """A time with its zone, or ISO 8601 text of one, as microseconds since 1970, UTC; None for anything else."""
+    try:
+        moment = dt.datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+        if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
+            return None
+        return (moment - _EPOCH) // dt.timedelta(microseconds=1)
+    except (ValueError, OverflowError):
+        return None

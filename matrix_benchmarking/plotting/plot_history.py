@@ -1,0 +1,365 @@
+"""Plot: a KPI from version to version, one small figure for each series whose newest point moved most."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from ..analyze.changes import Change, changes
+from ..analyze.history_wording import (
+    conclusions,
+    cut_inside,
+    point_text,
+    series_text,
+    step_texts,
+    time_text,
+    value_text,
+)
+from ..analyze.series import KPISeries, LabelledRun, Series, axes, series_of
+from ..errors import ConfigError, did_you_mean
+from ..kpi import KPIDefinition
+from ..matrix import SettingLists, Variables, typed
+from .base import Plot
+from .controls import Choice, Control
+from .template import COLOURS, apply, short, text, wrapped
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+    from .catalogue import Catalogue
+
+MOST_DRAWN = 12
+HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
+TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE = 8, 4, 16, 30
+LEAST_RANGE = 0.2
+"""The height of an axis is at least this share of its values, so that noise looks like noise."""
+RUNS_NAMED = 3
+VERDICTS = {"better": (COLOURS[2], "star"), "worse": (COLOURS[1], "x"), "": (COLOURS[0], "circle")}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Mark:
+    """A change that was found at a version, and whether somebody has acknowledged it."""
+
+    version: Any
+    label: str
+    acknowledged: bool = False
+
+
+class KPIHistory(Plot):
+    """The series of one KPI that moved most, from version to version; in time where no version varies."""
+
+    name: ClassVar[str] = "KPI history"
+    how_to_read: ClassVar[str] = (
+        "One small figure for each series: runs whose settings differ in nothing but the version. The line is the mean "
+        "over the runs at a version, the band reaches from the least to the largest run; failed runs take no part. "
+        "Each has a vertical axis of its own, of at least a fifth of its values, so that noise looks like noise."
+    )
+
+    def controls(self) -> Sequence[Control]:
+        names = list(self.workload.kpis)
+        headline = self.workload.headline
+        found: list[Control] = [Choice("kpi", "KPI", names, None if headline is None else headline.name)]
+        keys = axes(self.catalogue.known_runs, self.workload)
+        if len(keys) > 1:
+            found.append(Choice("axis", "Versions of", keys, keys[0]))
+        return found
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        nothing = why_nothing(self.catalogue)
+        if nothing:
+            return None, nothing
+        found = find(self.catalogue, settings, setting_lists, cfg)
+        moved = changes(found)
+        if not moved:
+            return None, conclusions(found, moved)
+        shown = moved[:MOST_DRAWN]
+        return history_figure(points_frame(found, shown), marks_frame(found, ()), found), conclusions(
+            found, moved, drawn=len(shown)
+        )
+
+
+def why_nothing(catalogue: Catalogue) -> str:
+    """Why there is no history to draw, and how to get one; empty where there is one."""
+    workload = catalogue.workload
+    if not workload.kpis:
+        return "This workload defines no KPI."
+    if catalogue.past is not None or axes(catalogue.known_runs, workload):
+        return ""
+    keys = " and ".join(workload.regression.comparison_keys)
+    several = f"These runs have one value of {keys}" if keys else "This workload names no version of what it measures"
+    return (
+        f"{several}, and no history was read. Keep the runs of each version with 'matbench upload_lts --history "
+        "LOCATION …', and compare new ones with them: 'matbench visualize --history LOCATION …'."
+    )
+
+
+def find(
+    catalogue: Catalogue, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]
+) -> KPISeries:
+    """The series of the chosen KPI.
+
+    Raises:
+        ConfigError: *cfg* names no KPI of the workload.
+    """
+    workload = catalogue.workload
+    headline = workload.headline
+    name = cfg.get("kpi") or (headline.name if headline is not None else "")
+    if name not in workload.kpis:
+        raise ConfigError(f"there is no KPI '{name}': {did_you_mean(str(name), workload.kpis)}")
+    runs = _selected(catalogue, settings, setting_lists)
+    axis = cfg.get("axis")
+    return series_of(runs, workload, workload.kpis[name], axis if axis in axes(runs, workload) else None)
+
+
+def _selected(catalogue: Catalogue, settings: Mapping[str, Any], setting_lists: SettingLists) -> Sequence[LabelledRun]:
+    """The known runs at the settings that were selected out of the matrix; the version is never selected."""
+    asked = {name: [value] for name, value in settings.items()}
+    asked |= {pairs[0][0]: [value for _, value in pairs] for pairs in setting_lists if pairs}
+    there = catalogue.matrix.settings
+    wanted = {
+        name: {typed(value) for value in values}
+        for name, values in asked.items()
+        if name not in catalogue.workload.regression.comparison_keys and len(values) < len(there.get(name, ()))
+    }
+    if not wanted:
+        return catalogue.known_runs
+    return [
+        run
+        for run in catalogue.known_runs
+        if all(typed(run.entry.settings.get(name)) in values for name, values in wanted.items())
+    ]
+
+
+def points_frame(found: KPISeries, shown: Iterable[Change]) -> pandas.DataFrame:
+    """A row for each point of the *shown* series.
+
+    Columns: ``series`` (its number), ``name``, ``x`` (the place of its version, or its time), ``mean``, ``minimum`` and
+    ``maximum`` in the KPI's display unit, ``runs``, ``uuid`` of the first run, ``hover`` and ``verdict`` (``better``
+    or ``worse``, at the newest point of a series that moved by more than chance).
+    """
+    import pandas
+
+    texts = step_texts(found)
+    rows = []
+    for number, change in enumerate(shown):
+        series, places = change.series, _places(found, change.series)
+        for index, (point, place) in enumerate(zip(series.points, places, strict=True)):
+            is_newest = index == len(series.points) - 1
+            verdict = {True: "better", False: "worse", None: ""}[change.is_better] if is_newest else ""
+            rows.append(
+                {
+                    "series": number,
+                    "name": series_text(found, series),
+                    "x": place,
+                    "mean": point.mean / found.kpi.divisor,
+                    "minimum": point.minimum / found.kpi.divisor,
+                    "maximum": point.maximum / found.kpi.divisor,
+                    "runs": point.count,
+                    "uuid": point.entries[0].test_uuid or "",
+                    "hover": _hover(found, series, index, texts),
+                    "verdict": verdict,
+                }
+            )
+    return pandas.DataFrame(rows)
+
+
+def marks_frame(found: KPISeries, marks: Sequence[Mark]) -> pandas.DataFrame:
+    """A row for each of *marks* whose version is there: ``x``, ``label`` and ``acknowledged``."""
+    import pandas
+
+    places: dict[Any, int] = {}
+    if found.axis is not None:
+        for place, step in enumerate(found.steps):
+            places.setdefault(typed(step[found.axis]), place)
+    rows = [
+        {"x": places[typed(mark.version)], "label": mark.label, "acknowledged": mark.acknowledged}
+        for mark in marks
+        if typed(mark.version) in places
+    ]
+    return pandas.DataFrame(rows, columns=["x", "label", "acknowledged"])
+
+
+def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPISeries) -> go.Figure:
+    """A small figure for each series of *points*, with the same versions and a vertical axis of its own."""
+    from plotly.subplots import make_subplots
+
+    groups = [group for _, group in points.groupby("series", sort=True)]
+    columns = min(2, len(groups))
+    rows = -(-len(groups) // columns)
+    height = HEIGHT_OF_A_ROW * rows + HEIGHT_AROUND
+    specs: list[list[Any]] = [[{} for _ in range(columns)] for _ in range(rows)]
+    if len(groups) % columns:
+        specs[-1][-1] = None
+    figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        specs=specs,
+        subplot_titles=[wrapped(group["name"].iloc[0], LONGEST_TITLE) for group in groups],
+        horizontal_spacing=0.11,
+        vertical_spacing=min(0.3, 62 / height) if rows > 1 else 0.0,
+    )
+    for number, group in enumerate(groups):
+        _draw(figure, group, marks, found.kpi, row=number // columns + 1, col=number % columns + 1)
+    _explain(figure, points, marks)
+    figure.update_annotations(font_size=12)
+    is_bottom = [number + columns >= len(groups) for number in range(len(groups))]
+    _label_axes(figure, found, is_bottom, columns)
+    figure.update_layout(legend_traceorder="normal")
+    return apply(figure, height=height)
+
+
+def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, kpi: KPIDefinition, **cell: int) -> None:
+    import plotly.graph_objects as go
+
+    x = group["x"].tolist()
+    quiet: dict[str, Any] = {"mode": "lines", "line_width": 0, "hoverinfo": "skip", "showlegend": False}
+    if (group["runs"] > 1).any():
+        figure.add_trace(go.Scatter(x=x, y=group["maximum"].tolist(), **quiet), **cell)
+        band = go.Scatter(x=x, y=group["minimum"].tolist(), fill="tonexty", fillcolor="rgba(0,114,178,0.2)", **quiet)
+        figure.add_trace(band, **cell)
+    verdicts = group["verdict"].tolist()
+    figure.add_trace(
+        go.Scatter(
+            x=x,
+            y=group["mean"].tolist(),
+            mode="lines+markers",
+            line={"color": COLOURS[0], "width": 1.8},
+            marker={
+                "opacity": 1,
+                "color": [VERDICTS[verdict][0] for verdict in verdicts],
+                "symbol": [VERDICTS[verdict][1] for verdict in verdicts],
+                "size": [12 if verdict else 6 for verdict in verdicts],
+            },
+            customdata=[[uuid] for uuid in group["uuid"]],
+            hovertext=group["hover"].tolist(),
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+        ),
+        **cell,
+    )
+    limits = _limits(group)
+    if limits is not None:
+        figure.update_yaxes(range=limits, **cell)
+    for mark in marks.itertuples():
+        _draw_mark(figure, mark, limits, **cell)
+
+
+def _draw_mark(figure: go.Figure, mark: Any, limits: tuple[float, float] | None, **cell: int) -> None:
+    import plotly.graph_objects as go
+
+    colour = COLOURS[6] if mark.acknowledged else COLOURS[1]
+    figure.add_vline(x=mark.x, line={"color": colour, "width": 1.5, "dash": "dot"}, **cell)
+    if limits is not None:
+        what = f"{text(mark.label)}{' (acknowledged)' if mark.acknowledged else ''}"
+        point = go.Scatter(
+            x=[mark.x],
+            y=[limits[0]],
+            mode="markers",
+            marker={"symbol": "triangle-up", "size": 11, "color": colour},
+            hovertext=[what],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+            cliponaxis=False,
+        )
+        figure.add_trace(point, **cell)
+
+
+def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
+    """Entries of the legend, for what there is."""
+    import plotly.graph_objects as go
+
+    def entry(name: str, **look: Any) -> None:
+        figure.add_trace(go.Scatter(x=[None], y=[None], name=name, hoverinfo="skip", **look), row=1, col=1)
+
+    entry("mean of the runs", mode="lines+markers", line_color=COLOURS[0], marker_symbol="circle")
+    if (points["runs"] > 1).any():
+        band = {"symbol": "square", "size": 12, "color": "rgba(0,114,178,0.3)"}
+        entry("least to largest run", mode="markers", marker=band)
+    for verdict, (colour, symbol) in VERDICTS.items():
+        if verdict and (points["verdict"] == verdict).any():
+            look = {"symbol": symbol, "size": 11, "color": colour}
+            entry(f"{verdict} than before by more than chance", mode="markers", marker=look)
+    for acknowledged, name in ((False, "change"), (True, "acknowledged change")):
+        if (marks["acknowledged"] == acknowledged).any():
+            look = {"symbol": "triangle-up", "size": 11, "color": COLOURS[6] if acknowledged else COLOURS[1]}
+            entry(name, mode="markers", marker=look)
+
+
+def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], columns: int) -> None:
+    kpi, texts = found.kpi, step_texts(found)
+    unit = f" ({kpi.display_unit})" if kpi.display_unit else ""
+    last = len(texts) - 1
+    margin = max(0.4, 0.03 * last)
+    most = LONG_TICKS if any(len(shown) > 3 * LONGEST_TICK // 4 for shown in texts) else TICKS
+    ticks = sorted({last - step for step in range(0, last + 1, max(1, math.ceil(len(texts) / most)))})
+    shown = [text(cut_inside(texts[place], LONGEST_TICK)) for place in ticks]
+    is_long = max(map(len, shown), default=0) * len(shown) > 36
+    for number, bottom in enumerate(is_bottom):
+        cell = {"row": number // columns + 1, "col": number % columns + 1}
+        if texts:
+            figure.update_xaxes(tickvals=ticks, ticktext=shown, range=[-margin, last + margin], **cell)
+            figure.update_xaxes(tickangle=-35 if is_long else 0, **cell)
+        figure.update_xaxes(showticklabels=bottom, **cell)
+        if bottom:
+            title = "end of the run (UTC)" if found.axis is None and _is_in_time(found) else found.axis or "run"
+            figure.update_xaxes(title_text=text(short(title, 40)), **cell)
+        if number % columns == 0:
+            figure.update_yaxes(title_text=text(short(kpi.name, 24 - len(unit)) + unit), title_font_size=11, **cell)
+        figure.update_yaxes(nticks=5, **cell)
+
+
+def _limits(group: pandas.DataFrame) -> tuple[float, float] | None:
+    """The ends of the vertical axis; None where the values are too large for it."""
+    low, high = float(group["minimum"].min()), float(group["maximum"].max())
+    middle = low / 2 + high / 2
+    span = max(high - low, LEAST_RANGE * abs(middle)) or 1.0
+    if not math.isfinite(span) or span > 1e300:
+        return None
+    bottom = middle - 0.6 * span
+    return (max(bottom, 0.0) if low >= 0 else bottom), middle + 0.6 * span
+
+
+def _is_in_time(found: KPISeries) -> bool:
+    return all(point.time_us is not None for series in found.series for point in series.points)
+
+
+def _places(found: KPISeries, series: Series) -> list[Any]:
+    """Where the points are on the horizontal axis: at their versions, else at their times, else one after the other."""
+    if found.axis is not None:
+        places = {_step_key(step): place for place, step in enumerate(found.steps)}
+        return [places[_step_key(point.versions)] for point in series.points]
+    if _is_in_time(found):
+        import datetime as dt
+
+        return [dt.datetime.fromtimestamp((point.time_us or 0) / 1e6, dt.UTC) for point in series.points]
+    return list(range(1, len(series.points) + 1))
+
+
+def _step_key(versions: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(typed(value) for value in versions.values())
+
+
+def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -> str:
+    point = series.points[index]
+    runs = [short(entry.name, 60) for entry in point.entries[:RUNS_NAMED]]
+    if point.count > RUNS_NAMED:
+        runs.append(f"and {point.count - RUNS_NAMED} more")
+    lines = [
+        wrapped(series_text(found, series), 60, lines=3),
+        text(point_text(found, point, texts)),
+        *([text(time_text(point))] if found.axis is not None and point.time_us is not None else []),
+        f"<b>{text(value_text(found, point))}</b>",
+        *(text(line) for line in runs),
+    ]
+    return "<br>".join(lines)

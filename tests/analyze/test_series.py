@@ -1,0 +1,253 @@
+"""Series out of runs: which runs belong together, in which order, which take no part, and what moved."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matrix_benchmarking import kpi
+from matrix_benchmarking.analyze import history_wording as wording
+from matrix_benchmarking.analyze.changes import changes, count
+from matrix_benchmarking.analyze.series import KPISeries, axes, labelled, may_have_versions, series_of
+from matrix_benchmarking.matrix import NOT_SET, Entry, Facts, Matrix
+from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
+
+HOUR_US = 3_600_000_000
+
+
+@kpi.LowerBetter
+@kpi.KPIMetadata(help="What it costs", unit="USD")
+def cost(lts: Any) -> Any:
+    return lts.results.cost
+
+
+def workload(labels: Any = None, **keys: Any) -> Workload:
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost]), get_kpi_labels=labels)
+    return Workload(name="toy", store=store, regression=RegressionKeys(**{"comparison_keys": ["version"], **keys}))
+
+
+def run(version: Any, value: float | None, hours: int | None = 0, number: int = 0, **others: Any) -> Entry:
+    """A run as a history gives it, *hours* after 1970."""
+    settings = {"image": "a", **others.pop("settings", {})}
+    if version is not NOT_SET:
+        settings["version"] = version
+    time_us = None if hours is None else hours * HOUR_US
+    defaults: dict[str, Any] = {
+        "facts": Facts(time_us, settings),
+        "kept_in": "sqlite:///x.db",
+        "exit_code": 0,
+        "kpis": {} if value is None else {"cost": value},
+        "test_uuid": f"{version}-{hours}-{number}",
+    }
+    return Entry(settings, number, Path("/nowhere"), f"run {version} {hours} {number}", **{**defaults, **others})
+
+
+def found(*entries: Entry, axis: str | None = None, **keys: Any) -> KPISeries:
+    toy = workload(**keys)
+    return series_of(labelled(entries, toy), toy, toy.kpis["cost"], axis)
+
+
+def points(series: KPISeries, number: int = 0) -> list[tuple[Any, float, int]]:
+    return [(point.versions["version"], point.mean, point.count) for point in series.series[number].points]
+
+
+def test_repeats_at_one_version_are_one_point() -> None:
+    entries = [run("2.10", 4.0), run("2.9", 1.0), run("2.9", 2.0, number=1), run("2.9", 6.0, number=2)]
+    series = found(*entries)
+    assert series.axis == "version"
+    assert series.versions == ("2.9", "2.10")
+    assert points(series) == [("2.9", 3.0, 3), ("2.10", 4.0, 1)]
+    first = series.series[0].points[0]
+    assert (first.minimum, first.maximum) == (1.0, 6.0)
+    assert first.entries == tuple(entries[1:])
+
+
+def test_versions_come_before_time() -> None:
+    assert points(found(run("2.9", 1.0, 9), run("2.10", 2.0, 1))) == [("2.9", 1.0, 1), ("2.10", 2.0, 1)]
+
+
+def test_names_are_ordered_by_the_time_of_their_first_run() -> None:
+    entries = [run("main", 1.0, 5), run("baseline", 2.0, 1), run("main", 3.0, 0, number=1)]
+    assert [version for version, _, _ in points(found(*entries))] == ["main", "baseline"]
+
+
+def test_labels_that_differ_make_series_and_ignored_ones_do_not() -> None:
+    entries = [run(v, 1.0, settings={"image": image, "host": v + image}) for v in ("1", "2") for image in ("a", "b")]
+    series = found(*entries, ignored_keys=["host"])
+    assert [one.labels for one in series.series] == [{"image": "a"}, {"image": "b"}]
+    assert series.names == ("image",)
+    assert [len(one.points) for one in series.series] == [2, 2]
+
+
+def test_types_of_labels_and_versions_are_kept() -> None:
+    entries = [run(1, 1.0), run("1", 2.0), run("1", 3.0, settings={"image": 1}), run("1", 4.0, settings={"image": "1"})]
+    series = found(*entries)
+    assert series.versions == (1, "1")
+    assert len(series.series) == 3
+
+
+def test_urls_are_no_part_of_a_series() -> None:
+    first, second = run("1", 1.0), run("2", 2.0)
+    first.facts = Facts(0, {"version": "1", "urls": {"job": "https://one"}})
+    second.facts = Facts(0, {"version": "2", "urls": {"job": "https://two"}})
+    assert len(found(first, second).series) == 1
+
+
+def test_without_several_versions_each_run_is_a_point_in_time_and_unknown_times_are_first() -> None:
+    series = found(run("1", 1.0, 5), run("1", 2.0, 3), run("1", 3.0, None))
+    assert series.axis is None
+    assert [point.mean for point in series.series[0].points] == [3.0, 2.0, 1.0]
+    assert [point.time_us for point in series.series[0].points] == [None, 3 * HOUR_US, 5 * HOUR_US]
+
+
+def test_a_current_run_of_unknown_time_is_newer_than_the_history() -> None:
+    current = run("1", 9.0, None, kept_in=None)
+    assert [point.mean for point in found(run("1", 1.0, 5), run("1", 2.0, None), current).series[0].points] == [2, 1, 9]
+
+
+def test_failed_and_ignored_runs_take_no_part() -> None:
+    entries = [run("1", 1.0), run("2", 2.0), run("2", 50.0, exit_code=1), run("3", 60.0, settings={"image": "bad"})]
+    series = found(*entries, ignored_entries={"image": ["bad"]})
+    assert points(series) == [("1", 1.0, 1), ("2", 2.0, 1)]
+
+
+@pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf])
+def test_an_unknown_value_hides_no_series_and_is_no_zero(value: float | None) -> None:
+    unknown = run("2", 5.0)
+    unknown.kpis = {"other": 1.0} if value is None else {"cost": value}
+    series = found(run("1", 1.0), unknown, run("3", 3.0))
+    assert points(series) == [("1", 1.0, 1), ("3", 3.0, 1)]
+    assert sum(series.left_out.values()) == 1
+
+
+def test_a_value_in_another_unit_is_left_out_and_said() -> None:
+    old = run("1", 1000.0)
+    assert old.facts is not None
+    old.facts = dataclasses.replace(old.facts, other_units=frozenset({"cost"}))
+    assert found(old, run("2", 1.0)).left_out == {"cost is in another unit than USD": 1}
+
+
+def test_of_several_comparison_keys_one_is_the_axis_and_the_others_make_points_of_their_own() -> None:
+    entries = [run(v, 1.0, settings={"driver": d}) for v, d in (("1", "7"), ("2", "7"), ("2", "8"), ("3", "8"))]
+    keys: dict[str, Any] = {"comparison_keys": ["version", "driver"]}
+    by_version, by_driver = found(*entries, **keys), found(*entries, axis="driver", **keys)
+    assert axes(labelled(entries, workload(**keys)), workload(**keys)) == ["version", "driver"]
+    assert wording.step_texts(by_version) == ["1", "2 · 7", "2 · 8", "3"]
+    assert wording.step_texts(by_driver) == ["7 · 1", "7 · 2", "8 · 2", "8 · 3"]
+    assert len(by_version.series) == len(by_driver.series) == 1
+
+
+def test_labels_come_from_the_workload_where_it_has_some() -> None:
+    def lts(version: str) -> types.SimpleNamespace:
+        return types.SimpleNamespace(
+            metadata=types.SimpleNamespace(end="1970-01-01T01:00:00Z", settings={"v": version})
+        )
+
+    def labels(payload: Any) -> Any:
+        return {"version": payload.metadata.settings["v"], "model": "m"}
+
+    entries = [run(NOT_SET, 1.0, facts=None, kept_in=None, load_lts=lambda v=v: lts(v)) for v in ("1", "2")]
+    series = found(*entries, labels=labels)
+    assert series.versions == ("1", "2")
+    assert series.series[0].labels == {"model": "m"}
+    assert series.series[0].newest.time_us == HOUR_US
+
+
+def test_a_payload_is_loaded_only_where_the_time_is_needed() -> None:
+    loaded = []
+
+    def lts() -> types.SimpleNamespace:
+        loaded.append(1)
+        return types.SimpleNamespace(metadata=types.SimpleNamespace(end=None, start="1970-01-01T01:00:00Z"))
+
+    plain: dict[str, Any] = {"facts": None, "kept_in": None, "load_lts": lts}
+    assert found(run("1", 1.0, **plain), run("2", 1.0, **plain)).axis == "version"
+    assert loaded == []
+    series = found(run("1", 1.0, **plain), run("1", 1.0, **plain))
+    assert series.series[0].newest.time_us == HOUR_US
+    assert len(loaded) == 2
+
+
+def test_a_tree_of_one_version_is_told_without_loading_its_payloads() -> None:
+    loaded = []
+
+    def lts(version: str | None = None) -> types.SimpleNamespace:
+        loaded.append(1)
+        return types.SimpleNamespace(metadata=types.SimpleNamespace(end=None, start=None, version=version))
+
+    def labels(payload: Any) -> Any:
+        return {"image": "a", "version": payload.metadata.version}
+
+    toy, plain = workload(labels), {"facts": None, "kept_in": None, "load_lts": lts}
+    assert not may_have_versions(Matrix(run("1", 1.0, **plain) for _ in range(9)), toy)
+    assert loaded == []
+    assert may_have_versions(Matrix(run(v, 1.0, **plain) for v in ("1", "2")), toy)
+    assert loaded == []
+    assert not may_have_versions(Matrix([run(NOT_SET, 1.0, **plain)]), toy)
+    assert may_have_versions(Matrix([run(NOT_SET, 1.0, **{**plain, "load_lts": lambda: lts("1")})]), toy)
+
+
+def test_a_change_has_a_direction_an_interval_and_a_verdict() -> None:
+    noise = (0.99, 1.0, 1.01)
+    images = {"worse": 1.5, "better": 0.5, "same": 1.001}
+    entries = [
+        run(v, 10.0 * factor**v * each, number=n, settings={"image": image})
+        for image, factor in images.items()
+        for v in (0, 1)
+        for n, each in enumerate(noise)
+    ]
+    series = found(*entries)
+    moved = changes(series)
+    assert [wording.series_text(series, one.series) for one in moved] == ["better", "worse", "same"]
+    assert [one.is_better for one in moved] == [True, False, None]
+    assert [wording.chance_text(one) for one in moved] == ["yes, better", "yes, worse", "no"]
+    for one in moved:
+        assert one.interval is not None
+        assert one.interval.low < one.comparison.difference < one.interval.high
+        assert (one.interval.low <= 0 <= one.interval.high) == (one.comparison.apart is False)
+    assert dataclasses.astuple(count(moved)) == (1, 1, 1, 0)
+
+
+def test_without_repeats_chance_is_unknown_and_said_to_be() -> None:
+    series = found(run("1", 1.0), run("2", 2.0))
+    (moved,) = changes(series)
+    assert (moved.is_better, moved.interval, wording.chance_text(moved)) == (None, None, "unknown")
+    said = wording.conclusions(series, [moved])
+    assert said[1] == "Moved most: all runs: +100.0 % from version 1 to version 2; whether that is chance isn't known."
+
+
+def test_what_includes_no_difference_is_said_as_such() -> None:
+    entries = [run(v, value, number=n) for v in ("1", "2") for n, value in enumerate((9.0, 10.0, 11.0))]
+    series = found(*entries)
+    said = " ".join(wording.conclusions(series, changes(series)))
+    assert "changes by an interval that includes no difference in 1 of 1 series" in said
+    assert "; that includes no difference." in said
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["1", "2", "10", "main", 1, NOT_SET]),
+            st.floats(),
+            st.one_of(st.none(), st.integers(0, 5)),
+            st.sampled_from(["a", "b"]),
+        ),
+        max_size=12,
+    )
+)
+def test_each_known_run_is_at_one_point_and_nothing_raises(rows: list[tuple[Any, float, int | None, str]]) -> None:
+    entries = [run(v, value, hours, n, settings={"image": i}) for n, (v, value, hours, i) in enumerate(rows)]
+    series = found(*entries)
+    there = [entry for one in series.series for point in one.points for entry in point.entries]
+    wanted = [entry for entry in entries if math.isfinite(entry.kpis["cost"])]
+    assert sorted(entry.repeat for entry in there) == [entry.repeat for entry in wanted]
+    assert sum(series.left_out.values()) == len(entries) - len(wanted)
+    assert wording.conclusions(series, changes(series))

@@ -1,0 +1,117 @@
+"""A matrix out of either history: the same entries as from files of its payloads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from builders import speed_files, speed_workload, write_test
+from history_support.payloads import payload, test_id
+
+from matrix_benchmarking import filters, history, lts, store
+from matrix_benchmarking.analyze.series import labelled, series_of
+from matrix_benchmarking.history import read, record
+from matrix_benchmarking.lts.read import Source, matrix_of
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.workload import Workload
+
+
+@pytest.fixture
+def speed() -> Workload:
+    return speed_workload()
+
+
+def push(place: history.Location, *payloads: dict[str, Any]) -> None:
+    with history.open_history(place, writable=True) as kept:
+        kept.push(map(record, payloads))
+
+
+def shown(entry: Entry) -> tuple[Any, ...]:
+    return entry.test_uuid, entry.settings, entry.repeat, dict(entry.kpis), entry.exit_code, entry.facts, entry.problems
+
+
+def test_entries_are_those_of_the_payloads_files_oldest_first(
+    place: history.Location, speed: Workload, tmp_path: Path
+) -> None:
+    payloads = [payload(2), payload(0, time=None), payload(3), payload(1, settings={"vus": 1.0, "note": "é <b>"})]
+    push(place, *payloads, payload(9, workload="other"))
+    matrix = read.read_matrix(speed, place)
+    assert [entry.test_uuid for entry in matrix] == [test_id(number) for number in (0, 1, 2, 3)]
+    (tmp_path / "all.json").write_text(json.dumps(payloads))
+    of_files = {entry.test_uuid: shown(entry) for entry in lts.read_matrix(speed, tmp_path / "all.json")}
+    assert {entry.test_uuid: shown(entry) for entry in matrix} == of_files
+    assert all(type(entry.settings["vus"]) is float for entry in matrix if "note" in entry.settings)
+
+
+def test_results_are_there_after_the_history_is_closed_and_artifacts_are_not(
+    place: history.Location, speed: Workload
+) -> None:
+    push(place, payload(7, speed=3.5))
+    (entry,) = read.read_matrix(speed, place)
+    assert entry.results.speed == 3.5
+    assert entry.lts.metadata.repeat == 7
+    assert entry.environment.command is None
+    assert not entry.location.exists()
+    with history.open_history(place, writable=False) as kept:
+        assert entry.kept_in == kept.location
+
+
+def test_filters_select_in_the_history(place: history.Location, speed: Workload) -> None:
+    push(place, payload(1, settings={"vus": 1}), payload(2, settings={"vus": 2}))
+    assert [entry.settings for entry in read.read_matrix(speed, place, filters.parse("vus=2"))] == [{"vus": 2}]
+
+
+def test_a_history_without_runs_of_the_workload_is_a_sentence(place: history.Location, speed: Workload) -> None:
+    push(place, payload(1, workload="other"))
+    assert len(read.read_matrix(speed, place)) == 0
+    with pytest.raises(history.HistoryError, match="there is no run of workload 'speed' in "):
+        read.require_matrix(speed, place)
+
+
+def test_a_place_without_a_history_is_a_sentence(place: history.Location, speed: Workload) -> None:
+    with pytest.raises(history.HistoryError, match="'matbench upload_lts' makes it"):
+        read.read_matrix(speed, place)
+
+
+def test_a_run_in_both_is_there_once_with_its_directory_and_new_ones_are_the_newest(
+    place: history.Location, speed: Workload, tmp_path: Path
+) -> None:
+    for number in (1, 2):
+        write_test(tmp_path / "tree" / f"run{number}", {"size": number}, files=speed_files(number * 1.5))
+    current = store.parse_tree(speed, tmp_path / "tree")
+    lines = tmp_path / "lines"
+    with lines.open("wb") as stream:
+        lts.write_payload_lines(speed, Matrix(current.entries[:1]), stream)
+    push(place, json.loads(lines.read_text()), payload(1, settings={"size": 1}))
+    past = read.with_past(current, read.read_matrix(speed, place))
+    assert [entry.kept_in is None for entry in past] == [False, True, True]
+    found = series_of(labelled(past, speed), speed, speed.kpis["speed"])
+    assert [(one.labels, [point.mean for point in one.points]) for one in found.series] == [
+        ({"size": 1}, [11.0, 1.5]),
+        ({"size": 2}, [3.0]),
+    ]
+
+
+def test_what_is_no_payload_is_noted_and_left_out(speed: Workload) -> None:
+    contents = [payload(1), {"metadata": {"workload": "speed"}, "kpis": {}}, {}, payload(2, {"speed": None})]
+    matrix = matrix_of(
+        speed, [Source(f"p{n}", Path("/x"), lambda c=each: json.dumps(c).encode()) for n, each in enumerate(contents)]
+    )
+    assert [entry.name for entry in matrix] == ["p0", "p3"]
+    assert matrix.notes == ["p1: no LTS payload: it has no 'settings'", "p2: no LTS payload: it has no 'metadata'"]
+
+
+def test_the_facts_of_a_payload_are_its_time_its_labels_and_other_units(speed: Workload) -> None:
+    made = payload(1, labels={"a": 1}, unit="km/h", time="1970-01-01T01:00:00.000001+01:00")
+    (entry,) = matrix_of(speed, [Source("p", Path("/x"), lambda: json.dumps(made).encode())])
+    assert entry.facts is not None
+    assert (entry.facts.time_us, entry.facts.labels, entry.facts.other_units) == (1, {"a": 1}, {"speed"})
+
+
+@pytest.mark.parametrize("time", ["yesterday", "2026-01-01T00:00:00", 5, None])
+def test_a_time_that_is_none_is_unknown(time: Any) -> None:
+    from matrix_benchmarking.lts.facts import time_us
+
+    assert time_us(time) is None

@@ -1,0 +1,241 @@
+"""The page that answers "did the new version make it worse?": what it draws, what it says, and where it has nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking import kpi
+from matrix_benchmarking.analyze.changes import changes
+from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.matrix import Entry, Facts, Matrix
+from matrix_benchmarking.plotting import plot_history
+from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.plot_history import KPIHistory, Mark
+from matrix_benchmarking.plotting.static_html import StaticHTML
+from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
+
+NOISE = (0.99, 1.0, 1.01)
+HOSTILE = "<script>alert(1)</script>"
+
+
+@kpi.LowerBetter
+@kpi.KPIMetadata(help="What it costs", unit="USD")
+def cost(lts: Any) -> Any:
+    return lts.cost
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="How fast it is", unit="1/s")
+def speed(lts: Any) -> Any:
+    return lts.speed
+
+
+@pytest.fixture
+def toy() -> Workload:
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, speed]))
+    return Workload(name="toy", store=store, regression=RegressionKeys(comparison_keys=("version", "driver")))
+
+
+def run(version: Any, image: str, value: float, number: int = 0, **settings: Any) -> Entry:
+    known = {"image": image, "version": version, **settings}
+    name = f"{image}-{version}-{number}"
+    return Entry(
+        settings=known,
+        repeat=number,
+        location=Path("/results") / name[:50],
+        name=name,
+        exit_code=0,
+        test_uuid=f"id-{name}",
+        kpis={"cost": value},
+        facts=Facts(None, known),
+    )
+
+
+def runs(versions: Iterable[Any], images: dict[str, float]) -> list[Entry]:
+    """Three runs a version and image, whose cost is multiplied by a factor from version to version."""
+    return [
+        run(version, image, 10.0 * factor**place * noise, number)
+        for image, factor in images.items()
+        for place, version in enumerate(versions)
+        for number, noise in enumerate(NOISE)
+    ]
+
+
+def catalogue(workload: Workload, past: Iterable[Entry], **others: Any) -> Catalogue:
+    entries = list(past)
+    return Catalogue(Matrix(entries), workload, past=Matrix(entries, **others))
+
+
+def page(of: Catalogue, **cfg: Any) -> str:
+    return StaticHTML().render(of.report("KPI history").do_plot(*of.arguments(cfg)))
+
+
+def figure(of: Catalogue, **cfg: Any) -> Any:
+    return of.plot("KPI history").do_plot(*of.arguments(cfg))[0]
+
+
+def lines(drawn: Any) -> list[Any]:
+    return [trace for trace in drawn.data if trace.customdata is not None]
+
+
+def test_the_page_says_what_moved_and_which_way(toy: Workload) -> None:
+    shown = page(catalogue(toy, runs(["2.9", "2.10"], {"good": 0.5, "bad": 1.5, "same": 1.0})))
+    assert "the newest value of cost is worse by more than chance in 1 of 3 series; is better by more" in shown
+    assert "Moved most: good: −50.0 % (95 % interval" in shown
+    assert "Worse by most: bad: +50.0 % (95 % interval" in shown
+    assert "from version 2.9 to version 2.10; worse by more than chance." in shown
+    assert "At version 2.10, cost is best with good (5 USD, mean of 3 runs from 4.95 to 5.05 USD)" in shown
+    assert shown.index("yes, better") < shown.index("yes, worse") < shown.index(">no<")
+
+
+def test_a_marker_carries_the_id_of_the_first_run_as_a_plain_list(toy: Workload) -> None:
+    drawn = figure(catalogue(toy, runs(["2.9", "2.10"], {"a": 2.0})))
+    (line,) = lines(drawn)
+    assert type(line.to_plotly_json()["customdata"]) is list
+    assert line.to_plotly_json()["customdata"] == [["id-a-2.9-0"], ["id-a-2.10-0"]]
+    assert json.loads(drawn.to_json())["data"][2]["customdata"] == [["id-a-2.9-0"], ["id-a-2.10-0"]]
+
+
+def test_versions_are_in_their_order_and_repeats_are_a_band(toy: Workload) -> None:
+    drawn = figure(catalogue(toy, runs(["2.10", "2.9", "2.10rc1"], {"a": 1.0})))
+    assert list(drawn.layout.xaxis.ticktext) == ["2.9", "2.10rc1", "2.10"]
+    highest, lowest, line = drawn.data[:3]
+    assert lowest.fill == "tonexty"
+    assert all(low < mean < high for low, mean, high in zip(lowest.y, line.y, highest.y, strict=True))
+
+
+def test_twelve_series_are_drawn_and_all_are_in_the_table(toy: Workload) -> None:
+    of = catalogue(toy, runs(["1", "2"], {f"image{n:02}": 1 + n / 10 for n in range(20)}))
+    assert len(lines(figure(of))) == plot_history.MOST_DRAWN
+    shown = page(of)
+    assert "Drawn are the 12 of them that moved most." in shown
+    assert all(f"image{n:02}" in shown for n in range(20))
+    assert "image19" in figure(of).layout.annotations[0].text
+
+
+def test_a_kpi_and_an_axis_can_be_chosen(toy: Workload) -> None:
+    past = [run(v, "a", 1.0, driver=d) for v, d in (("1", 7), ("2", 7), ("2", 8))]
+    of = catalogue(toy, past)
+    plot = of.plot("KPI history")
+    assert [(each.name, each.default) for each in plot.controls()] == [("kpi", "cost"), ("axis", "version")]
+    assert figure(of, axis="driver").layout.xaxis.title.text == "driver"
+    assert "speed is not known for any successful run." in page(of, kpi="speed")
+    with pytest.raises(ConfigError, match="did you mean 'speed'"):
+        page(of, kpi="sped")
+
+
+def test_marks_are_lines_at_their_version_acknowledged_ones_apart(toy: Workload) -> None:
+    of = catalogue(toy, runs(["1", "2", "3"], {"a": 1.0, "b": 2.0}))
+    found = plot_history.find(of, {}, (), {})
+    marks = plot_history.marks_frame(
+        found, [Mark("2", f"slower {HOSTILE}"), Mark("3", "known", acknowledged=True), Mark("9", "not there")]
+    )
+    assert marks.to_dict("list") == {
+        "x": [1, 2],
+        "label": [f"slower {HOSTILE}", "known"],
+        "acknowledged": [False, True],
+    }
+    drawn = plot_history.history_figure(plot_history.points_frame(found, changes(found)), marks, found)
+    assert len(drawn.layout.shapes) == 4
+    assert {shape.x0 for shape in drawn.layout.shapes} == {1, 2}
+    hovers = [trace.hovertext[0] for trace in drawn.data if trace.hovertext is not None and len(trace.hovertext) == 1]
+    assert sum("known (acknowledged)" in hover for hover in hovers) == 2
+    assert "<script" not in drawn.to_json()
+    assert {"change", "acknowledged change"} <= {trace.name for trace in drawn.data}
+
+
+def test_without_a_history_a_sentence_says_how_to_get_one(toy: Workload) -> None:
+    alone = Catalogue(Matrix(runs(["1"], {"a": 1.0})), toy)
+    assert "matbench upload_lts --history LOCATION" in page(alone)
+    assert alone.report("KPI history").summary() == "There is no history to compare with."
+    no_keys = dataclasses.replace(toy, regression=RegressionKeys())
+    assert "names no version of what it measures" in page(Catalogue(Matrix([]), no_keys))
+
+
+def test_a_matrix_with_several_versions_is_its_own_history(toy: Workload) -> None:
+    assert "Moved most: all runs: +100.0 %" in page(Catalogue(Matrix(runs(["1", "2"], {"a": 2.0})), toy))
+
+
+def test_what_was_wrong_with_the_history_stands_on_the_page(toy: Workload) -> None:
+    reason = "the history can't be read: nobody answers"
+    assert "Note: the history can&#x27;t be read: nobody answers" in page(catalogue(toy, [], notes=[reason]))
+
+
+NOTHING = {
+    "no run": [],
+    "one run": [run("1", "a", 1.0)],
+    "one point a series": [run("1", "a", 1.0), run("2", "b", 1.0)],
+    "no KPI": [run("1", "a", math.nan), run("2", "a", math.inf)],
+}
+
+
+@pytest.mark.parametrize("entries", NOTHING.values(), ids=NOTHING.keys())
+def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -> None:
+    shown = page(catalogue(toy, entries))
+    assert "has one point, so there is nothing to compare" in shown or "is not known for any successful run" in shown
+    assert "figure-scroll" not in shown
+    assert catalogue(toy, entries).report("KPI history").summary()
+
+
+def test_runs_without_several_versions_are_drawn_in_time(toy: Workload) -> None:
+    timed = [run("1", "a", 1.0 + number, number) for number in range(3)]
+    for number, entry in enumerate(timed):
+        entry.facts = Facts(number * 86_400_000_000, {"image": "a", "version": "1"})
+    of = catalogue(toy, timed)
+    assert figure(of).layout.xaxis.title.text == "end of the run (UTC)"
+    assert "from 1970-01-02 00:00 UTC to 1970-01-03 00:00 UTC" in page(of)
+    timed[0].facts = Facts(None, {"image": "a", "version": "1"})
+    assert figure(catalogue(toy, timed)).layout.xaxis.title.text == "run"
+
+
+@pytest.mark.parametrize("value", [0.0, -5.0, 1e308, -1e308, 1e-320])
+def test_extreme_values_still_have_a_page(toy: Workload, value: float) -> None:
+    entries = [run(v, image, each) for v, each in (("1", value), ("2", 1.0), ("3", value)) for image in "ab"]
+    assert "Moved most" in page(catalogue(toy, entries))
+
+
+def test_sixty_versions_have_few_ticks_and_long_names_are_cut(toy: Workload) -> None:
+    drawn = figure(catalogue(toy, runs([f"2.{n}" for n in range(60)], {"a": 1.01})))
+    assert len(drawn.layout.xaxis.tickvals) <= plot_history.TICKS
+    assert drawn.layout.xaxis.ticktext[-1] == "2.59"
+    long = catalogue(toy, runs(["v" * 400, f"{HOSTILE}" * 20], {"image " * 80: 2.0, "i" * 400: 1.0}))
+    assert all(len(text) <= 60 for text in figure(long).layout.xaxis.ticktext)
+    assert all(len(note.text) < 90 for note in figure(long).layout.annotations)
+    assert HOSTILE not in page(long)
+    assert "2.58" in page(catalogue(toy, runs([f"{'branch-' * 60}2.{n}" for n in range(60)], {"a": 1.0})))
+    assert max(map(len, re.findall(r"<td[^>]*>([^<]*)</td>", page(long)))) < 200
+
+
+def test_a_run_of_a_history_has_no_link_and_one_of_the_results_has(toy: Workload) -> None:
+    old, new = runs(["1"], {"a": 1.0}), runs(["2"], {"a": 1.0})
+    for entry in old:
+        entry.kept_in = "sqlite:///x.db"
+    assert page(catalogue(toy, [*old, *new])).count('href="file:///results/') == 3
+    for entry in new:
+        entry.kept_in = "sqlite:///x.db"
+    shown = page(catalogue(toy, [*old, *new]))
+    assert "href=" not in shown
+    assert 'title="id-a-2-0 in sqlite:///x.db"' in shown
+
+
+def test_what_is_selected_of_the_matrix_is_selected_of_the_past(toy: Workload) -> None:
+    of = catalogue(toy, runs(["1", "2"], {"a": 2.0, "b": 3.0}))
+    names, settings, lists, variables, cfg = of.arguments()
+    only_b = [pairs if pairs[0][0] != "image" else [("image", "b")] for pairs in lists]
+    shown = StaticHTML().render(of.report("KPI history").do_plot(names, settings, only_b, variables, cfg))
+    assert "Moved most: all runs: +200.0 %" in shown
+    assert "1 series of cost over 2 versions, 6 runs." in shown
+
+
+def test_the_plot_and_the_report_are_there_for_every_workload(toy: Workload) -> None:
+    of = Catalogue(Matrix([]), toy)
+    assert KPIHistory.name in of.plots
+    assert list(of.reports)[-1] == "report: KPI history"
