@@ -37,11 +37,11 @@ def test_all_reports_are_written_where_none_is_named(matrix: Matrix, workload: W
     assert list(write(matrix, workload, tmp_path)) == [
         "index.html",
         "best-configuration.html",
+        "costs.html",
         "compare.html",
         "kpi-overview.html",
-        "error-report.html",
         "kpi-history.html",
-        "costs.html",
+        "error-report.html",
     ]
 
 

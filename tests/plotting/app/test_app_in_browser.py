@@ -117,6 +117,13 @@ class Visit:
             assert time.monotonic() < end, f"{expression} {argument or ''}: {self.text('body')[:2000]}"
             time.sleep(0.03)
 
+    def see_all(self) -> None:
+        """Scroll through the page, so that all its parts are made."""
+        parts = self.page.locator("#content .part")
+        for place in range(parts.count()):
+            parts.nth(place).scroll_into_view_if_needed()
+        self.until("!document.querySelector('#content .waiting')")
+
     def query(self) -> str:
         return urllib.parse.unquote(urllib.parse.urlsplit(self.page.url).query)
 
@@ -144,10 +151,7 @@ def test_every_page_is_drawn_and_asks_for_nothing_from_elsewhere(browser: Any, a
         assert len(links) >= 20
         for link in links:
             visit.open(link)
-            parts = visit.page.locator("#content .part")
-            for place in range(parts.count()):
-                parts.nth(place).scroll_into_view_if_needed()
-            visit.until("!document.querySelector('#content .waiting')")
+            visit.see_all()
             graphs = visit.page.locator("#content .js-plotly-plot")
             for place in range(graphs.count()):
                 assert graphs.nth(place).locator("svg.main-svg, canvas").count() > 0, link
@@ -396,7 +400,7 @@ def test_hostile_text_is_text(browser: Any, tmp_path: Path, sample: Path) -> Non
     ):
         for query in ("", "?show=compare", "?show=cost-analysis", "?show=kpi-overview", "?show=error-report"):
             visit.open(query)
-            visit.until("!document.querySelector('#content .waiting')")
+            visit.see_all()
         assert hostile in visit.text("#selectors")
         link = visit.page.locator("a[href*='run=']").first.get_attribute("href")
         visit.open("" if link is None else link)

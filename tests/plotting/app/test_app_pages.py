@@ -41,7 +41,7 @@ def test_the_verdict_stands_above_all_pages_and_follows_the_filters(pages: Pages
     assert "Cheapest by 1B_cost: local · cpu-1 · onnx-int8" in texts(verdict)
     _, verdict, _ = pages.frame("?filters=image=onnx-fp32")
     assert "onnx-fp32" in texts(verdict)
-    assert "Cheapest" not in text_of(pages, "")  # the page itself doesn't say it again
+    assert "Can't be told apart from it: batch_size 8" not in text_of(pages, "")  # the page itself doesn't say it again
 
 
 def test_a_selector_leads_to_the_address_with_its_value(pages: Pages) -> None:

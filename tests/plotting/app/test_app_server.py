@@ -106,8 +106,8 @@ class TestWhatIsSent:
     def test_nothing_outside_of_the_test_is_sent(self, client: Any, sample_matrix: Matrix, name: str) -> None:
         answer = client.get(f"/artifact/{sample_matrix.entries[0].test_uuid}/{name}", headers=HERE)
         # An address that is no artifact's leads to the application, which has no files.
-        assert answer.status_code in (404, 308) or answer.text.startswith("<!DOCTYPE html>")
-        assert "root:" not in answer.text
+        assert answer.status_code in (404, 308) or "<!DOCTYPE html>" in answer.text[:200]
+        assert "root:x:" not in answer.text
 
     def test_a_file_of_an_unknown_run_is_not_there(self, client: Any) -> None:
         answer = client.get("/artifact/nobody/settings.yaml", headers=HERE)
