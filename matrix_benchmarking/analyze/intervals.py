@@ -14,8 +14,6 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 
-from scipy import special
-
 CONFIDENCE = 0.95
 _LARGEST_LOGARITHM = 700.0
 
@@ -134,7 +132,7 @@ def interval(sample: Sample, scale: Scale, spread: Spread | None = None) -> Inte
 @functools.lru_cache(maxsize=1024)
 def _quantile(degrees: int) -> float:
     """Half the width of Student's t interval, in standard errors."""
-    return float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2))
+    return _t_quantile(degrees, 0.5 + CONFIDENCE / 2)
 
 
 def compare(sample: Sample, reference: Sample, scale: Scale, spread: Spread | None = None) -> Comparison:
@@ -159,7 +157,7 @@ def difference_interval(
     method, error, degrees = _error(sample, reference, scale, spread)
     if method is Method.NONE:
         return None
-    half_width = error and float(special.stdtrit(degrees, 0.5 + CONFIDENCE / 2)) * error
+    half_width = error and _t_quantile(degrees, 0.5 + CONFIDENCE / 2) * error
     distance, is_pooled = _distance(sample, reference, scale), method is Method.POOLED
     if scale is Scale.RATIO:
         low, high = (math.expm1(min(end, _LARGEST_LOGARITHM)) for end in (distance - half_width, distance + half_width))
@@ -192,7 +190,21 @@ def _welch(sample: Sample, reference: Sample, scale: Scale) -> tuple[float, floa
 def _two_sided(distance: float, error: float, degrees: float) -> float:
     if error == 0:
         return 1.0 if distance == 0 else 0.0
-    return 2 * float(special.stdtr(degrees, -abs(distance) / error))
+    return 2 * _t_distribution(degrees, -abs(distance) / error)
+
+
+def _t_quantile(degrees: float, probability: float) -> float:
+    """The value below which Student's t distribution has this *probability*."""
+    from scipy import special  # a third of a second, which pages without a comparison don't need
+
+    return float(special.stdtrit(degrees, probability))
+
+
+def _t_distribution(degrees: float, value: float) -> float:
+    """The probability of values below *value* in Student's t distribution."""
+    from scipy import special
+
+    return float(special.stdtr(degrees, value))
 
 
 def _deviation(sample: Sample, scale: Scale) -> float:

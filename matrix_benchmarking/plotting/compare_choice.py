@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ConfigError, did_you_mean
 from ..filters import show
-from ..matrix import NOT_SET, Matrix, typed
+from ..matrix import NOT_SET, TREE, Matrix, typed
 from ..workload import Workload
 from .controls import Choice, Control
 
@@ -33,8 +33,8 @@ def choices(matrix: Matrix, setting: str | None) -> list[Control]:
     unique = list({typed(value): value for value in offered}.values())
     return [
         Choice(SETTING, "Setting", tuple(values)),
-        Choice(OLD, "Old value", tuple(unique)),
-        Choice(NEW, "New value", tuple(unique)),
+        Choice(OLD, "Old value", tuple(unique), needs=SETTING),
+        Choice(NEW, "New value", tuple(unique), needs=SETTING),
     ]
 
 
@@ -68,9 +68,9 @@ def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any]) -> li
 
 
 def _all(matrix: Matrix, workload: Workload) -> Iterator[Candidate]:
-    """Settings that name a variant, and versions; each value against the one that most runs have."""
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
     variables = comparable(matrix)
-    keys = [*workload.variant_keys, *workload.regression.comparison_keys]
+    keys = [TREE, *workload.variant_keys, *workload.regression.comparison_keys]
     for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
         values = variables[name]
         if len(values) <= MOST_VALUES:

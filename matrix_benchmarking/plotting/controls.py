@@ -29,6 +29,7 @@ class Choice:
         options: the values, in order.
         default: the value where none is chosen; None for none.
         labels: how an option is shown where that isn't its own text.
+        needs: the name of another control, without whose choice this one has no meaning; empty for none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Choice:
     options: Sequence[Any]
     default: Any = None
     labels: Mapping[Any, str] = dataclasses.field(default_factory=dict)
+    needs: str = ""
 
     def read(self, text: str) -> Any:
         """The option that is written so.

@@ -190,8 +190,8 @@ def register(app: Any, answers: Pages) -> None:
     app.clientside_callback(
         ClientsideFunction("matbench", "fields"),
         Output("event", "data", allow_duplicate=True),
-        Input({"type": "field", "name": ALL}, "value"),
-        State({"type": "field", "name": ALL}, "id"),
+        Input({"type": "field", "name": ALL, "shown": ALL}, "value"),
+        State({"type": "field", "name": ALL, "shown": ALL}, "id"),
         prevent_initial_call=True,
     )
     app.clientside_callback(
@@ -217,8 +217,10 @@ def register(app: Any, answers: Pages) -> None:
         return no_update if is_same else search, notice, False
 
     def tick(_: int | None, known: int | None) -> Any:
+        # Asked in this order: where the reading has ended, the number that is asked for afterwards is the last one.
+        is_reading = answers.data.progress.is_reading
         number = answers.version()
-        return no_update if number == known else number, answers.progress(), not answers.data.progress.is_reading
+        return no_update if number == known else number, answers.progress(), not is_reading
 
     request = Input("request", "data")
     content = [Output("content", "children"), Output("controls", "children"), Output("title", "data")]

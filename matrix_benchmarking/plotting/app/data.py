@@ -28,6 +28,8 @@ from .view import write_filters
 
 Progress = Callable[[int, int], None]
 _KEPT_SELECTIONS = 12
+CHECK_AFTER_S = 3.0
+"""After what the index says is shown: the first pages are drawn before the tree itself is read."""
 _log = logging.getLogger(__name__)
 
 
@@ -171,6 +173,7 @@ class Data:
         try:
             if self.snapshot is None and (known := self.source.read_index()) is not None:
                 self._take(known)
+                time.sleep(CHECK_AFTER_S)
             self._take(self.source.read(self._report))
         except MatbenchError as error:
             problem = str(error)

@@ -17,6 +17,8 @@ from .tags import AgGrid, html
 SHORT_ROWS = 12
 """Up to so many rows a grid is as high as they are; a longer one scrolls."""
 HEIGHT_PX = 520
+WRAPPED_ROWS = 200
+"""Beyond, no text is broken into lines: the height of each row would have to be measured."""
 FEW_COLUMNS = 4
 """So few columns share the width; more are as wide as what they hold, and scroll."""
 THEME = (
@@ -30,11 +32,12 @@ Part = str | dict[str, str]
 
 def grid(table: Table, identity: str) -> Any:
     """*table* as an element of a page, with its caption and a button that exports it."""
+    wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
     label: dict[str, Any] = {"aria-label": table.caption}
     described = AgGrid(
         id=identity,
-        columnDefs=[_definition(column, place, is_short, many) for place, column in enumerate(table.columns)],
+        columnDefs=[_definition(column, place, is_short, many, wraps) for place, column in enumerate(table.columns)],
         rowData=[_row(row, table.columns, number) for number, row in enumerate(table.rows)],
         getRowId="params.data.id",
         columnSize="autoSize" if many else "responsiveSizeToFit",
@@ -63,7 +66,7 @@ def grid(table: Table, identity: str) -> Any:
     return html.Div([head, described], className="grid-box", role="group", **label)
 
 
-def _definition(column: Column, place: int, is_short: bool, many: bool) -> dict[str, Any]:
+def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: bool) -> dict[str, Any]:
     """ag-grid's definition of a column; its cells are under its number."""
     title = f"{column.title} ({column.unit})" if column.unit else column.title
     definition: dict[str, Any] = {
@@ -78,6 +81,9 @@ def _definition(column: Column, place: int, is_short: bool, many: bool) -> dict[
         "sortable": True,
         "maxWidth": 520 if many else None,
         "minWidth": 70,
+        "tooltipField": f"c{place}" if not column.numeric else None,
+        "wrapText": wraps,
+        "autoHeight": wraps,
         "comparator": {"function": "matbenchCompare"},
     }
     if column.numeric:

@@ -116,7 +116,7 @@ def _beside(
         if other.test_uuid is not None and other.test_uuid in ids
     ]
     field = dcc.Input(
-        id={"type": "field", "name": "beside"},
+        id={"type": "field", "name": "beside", "shown": ""},
         type="text",
         debounce=True,
         placeholder="id or name",

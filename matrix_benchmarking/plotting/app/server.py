@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import socket
 from collections.abc import Iterator
@@ -80,6 +81,7 @@ def serve(app: Any, listener: socket.socket) -> None:
     """Answer requests until the process is interrupted."""
     from waitress.server import create_server
 
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request that waits for a moment
     create_server(app.server, sockets=[listener], threads=_THREADS, ident="matbench").run()
 
 

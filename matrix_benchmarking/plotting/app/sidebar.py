@@ -45,7 +45,7 @@ def _filter_field(current: View) -> Any:
 
     text = view.write_filters(current.filters)
     field = dcc.Input(
-        id={"type": "field", "name": "filters"},
+        id={"type": "field", "name": "filters", "shown": text},
         value=text,
         type="text",
         debounce=True,

@@ -29,7 +29,9 @@
     },
     fields(values, ids) {
       const named = {};
-      ids.forEach((id, place) => { named[id.name] = values[place]; });
+      ids.forEach((id, place) => {
+        if (String(values[place] ?? "") !== id.shown) named[id.name] = values[place];
+      });
       return Object.keys(named).length ? { do: "fields", values: named, n: (counter += 1) } : noUpdate();
     },
     clicked(clicks) {
@@ -52,12 +54,20 @@
 
   // -- parts that are made when they are seen -------------------------------------------------------------------------
 
+  const SETTLED_MS = 120; // a page that is being put together shows for a moment what will be far below
+
+  function want(part) {
+    if (!part.isConnected || !part.querySelector(":scope > .waiting")) return;
+    if (!inView(part)) return void seen.observe(part);
+    const index = Number(part.dataset.part);
+    window.dash_clientside.set_props({ type: "wanted", index }, { data: (counter += 1) });
+  }
+
   const seen = new IntersectionObserver((changes) => {
     for (const { target, isIntersecting } of changes) {
-      if (!isIntersecting || !target.querySelector(":scope > .waiting")) continue;
+      if (!isIntersecting) continue;
       seen.unobserve(target);
-      const index = Number(target.dataset.part);
-      window.dash_clientside.set_props({ type: "wanted", index }, { data: (counter += 1) });
+      setTimeout(want, SETTLED_MS, target);
     }
   }, { rootMargin: "200px" });
 

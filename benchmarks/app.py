@@ -1,0 +1,179 @@
+"""How fast the application is with many runs, as a person sees it: in a real browser, against a floor in the same run.
+
+Start: from the start of ``matbench visualize`` on a parsed tree until the page's shell and until the verdict are there.
+The floor is a Dash application with one line of text, started the same way.
+
+Filter: from the click on a value until the selectors' counts, the verdict and the page are there again and painted. The
+floor is the same click in a Dash application whose callback answers at once with one line of text.
+
+    python benchmarks/app.py [--runs 10080] [--rounds 5] [--tree DIR]
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import large_tree
+
+from matrix_benchmarking import store
+from matrix_benchmarking.workload import load
+
+PAGES = ("", "?show=cost-analysis", "?show=kpi-overview", "?show=error-report")
+HELLO = """
+import sys
+from dash import Dash, Input, Output, html
+from waitress.server import create_server
+app = Dash("floor")
+app.layout = html.Div([html.Main(html.Button("go", id="go"), id="main"), html.Div(id="headline")])
+app.callback(Output("headline", "children"), Input("go", "n_clicks"))(lambda clicks: f"clicked {clicks}")
+server = create_server(app.server, host="127.0.0.1", port=0)
+print(f"http://127.0.0.1:{server.socket.getsockname()[1]}", flush=True)
+server.run()
+"""
+CLICK = """async ([selector, done]) => {
+  const element = document.querySelector(selector);
+  const start = performance.now();
+  element.click();
+  const isDone = new Function("return " + done);
+  await new Promise((resolve) => {
+    const look = () => (isDone() ? resolve() : requestAnimationFrame(look));
+    requestAnimationFrame(look);
+  });
+  await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  return performance.now() - start;
+}"""
+IDLE = "!document.querySelector('[data-dash-is-loading=true]')"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10_080, help="runs of the tree")
+    parser.add_argument("--rounds", type=int, default=5, help="measurements of which the median counts")
+    parser.add_argument("--tree", type=Path, help="keep the tree here, and use it again")
+    options = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        tree = options.tree or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="matbench-app-")))
+        if not any(tree.glob("*")):
+            large_tree.build(tree, options.runs)
+        runs = len(store.parse_tree(load("encoder_bench"), tree))
+        browser = stack.enter_context(chromium())
+        command = [sys.executable, "-m", "matrix_benchmarking", "visualize", f"--results-dirname={tree}"]
+        command += ["--workload=encoder_bench", "--port=0"]
+        floor = [sys.executable, "-c", HELLO]
+        print(f"{runs:,} runs, medians of {options.rounds}")
+        measure_start(browser, command, floor, options.rounds)
+        measure_filters(browser, command, floor, options.rounds)
+
+
+def measure_start(browser: Any, command: list[str], floor: list[str], rounds: int) -> None:
+    """Print the times from the start of the process."""
+    shells, verdicts, floors = [], [], []
+    for _ in range(rounds):
+        floors.append(start_times(browser, floor)[0])
+        shell, verdict = start_times(browser, command)
+        shells.append(shell)
+        verdicts.append(verdict)
+    least = statistics.median(floors)
+    for name, values in (("shell", shells), ("verdict", verdicts)):
+        middle = statistics.median(values)
+        print(f"start to {name:8} {middle:6.2f} s  {middle / least:5.2f} × the floor")
+    print(f"floor             {least:6.2f} s")
+
+
+def start_times(browser: Any, command: list[str]) -> tuple[float, float]:
+    """Seconds until the shell is there, and until there is text where the verdict belongs."""
+    began = time.perf_counter()
+    with served(command) as address:
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_selector("#main")
+        shell = time.perf_counter() - began
+        page.wait_for_selector("#headline .lead, #headline:not(:empty)")
+        verdict = time.perf_counter() - began
+        page.close()
+    return shell, verdict
+
+
+def measure_filters(browser: Any, command: list[str], floor: list[str], rounds: int) -> None:
+    """Print the times from a click on a value."""
+    with served(floor) as address:
+        page = browser.new_page(bypass_csp=True)
+        page.goto(address)
+        page.wait_for_selector("#go")
+        times = []
+        for number in range(1, 2 * rounds + 1):
+            done = f"document.querySelector('#headline').innerText === 'clicked {number}'"
+            times.append(page.evaluate(CLICK, ["#go", done]))
+        least = statistics.median(times)
+        page.close()
+    print(f"filter, floor     {least:6.0f} ms")
+    with served(command) as address:
+        for query in PAGES:
+            times = filter_times(browser, f"{address}/{query}", rounds)
+            middle, worst = statistics.median(times), max(times)
+            name = query or "first page"
+            print(f"filter {name:24} {middle:6.0f} ms, at worst {worst:4.0f} ms  {middle / least:5.1f} × the floor")
+
+
+def filter_times(browser: Any, address: str, rounds: int) -> list[float]:
+    """Milliseconds of clicks on values of different settings, one after the other."""
+    page = browser.new_page(bypass_csp=True, viewport={"width": 1400, "height": 900})
+    page.goto(address)
+    page.wait_for_selector("#content h1")
+    page.wait_for_selector("#progress:has-text('read at')")
+    page.wait_for_timeout(2000)
+    times = []
+    for number in range(rounds):
+        for facet in ("hw_type", "image", "vus"):
+            options = f"li.facet[data-name={facet}] a.option"
+            position = number % 3 + 1
+            state = page.get_attribute(f"{options}:nth-of-type({position})", "aria-checked")
+            wanted = "false" if state == "true" else "true"
+            done = f"document.querySelector('{options}:nth-of-type({position})[aria-checked={wanted}]') && {IDLE}"
+            times.append(page.evaluate(CLICK, [f"{options}:nth-of-type({position})", done]))
+            page.wait_for_timeout(400)
+    page.close()
+    return times
+
+
+@contextlib.contextmanager
+def served(command: list[str]) -> Iterator[str]:
+    """The address of the server that *command* starts, until it is ended."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found is not None, "the server said no address"
+        yield found.group()
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium")
+    if path is None:
+        sys.exit("this needs a Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
