@@ -70,6 +70,9 @@ class Effect:
         )
 
 
+Runs = tuple[list[Entry], list[Entry]]
+
+
 def compare(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar, kpi: KPIDefinition) -> Effect | None:
     """The effect of *setting* going from *old* to *new*; None where no two points differ in it alone.
 
@@ -77,20 +80,35 @@ def compare(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar, kp
     Student's t interval over the pairs, so it says what to expect at settings such as these; the effect of a single
     pair is told from chance by its repeats.
     """
-    sides: dict[Key, tuple[list[Entry], list[Entry]]] = {}
-    known = [entry for entry in entries if not entry.failed and kpi.name in entry.kpis]
-    names = sorted({name for entry in known for name in entry.settings} - {setting})
-    for entry in known:
-        for side, value in enumerate((old, new)):
-            if setting in entry.settings and typed(entry.settings[setting]) == typed(value):
-                sides.setdefault(key(entry.settings, names), ([], []))[side].append(entry)
-    both = [(olds, news) for olds, news in sides.values() if olds and news]
+    return effect_of(pair_up(entries, setting, old, new), setting, kpi)
+
+
+def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[Runs]:
+    """The runs with *old* and those with *new*, point by point where both are there; failed runs take no part."""
+    sides: dict[Key, Runs] = {}
+    wanted = {typed(old): 0, typed(new): 1}
+    chosen = [
+        (entry, wanted[value])
+        for entry in entries
+        if setting in entry.settings and not entry.failed and (value := typed(entry.settings[setting])) in wanted
+    ]
+    names = sorted({name for entry, _ in chosen for name in entry.settings} - {setting})
+    for entry, side in chosen:
+        sides.setdefault(key(entry.settings, names), ([], []))[side].append(entry)
+    return [both for both in sides.values() if all(both)]
+
+
+def effect_of(pairs: Iterable[Runs], setting: str, kpi: KPIDefinition) -> Effect | None:
+    """What *kpi* does over the *pairs* of :func:`pair_up`; None where it isn't known on both sides of one."""
+    known = (tuple([run for run in runs if kpi.name in run.kpis] for runs in pair) for pair in pairs)
+    both = [(olds, news) for olds, news in known if olds and news]
     if not both:
         return None
     scale = intervals.scale_of(entry.kpis[kpi.name] for olds, news in both for entry in (*olds, *news))
     samples = [tuple(intervals.summarise([entry.kpis[kpi.name] for entry in runs]) for runs in pair) for pair in both]
     spread = intervals.pooled([sample for pair in samples for sample in pair], scale)
-    pairs = [
+    names = sorted({name for olds, _ in both for name in olds[0].settings} - {setting})
+    found = [
         Pair(
             settings={name: value for name, value in olds[0].settings.items() if name != setting},
             old_runs=tuple(olds),
@@ -101,8 +119,8 @@ def compare(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar, kp
         )
         for (olds, news), (before, after) in zip(both, samples, strict=True)
     ]
-    pairs.sort(key=lambda pair: (-abs(pair.comparison.difference), sorting_key(pair.settings, names)))
-    return _effect(kpi, pairs, scale)
+    found.sort(key=lambda pair: (-abs(pair.comparison.difference), sorting_key(pair.settings, names)))
+    return _effect(kpi, found, scale)
 
 
 def _effect(kpi: KPIDefinition, pairs: Sequence[Pair], scale: Scale) -> Effect:

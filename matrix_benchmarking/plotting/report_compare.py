@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze.compare import Effect, Pair, compare
+from ..analyze.compare import Effect, Pair, effect_of, pair_up
 from ..analyze.intervals import Scale
 from ..analyze.points import Cause
 from ..analyze.wording import plural, tuning_label, value_label
@@ -106,12 +106,13 @@ class CompareReport(Report):
         headline = self.workload.headline
         assert headline is not None
         kpis = [headline, *(kpi for kpi in self.workload.kpis.values() if kpi.name != headline.name)]
-        found = []
+        switches = []
         for setting, old, new in wanted:
-            effects = [effect for kpi in kpis if (effect := compare(entries, setting, old, new, kpi)) is not None]
+            pairs = pair_up(entries, setting, old, new)
+            effects = [found for kpi in kpis if (found := effect_of(pairs, setting, kpi)) is not None]
             if effects and effects[0].kpi is headline:
-                found.append(Switch(setting, old, new, tuple(effects), self._refused(setting, new)))
-        return sorted(found, key=lambda one: (not one.headline.apart, -abs(one.headline.difference)))
+                switches.append(Switch(setting, old, new, tuple(effects), self._refused(setting, new)))
+        return sorted(switches, key=lambda one: (not one.headline.apart, -abs(one.headline.difference)))
 
     def _refused(self, setting: str, value: Any) -> int:
         return sum(
@@ -158,7 +159,7 @@ class CompareReport(Report):
             Column("More than chance"),
             Column("Runs"),
         ]
-        rows = [self._pair_row(pair, effect, differing) for pair in effect.pairs]
+        rows = (self._pair_row(pair, effect, differing) for pair in effect.pairs)
         return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}", limit=PAIRS_SHOWN)
 
     def _pair_row(self, pair: Pair, effect: Effect, differing: Sequence[str]) -> Row:

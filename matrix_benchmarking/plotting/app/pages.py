@@ -84,7 +84,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         return _run(snapshot, catalogue, current, data)
     name = _name(snapshot, current.show)
     deferred = Deferred(wanted, current.cfg)
-    shown = catalogue.shown_by(lambda entry: run_page.address(snapshot, current, entry), deferred.section)
+    shown = catalogue.shown_by(run_page.addresses(snapshot, current), deferred.section)
     if name in snapshot.reports:
         report = shown.report(name)
         own = report.controls()
@@ -101,7 +101,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
 
 def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Any) -> Content:
     entry = find_run(snapshot.runs, current.run)
-    shown = catalogue.shown_by(lambda other: run_page.address(snapshot, current, other), Deferred().section)
+    shown = catalogue.shown_by(run_page.addresses(snapshot, current), Deferred().section)
     deferred = Deferred()
     if current.beside:
         other = find_run(snapshot.runs, current.beside)

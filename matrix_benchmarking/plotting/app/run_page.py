@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import urllib.parse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...environment_file import Environment
@@ -23,11 +23,16 @@ ARTIFACT_ROUTE = "/artifact"
 REPEATS_SHOWN = 12
 
 
-def address(snapshot: Snapshot, current: View, entry: Entry) -> str:
-    """The address of the entry's page; without an id there is none, and the link stays where it is."""
-    if entry.test_uuid is None:
-        return view.write(current)
-    return view.write(current.with_run(snapshot.short_ids.get(entry.test_uuid, entry.test_uuid)))
+def addresses(snapshot: Snapshot, current: View) -> Callable[[Entry], str]:
+    """A function that gives the address of an entry's page; without an id there is none, and it stays where it is."""
+    closed = view.write(current)
+    before = view.write(current.with_run("0")).removesuffix("0")
+    short = snapshot.short_ids
+
+    def address(entry: Entry) -> str:
+        return closed if entry.test_uuid is None else before + short.get(entry.test_uuid, entry.test_uuid)
+
+    return address
 
 
 def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, entry: Entry, data: Data) -> list[Any]:
@@ -169,7 +174,7 @@ def file_address(entry: Entry, name: str) -> str:
 
 def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, data: Data) -> list[Any]:
 
-    back = html.A(f"← {entry.name}", href=address(snapshot, current, entry), className="back")
+    back = html.A(f"← {entry.name}", href=addresses(snapshot, current)(entry), className="back")
     path = artifacts.locate(entry, current.artifact, data.source.roots)
     shown = artifacts.show(path)
     download = html.A("Download it", href=file_address(entry, current.artifact))

@@ -14,7 +14,7 @@ from ..catalogue import Catalogue
 from ..tables import Cell, Column, Row, table
 from . import view
 from .data import Snapshot
-from .run_page import address
+from .run_page import addresses
 from .tags import html
 from .view import View
 
@@ -23,12 +23,13 @@ def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, one: Entry
     """The page's parts."""
 
     swapped = view.write(dataclasses.replace(current, run=current.beside, beside=current.run))
+    address = addresses(snapshot, current)
     links = [
         html.A("← back", href=view.write(current.with_run(""))),
         " · A: ",
-        html.A(one.name, href=address(snapshot, current, one)),
+        html.A(one.name, href=address(one)),
         " · B: ",
-        html.A(other.name, href=address(snapshot, current, other)),
+        html.A(other.name, href=address(other)),
         " · ",
         html.A("swap", href=swapped),
     ]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.filters import show
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry, SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
@@ -41,7 +42,9 @@ class CostMap(Plot):
 
     def controls(self) -> Sequence[Control]:
         """The fewest users that are shown, of the numbers of users that were tried."""
-        users = sorted(set(self._frame(self.matrix.entries)[VUS]))
+        shown = rankable(self.catalogue, self.matrix.entries)
+        loads = [entry.settings.get("vus") for entry in shown if _is_positive(show(entry.settings.get("batch_size")))]
+        users = sorted({float(each) for each in loads if isinstance(each, (int, float)) and 0 < each < math.inf})
         if len(users) < 2:
             return []
         return [
