@@ -287,3 +287,19 @@ def test_what_can_not_be_read_is_said_and_what_was_read_stays(pages: Pages) -> N
     pages.data.join(10)
     assert "no such disk" in pages.progress()
     assert "Best of each variant" in text_of(pages, "")
+
+
+def test_a_colour_stays_with_its_category_whatever_is_selected(pages: Pages) -> None:
+    def colours(query: str, slug: str) -> dict[str, str]:
+        content, _, _ = pages.page(f"?show={slug}{query}", [0])
+        (graph,) = elements(content, "Graph")
+        return {
+            trace.name: (trace.line.color or trace.marker.color) for trace in graph.figure.data if trace.showlegend
+        }
+
+    for slug in ("cost-over-virtual-users", "cost-against-latency", "best-image-by-cost-savings"):
+        everything = colours("", slug)
+        for query in ("&filters=batch_size=32", "&filters=vus=8"):
+            selected = colours(query, slug)
+            assert selected
+            assert {name: everything[name] for name in selected} == selected, (slug, query)

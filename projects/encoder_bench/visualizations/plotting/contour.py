@@ -61,7 +61,7 @@ class CostMap(Plot):
     def _frame(self, entries: Iterable[Entry]) -> pandas.DataFrame:
         """The points with a cost, those of *entries* that can be ranked, at batch sizes that are numbers."""
         kpi = self.workload.kpis["1B_cost"]
-        names = variant_names(self.matrix, self.workload)
+        names = variant_names(self.catalogue.whole, self.workload)
         frame = points_frame(rankable(self.catalogue, entries), [kpi], names).dropna(subset=[kpi.name])
         return frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
 

@@ -12,7 +12,17 @@ from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.controls import Control
 
 from .latency import LATENCY, latency_choice
-from .points import BATCH_SIZE, FIRST_RUN, VARIANT, batch_sizes, points_frame, rankable, variant_names, variants
+from .points import (
+    BATCH_SIZE,
+    FIRST_RUN,
+    VARIANT,
+    batch_sizes,
+    known_batch_sizes,
+    points_frame,
+    rankable,
+    variant_names,
+    variants,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -45,14 +55,17 @@ class CostAgainstLatency(Plot):
     ) -> tuple[Any, Any]:
         cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[self.option(cfg, LATENCY)]
         kpis = [cost, latency, self.workload.kpis["throughput"]]
-        names = variant_names(self.matrix, self.workload)
+        whole = self.catalogue.whole
+        names = variant_names(whole, self.workload)
         entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
         frame = points_frame(entries, kpis, names).dropna(subset=[cost.name, latency.name])
         if frame.empty:
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."
         frame = frame.sort_values(cost.name, kind="stable").reset_index(drop=True)
         front = pareto(frame, cost.name, latency.name)
-        figure = cost_against_latency(frame.head(SHOWN), front, cost, latency, variants(self.matrix, names))
+        figure = cost_against_latency(
+            frame.head(SHOWN), front, cost, latency, variants(whole, names), known_batch_sizes(whole)
+        )
         return figure, conclusion(frame, front, cost, latency)
 
 
@@ -72,6 +85,7 @@ def cost_against_latency(
     cost: KPIDefinition,
     latency: KPIDefinition,
     all_variants: list[str],
+    all_sizes: Sequence[str] | None = None,
 ) -> go.Figure:
     """Latency to the right, cost upwards, both logarithmic where positive: the best points are at the lower left."""
     import plotly.express as px
@@ -89,7 +103,7 @@ def cost_against_latency(
         log_y=bool((frame[cost.name] > 0).all()),
         labels={kpi.name: f"{kpi.name} ({kpi.unit})" for kpi in (cost, latency)},
         category_orders={BATCH_SIZE: sizes, VARIANT: all_variants},
-        color_discrete_map=template.colours_of(sizes),
+        color_discrete_map=template.colours_of(all_sizes or sizes),
         symbol_map=template.symbols_of(all_variants),
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=9, marker_opacity=0.85)

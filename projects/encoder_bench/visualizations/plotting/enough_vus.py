@@ -11,7 +11,7 @@ from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
 
-from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, points_frame, variant_names
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, points_frame, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -65,12 +65,12 @@ class EnoughVUs(Plot):
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
         kpi = self.workload.kpis["throughput"]
-        names = variant_names(self.matrix, self.workload)
+        names = variant_names(self.catalogue.whole, self.workload)
         frame = points_frame(self.matrix.all_records(settings, setting_lists), [kpi], names)
         frame = frame.dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."
-        return stopped_at(frame, kpi), conclusion(peaks(frame, kpi), kpi)
+        return stopped_at(frame, kpi, variants(self.catalogue.whole, names)), conclusion(peaks(frame, kpi), kpi)
 
 
 def peaks(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[Peak]:
@@ -86,7 +86,7 @@ def peaks(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[Peak]:
     return found
 
 
-def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
+def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequence[str] | None = None) -> go.Figure:
     """A bar for each series with its best throughput up to N users, and a slider for N."""
     import plotly.graph_objects as go
 
@@ -98,7 +98,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
         for line, variant, size in zip(lines, frame[VARIANT], frame[BATCH_SIZE], strict=True)
     }
     order = sorted(places, key=places.__getitem__, reverse=True)
-    colours = template.colours_of(sorted(set(frame[VARIANT])))
+    colours = template.colours_of(all_variants or sorted(set(frame[VARIANT])))
     bests = [_best_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
     final = bests[-1][kpi.name]
     figure = go.Figure()

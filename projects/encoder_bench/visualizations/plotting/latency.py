@@ -43,13 +43,13 @@ class LatencyAgainstThroughput(Plot):
     ) -> tuple[Any, Any]:
         latency = self.workload.kpis[self.option(cfg, LATENCY)]
         throughput = self.workload.kpis["throughput"]
-        names = variant_names(self.matrix, self.workload)
+        names = variant_names(self.catalogue.whole, self.workload)
         entries = self.matrix.all_records(settings, setting_lists)
         frame = points_frame(entries, [throughput, latency], names)
         frame = frame.dropna(subset=[throughput.name, latency.name])
         if frame.empty:
             return None, "No successful run has both throughput and latency."
-        figure = latency_against_throughput(frame, latency, throughput, variants(self.matrix, names))
+        figure = latency_against_throughput(frame, latency, throughput, variants(self.catalogue.whole, names))
         return figure, conclusion(frame, latency, throughput)
 
 

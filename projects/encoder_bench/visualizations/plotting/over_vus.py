@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
 
-from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, points_frame, variant_names
+from .points import (
+    BATCH_SIZE,
+    FIRST_RUN,
+    VARIANT,
+    VUS,
+    batch_sizes,
+    known_batch_sizes,
+    points_frame,
+    variant_names,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -31,12 +40,12 @@ class _OverVUs(Plot):
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
         kpi = self.workload.kpis[self.kpi_name]
-        names = variant_names(self.matrix, self.workload)
+        names = variant_names(self.catalogue.whole, self.workload)
         frame = points_frame(self.matrix.all_records(settings, setting_lists), [kpi], names)
         frame = frame.dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."
-        return lines_over_vus(frame, kpi), conclusion(frame, kpi)
+        return lines_over_vus(frame, kpi, known_batch_sizes(self.catalogue.whole)), conclusion(frame, kpi)
 
 
 class CostOverVUs(_OverVUs):
@@ -53,7 +62,7 @@ class ThroughputOverVUs(_OverVUs):
     kpi_name: ClassVar[str] = "throughput"
 
 
-def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
+def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Sequence[str] | None = None) -> go.Figure:
     """A facet for each variant and a line for each batch size, with bars from least to largest repeat."""
     import plotly.express as px
 
@@ -79,8 +88,8 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
         log_x=True,
         labels={kpi.name: title},
         category_orders={BATCH_SIZE: sizes, VARIANT: facets},
-        color_discrete_map=template.colours_of(sizes),
-        symbol_map=template.symbols_of(sizes),
+        color_discrete_map=template.colours_of(all_sizes or sizes),
+        symbol_map=template.symbols_of(all_sizes or sizes),
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=7, line_width=1.8)
     figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{VARIANT}=")))

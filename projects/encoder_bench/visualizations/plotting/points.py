@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from matrix_benchmarking.analyze.points import by_point, varying
 from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
@@ -81,6 +81,11 @@ def batch_sizes(frame: pandas.DataFrame) -> list[str]:
         return (float(label), "") if label.replace(".", "", 1).isdigit() else (math.inf, label)
 
     return sorted(set(frame[BATCH_SIZE]), key=size)
+
+
+def known_batch_sizes(matrix: Matrix) -> list[str]:
+    """All batch sizes as labels, small ones first, so that their colours are the same on all pages."""
+    return [text(None if size is NOT_SET else size) for size in matrix.settings.get("batch_size", [])]
 
 
 def label_of(entry: Entry, names: Sequence[str]) -> str:

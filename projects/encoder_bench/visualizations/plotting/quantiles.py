@@ -37,7 +37,7 @@ class LatencyQuantiles(Plot):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        names = variant_names(self.matrix, self.workload)
+        names = variant_names(self.catalogue.whole, self.workload)
         frame = quantiles_frame(self.matrix.all_records(settings, setting_lists), names)
         if frame.empty:
             return None, "No successful run tells the quantiles of its latency."

@@ -40,12 +40,12 @@ class BestImageBySavings(Plot):
     ) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
-        labels = {HARDWARE: scope_names(self.matrix, self.workload, HARDWARE_KEYS), IMAGE: image_names}
+        labels = {HARDWARE: scope_names(self.catalogue.whole, self.workload, HARDWARE_KEYS), IMAGE: image_names}
         entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
         frame = savings_frame(points_frame(entries, [kpi], image_names, labels), kpi)
         if frame.empty:
             return None, "No load was tried with more than one image whose cost is known."
-        return best_images(frame, kpi, variants(self.matrix, image_names)), conclusion(frame, kpi)
+        return best_images(frame, kpi, variants(self.catalogue.whole, image_names)), conclusion(frame, kpi)
 
 
 def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition) -> pandas.DataFrame:
