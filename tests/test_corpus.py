@@ -51,7 +51,9 @@ def test_what_is_whole_beside_a_damaged_artifact_is_still_parsed(matrix):
 
 def test_a_lenient_parse_and_all_reports_are_written(tree, tmp_path, capsys):
     assert main(["parse", WORKLOAD, f"--results-dirname={tree}", f"--output-matrix={tmp_path / 'm.json'}"]) == 0
-    assert main(["visualize", WORKLOAD, f"--results-dirname={tree}", f"--report-dest={tmp_path / 'r'}"]) == 0
+    assert (
+        main(["visualize", WORKLOAD, f"--results-dirname={tree}", f"--report-dest={tmp_path / 'r'}", "--generate"]) == 0
+    )
     page = (tmp_path / "r" / "error-report.html").read_text()
     assert all(name in page for name in EXPECTED if EXPECTED[name])
 

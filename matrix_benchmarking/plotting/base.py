@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..matrix import Entry, SettingLists, Variables
 from .controls import Control, chosen
 from .slug import slug
+from .template import colour_map
 
 if TYPE_CHECKING:
     from .catalogue import Catalogue
@@ -45,6 +46,10 @@ class _Named(abc.ABC):
         if address is None:
             return html.Span(text or entry.name, title=where)
         return html.A(text or entry.name, href=address, title=where)
+
+    def colours(self, setting: str) -> dict[str, str]:
+        """For each value of *setting*, as ``template.text`` writes it, the colour that it has on all pages."""
+        return colour_map(self.catalogue.whole, setting)
 
     def controls(self) -> Sequence[Control]:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""

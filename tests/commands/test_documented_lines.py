@@ -6,21 +6,26 @@ import json
 import re
 import shlex
 import shutil
+import urllib.request
 from pathlib import Path
 
 import jsonschema
 import pytest
+from plotting_support.app_process import application
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
 REPOSITORY = Path(__file__).resolve().parents[2]
-LINES = [
+DOCUMENTED = [
     line
-    for line in re.findall(r"^    (matbench .*)$", (REPOSITORY / "docs" / "cli.md").read_text(encoding="utf-8"), re.M)
+    for page in ("cli.md", "visualize.md")
+    for line in re.findall(r"^    (matbench .*)$", (REPOSITORY / "docs" / page).read_text(encoding="utf-8"), re.M)
     if not line.endswith(" --run")  # half an hour of load; tests/examples runs benchmarks
 ]
+OPENING = [line for line in DOCUMENTED if line.startswith("matbench visualize") and "--generate" not in line]
+LINES = [line for line in DOCUMENTED if line not in OPENING]
 WORKLOAD = "--workload=projects.encoder_bench.visualizations"
 
 
@@ -47,6 +52,12 @@ def study(directory: Path, foreign_samples: Path) -> list[str]:
 @pytest.mark.parametrize("line", LINES)
 def test_a_documented_line_runs(line: str, checkout: Path) -> None:
     assert main(shlex.split(line)[1:]) == 0
+
+
+@pytest.mark.parametrize("line", OPENING)
+def test_a_documented_line_opens_the_application(line: str, checkout: Path) -> None:
+    with application(*shlex.split(line)[2:], cwd=checkout) as address, urllib.request.urlopen(address) as answer:
+        assert "matbench" in answer.read().decode()
 
 
 def test_the_cheapest_configuration_of_the_study_is_found(study: list[str], capsys: Capture) -> None:

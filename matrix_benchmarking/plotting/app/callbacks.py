@@ -46,7 +46,7 @@ class Pages:
             current = dataclasses.replace(current, filters={})
             return sidebar.selectors(snapshot.facets, current), [], pages.tabs(snapshot, current)
         selectors = sidebar.selectors(snapshot.facets, current)
-        return selectors, pages.headline(catalogue, current), pages.tabs(snapshot, current)
+        return selectors, pages.headline(snapshot, catalogue, current), pages.tabs(snapshot, current)
 
     def page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
         """The page that is open, the inputs of its configuration, and its title."""

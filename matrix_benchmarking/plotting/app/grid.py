@@ -51,6 +51,7 @@ def grid(table: Table, identity: str) -> Any:
             "suppressColumnVirtualisation": True,
             "suppressFieldDotNotation": True,
             "tooltipShowDelay": 300,
+            "tooltipShowMode": "whenTruncated",
             "animateRows": False,
         },
         csvExportParams={"fileName": f"{identity}.csv"},

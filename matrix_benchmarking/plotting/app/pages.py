@@ -19,6 +19,7 @@ from .tags import html
 from .view import View
 
 MAX_TABS_TITLE = 48
+MANY_LINES = 3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class Content:
     controls: Sequence[Control]
 
 
-def headline(catalogue: Catalogue, current: View) -> Any:
+def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
 
     if not len(catalogue.matrix):
@@ -39,7 +40,14 @@ def headline(catalogue: Catalogue, current: View) -> Any:
         rest = f" {unfinished} {wording.plural(unfinished, 'test')} did not finish." if unfinished else ""
         return html.Div(html.P(f"No run is left by these filters.{rest}", className="lead"), className="verdict")
     chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
-    return problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
+    box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
+    is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
+    lines = box.children
+    if is_about_it or not isinstance(lines, list) or len(lines) < MANY_LINES:
+        return box
+    # Elsewhere the first sentence is enough, and the rest a click away.
+    title = html.Summary("What stands behind it")
+    return html.Div([lines[0], html.Details([title, *lines[1:]])], className=box.className)
 
 
 def tabs(snapshot: Snapshot, current: View) -> Any:
@@ -92,7 +100,8 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         elements = convert(report.do_plot(*shown.arguments(cfg, current.order)), deferred)
         plots = [control for plot in report.drawn for control in plot.controls()]
         heading = _heading(_title(name), report.description)
-        return Content(_title(name), [*heading, *boxes, *elements], deferred, [*own, *plots])
+        # A report may offer other values, now that it knows what was chosen.
+        return Content(_title(name), [*heading, *boxes, *elements], deferred, [*report.controls(), *plots])
     plot = shown.plot(name)
     args = shown.arguments({}, current.order)
     place = deferred.place(lambda: deferred.plot_parts(plot, args), PLOT_HEIGHT_PX)

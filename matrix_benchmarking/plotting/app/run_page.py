@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import urllib.parse
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...environment_file import Environment
@@ -44,7 +46,7 @@ def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, entry: Ent
     back = html.A("← back", href=view.write(current.with_run("")), className="back")
     parts: list[Any] = [html.P(back), html.H1(entry.name), *_state(entry)]
     parts += [html.H2("Settings"), _settings(entry)]
-    parts += [html.H2("KPIs"), _kpis(catalogue, entry, repeats)]
+    parts += [html.H2("KPIs"), _kpis(catalogue, entry, repeats), *_unknown(entry)]
     parts += _beside(snapshot, catalogue, current, entry, repeats)
     parts += _environment(entry.environment)
     parts += [html.H2("Artifacts"), problems.guarded(lambda: _artifacts(current, entry, data), "The artifacts")]
@@ -71,15 +73,21 @@ def _state(entry: Entry) -> list[Any]:
     return [
         *box,
         html.P(
-            ["Test directory: ", html.Code(str(entry.location)), f" · id {entry.test_uuid}"], className="provenance"
+            ["Test directory: ", html.Code(_nearby(entry.location)), f" · id {entry.test_uuid}"], className="provenance"
         ),
     ]
 
 
+def _nearby(location: Path) -> str:
+    """A path as one would type it here: relative where it is below the current directory."""
+    relative = os.path.relpath(location)
+    return str(location) if relative.startswith(os.pardir) else relative
+
+
 def _settings(entry: Entry) -> Any:
-    rows: list[Row] = [[name, show(value)] for name, value in entry.settings.items()]
-    rows.append(["repeat", show(entry.repeat)])
-    return table([Column("Setting"), Column("Value")], rows, caption="Settings of this run")
+    items = [*entry.settings.items(), ("repeat", entry.repeat)]
+    facts = [html.Li([html.Span(name, className="key"), " ", html.Span(show(value))]) for name, value in items]
+    return html.Ul(facts, className="facts")
 
 
 def _kpis(catalogue: Catalogue, entry: Entry, repeats: Sequence[Entry]) -> Any:
@@ -90,13 +98,19 @@ def _kpis(catalogue: Catalogue, entry: Entry, repeats: Sequence[Entry]) -> Any:
     columns += [Column("Direction"), Column("Meaning")]
     rows: list[Row] = []
     for kpi in catalogue.workload.kpis.values():
-        mine = value_cell(entry, kpi)
-        if kpi.name not in entry.kpis and kpi.name in entry.missing_kpis:
-            mine = f"unknown: {entry.missing_kpis[kpi.name]}"
-        cells = [mine, *(value_cell(other, kpi) for other in others)]
+        cells = [value_cell(each, kpi) for each in (entry, *others)]
         rows.append([kpi.name, kpi.display_unit, *cells, kpi.direction, kpi.help])
     count = f"{len(repeats)} runs at these settings" if len(repeats) > 1 else "one run at these settings"
     return table(columns, rows, caption=f"KPIs; {count}")
+
+
+def _unknown(entry: Entry) -> list[Any]:
+    """Why KPIs have no value."""
+    reasons = [html.Li([html.Span(name, className="key"), f" {why}"]) for name, why in entry.missing_kpis.items()]
+    if not reasons:
+        return []
+    count = f"{len(reasons)} {'KPI is' if len(reasons) == 1 else 'KPIs are'} unknown: why?"
+    return [html.Details([html.Summary(count), html.Ul(reasons, className="facts")])]
 
 
 def value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:

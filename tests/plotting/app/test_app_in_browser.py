@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
-import os
-import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 import urllib.parse
 from collections.abc import Iterator
@@ -17,33 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plotting_support.app_process import application
 
 from matrix_benchmarking.plotting.app import view
 
 pytestmark = pytest.mark.xdist_group("browser")
-REPOSITORY = Path(__file__).resolve().parents[3]
 READY = "#content h1, #content .problem"
-
-
-@contextlib.contextmanager
-def application(*arguments: str, cwd: Path = REPOSITORY) -> Iterator[str]:
-    """``matbench visualize`` as a process of its own; gives its address."""
-    command = [sys.executable, "-m", "matrix_benchmarking", "visualize", *arguments]
-    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(
-        command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"http://\S+", line)
-        assert found, f"{line}{process.stdout.read()}"
-        yield found.group()
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(30)
-        assert process.stdout is not None
-        process.stdout.close()
 
 
 @pytest.fixture(scope="module")

@@ -293,9 +293,7 @@ def test_a_colour_stays_with_its_category_whatever_is_selected(pages: Pages) -> 
     def colours(query: str, slug: str) -> dict[str, str]:
         content, _, _ = pages.page(f"?show={slug}{query}", [0])
         (graph,) = elements(content, "Graph")
-        return {
-            trace.name: (trace.line.color or trace.marker.color) for trace in graph.figure.data if trace.showlegend
-        }
+        return {trace.name: (trace.line.color or trace.marker.color) for trace in graph.figure.data if trace.showlegend}
 
     for slug in ("cost-over-virtual-users", "cost-against-latency", "best-image-by-cost-savings"):
         everything = colours("", slug)

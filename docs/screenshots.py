@@ -1,0 +1,76 @@
+"""Makes the pictures of the application in docs/images from the sample: ``python docs/screenshots.py``.
+
+It needs Chromium and Pillow, which makes the files small.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+IMAGES = Path(__file__).with_name("images")
+COLOURS = 128
+PAGES = {
+    "app-best-configuration": ("", "light", 1200, 820),
+    "app-filtered": ("?show=cost-analysis&filters=image=onnx-fp32:onnx-int8,hw_type=cpu-1", "dark", 1200, 1180),
+    "app-limit": ("?cfg.limit=20", "light", 1200, 760),
+    "app-compare": ("?show=compare&cfg.setting=image&cfg.old=onnx-fp32&cfg.new=onnx-int8", "light", 1200, 860),
+    "app-run": ("RUN", "light", 1200, 1250),
+    "app-two-runs": ("BESIDE", "light", 1200, 900),
+    "app-narrow": ("?show=sanity-checks", "dark", 420, 860),
+}
+
+
+def main() -> None:
+    """Start the application on the sample, and take each picture."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench", "--port=0"]
+    command = [sys.executable, "-m", "matrix_benchmarking", "visualize", *arguments]
+    process = subprocess.Popen(command, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found is not None
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            for name, (query, scheme, width, height) in PAGES.items():
+                size = {"width": width, "height": height}
+                page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+                take(page, found.group(), query, IMAGES / f"{name}.png")
+                page.close()
+            browser.close()
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def take(page: Any, address: str, query: str, path: Path) -> None:
+    """One picture of what is in the window, with few colours."""
+    page.goto(f"{address}/{'' if query.isupper() else query}")
+    page.wait_for_selector("#content h1")
+    if query.isupper():
+        page.get_by_role("link", name="cpu-1/onnx-int8/batch_32/vus_32__repeat_0").first.click()
+        page.get_by_text("Put another run beside it").wait_for()
+    if query == "BESIDE":
+        page.get_by_label("Another run").fill("cpu-1/onnx-fp32/batch_32/vus_32__repeat_1")
+        page.get_by_label("Another run").press("Enter")
+        page.get_by_text("Two runs side by side").wait_for()
+    page.mouse.move(1, 1)
+    page.wait_for_timeout(2500)
+    page.evaluate("scrollTo(0, 0)")
+    page.wait_for_timeout(300)
+    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    main()
