@@ -69,7 +69,13 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     help="The directory that the pages are written to.",
 )
 @flag("--single-file", help="Write one HTML file with everything in it, for viewers that show a single file.")
-@option("--host", default="127.0.0.1", show_default=True, metavar="NAME", help="Where the application listens.")
+@option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    metavar="NAME",
+    help="Where the application listens; whoever reaches it can read the results.",
+)
 @option(
     "--port",
     type=click.IntRange(min=0, max=65535),

@@ -12,7 +12,7 @@ from ..analyze.points import varying
 from ..kpi import KPIDefinition
 from .catalogue import Catalogue
 from .point_cells import interval_cell, runs_cell, setting_cells, setting_columns
-from .tables import Cell, Column, Row, table
+from .tables import Cell, Column, Row, kpi_cell, table
 
 MOST_STEPS = 12
 ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
@@ -84,7 +84,7 @@ def _row(
     is_best = step.point is group.best
     bound = f"{limits[0]:,g}{' and more' if kpi.lower_better else ' and less'}" if is_best and limits else ""
     return [
-        Cell(kpi.show(step.limit, unit=False), sort=step.limit),
+        kpi_cell(kpi, step.limit),
         Cell(bound or ", ".join(f"{limit:,g}" for limit in limits) or "–", sort=limits[0] if limits else None),
         *setting_cells(settings, names),
         *([wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []),

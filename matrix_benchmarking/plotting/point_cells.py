@@ -12,7 +12,7 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET
 from .catalogue import Catalogue
-from .tables import Cell, Column
+from .tables import Cell, Column, kpi_cell
 
 
 def setting_columns(names: Sequence[str], group: Group) -> list[Column]:
@@ -50,7 +50,7 @@ def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue:
     is_best = point is group.best
     difference = wording.difference_label(standing.against_best, kpi)
     return [
-        Cell(kpi.show(point.value, unit=False), sort=point.value, mark=is_best),
+        kpi_cell(kpi, point.value, mark=is_best),
         interval_cell(point, kpi),
         Cell("best" if is_best else difference, sort=standing.against_best.difference),
         "" if is_best else wording.apart_label(standing.against_best),
@@ -62,7 +62,7 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     if point.interval is None:
         return "unknown"
     label = wording.interval_label(point.interval, kpi, unit=False)
-    return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low)
+    return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low / kpi.divisor)
 
 
 def runs_cell(point: Point, catalogue: Catalogue) -> Cell:

@@ -18,7 +18,7 @@ from .catalogue import Catalogue
 from .compare_choice import SETTING, Candidate, candidates, choices
 from .controls import Control
 from .environment_table import Environments, environment_difference
-from .tables import Cell, Column, Row, table
+from .tables import Cell, Column, Row, kpi_cell, table
 
 PAIRS_SHOWN = 30
 
@@ -167,8 +167,8 @@ class CompareReport(Report):
         runs = [*(self.link(entry, "old") for entry in pair.old_runs), *(self.link(e, "new") for e in pair.new_runs)]
         return [
             tuning_label(pair.settings, differing) or "everywhere",
-            Cell(kpi.show(pair.old.mean, unit=False), sort=pair.old.mean),
-            Cell(kpi.show(pair.new.mean, unit=False), sort=pair.new.mean),
+            kpi_cell(kpi, pair.old.mean),
+            kpi_cell(kpi, pair.new.mean),
             Cell(_amount(comparison.difference, effect.scale, kpi), sort=comparison.difference),
             {True: "yes", False: "no", None: "unknown"}[comparison.apart],
             Cell([part for link in runs for part in (link, " ")]),

@@ -20,7 +20,7 @@ from ..analyze.wording import difference_label
 from ..matrix import SettingLists, Variables
 from .base import Report
 from .plot_history import KPIHistory, find, why_nothing
-from .tables import Cell, Column, Row, table
+from .tables import Cell, Column, Row, kpi_cell, table
 from .template import short
 
 NEWEST_RUNS_LINKED = 5
@@ -126,8 +126,8 @@ class HistoryReport(Report):
             _name(found, series),
             Cell(str(len(series.points)), sort=len(series.points)),
             Cell(str(series.runs), sort=series.runs),
-            Cell(kpi.show(first.mean, unit=False), sort=first.mean),
-            Cell(kpi.show(newest.mean, unit=False), sort=newest.mean),
+            kpi_cell(kpi, first.mean),
+            kpi_cell(kpi, newest.mean),
             cut_inside(point_text(found, newest, texts).removeprefix(f"{found.axis} "), LONGEST_VERSION),
             *moved,
             Cell(list(self._newest_runs(series))),

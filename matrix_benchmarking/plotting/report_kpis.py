@@ -14,7 +14,7 @@ from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, SettingLists, Variables
 from .base import Report
 from .point_cells import setting_cell
-from .tables import Cell, Column, Row, table
+from .tables import Cell, Column, Row, kpi_cell, table
 
 Points = Sequence[Sequence[Entry]]
 
@@ -105,7 +105,7 @@ class KPIReport(Report):
             else self.link(runs[0], self._at(runs))
         )
         middle = statistics.median(value for value, _ in valued)
-        cells = [Cell(kpi.show(value, unit=False), sort=value) for value in (best, middle, valued[-1][0])]
+        cells = [kpi_cell(kpi, value) for value in (best, middle, valued[-1][0])]
         return [*start, *cells, Cell(where), f"{known} of {tests}"]
 
     def _at(self, runs: Sequence[Entry]) -> str:
@@ -150,4 +150,4 @@ def _value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
     interval = intervals.interval(sample, intervals.Scale.DIFFERENCE)
     if interval is not None:
         value += f" ± {kpi.show((interval.high - interval.low) / 2, unit=False)}"
-    return Cell(value, sort=sample.mean)
+    return Cell(value, sort=sample.mean / kpi.divisor)

@@ -57,6 +57,7 @@ def write_site(
     cfg: Mapping[str, str] | None = None,
     first: Sequence[str] = (),
     past: Matrix | None = None,
+    selection: str = "",
 ) -> Written:
     """Write the reports *names* (none: all) and their index into *destination*.
 
@@ -69,6 +70,7 @@ def write_site(
         cfg: what was chosen of the reports' and plots' controls, as text.
         first: the variables that come first.
         past: all known runs, where there is a history.
+        selection: the filters that left *matrix*, as a person writes them.
 
     Raises:
         MatbenchError: an unknown report, a report that fails, or a page that can't be written.
@@ -84,7 +86,7 @@ def write_site(
         for report, file in zip(reports, files, strict=True)
     ]
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
-    provenance = describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC))
+    provenance = describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection)
     site = [index, *report_pages]
     pictures = {} if png_browser is None else png.draw(report_pages, png_browser)
     documents = {}
@@ -106,11 +108,15 @@ def write_site(
     )
 
 
-def describe(matrix: Matrix, workload: Workload, results_dirname: Path | str, now: dt.datetime) -> Provenance:
+def describe(
+    matrix: Matrix, workload: Workload, results_dirname: Path | str, now: dt.datetime, selection: str = ""
+) -> Provenance:
     """Where the numbers of the pages come from."""
     repeats = [len(runs) for runs in by_point(matrix.entries)]
     tests = len(matrix) + len(matrix.unfinished)
     data = f"Data: {os.fspath(results_dirname)}, {tests} {plural(tests, 'test')}"
+    if selection:
+        data += f" selected by {selection}"
     if repeats:
         low, high = min(repeats), max(repeats)
         runs = f"{low} {plural(low, 'run')} each" if low == high else f"{low} to {high} runs each"

@@ -7,6 +7,8 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from ..kpi import KPIDefinition
+
 ROWS_SHOWN = 500
 
 
@@ -30,6 +32,11 @@ class Cell:
 
 
 Row = Sequence[Cell | str]
+
+
+def kpi_cell(kpi: KPIDefinition, value: float, *, mark: bool = False) -> Cell:
+    """A KPI's value without its unit, sorted, filtered and exported in the unit in which it is shown."""
+    return Cell(kpi.show(value, unit=False), sort=value / kpi.divisor, mark=mark)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ _TEXT = {
     *(".txt", ".log", ".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".csv", ".tsv", ".md", ".ini", ".cfg", ".toml"),
     *(".xml", ".html", ".htm", ".js", ".py", ".sh", ".prom", ".out", ".err", ".svg"),
 }
+_JSON_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*"|[][{}:,]|[^][{}:,"\s]+')
 _BINARY_BELOW = set(range(32)) - {9, 10, 12, 13, 27}
 
 
@@ -118,7 +120,7 @@ def is_text(content: bytes) -> bool:
 
 def content_type(path: Path) -> str:
     """How the file is sent: never as something that a browser runs."""
-    return "text/plain; charset=utf-8" if path.suffix.lower() in _TEXT else "application/octet-stream"
+    return "text/plain" if path.suffix.lower() in _TEXT else "application/octet-stream"
 
 
 def _inside(location: Path, roots: Sequence[Path]) -> Path:
@@ -142,7 +144,25 @@ def _walk(base: Path) -> Iterator[tuple[str, int]]:
 
 
 def _indented(text: str) -> str:
+    """JSON with a line for each value, and every number and text as it stands in the file; other text as it is."""
     try:
-        return json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        json.loads(text)
     except (ValueError, RecursionError):
         return text
+    lines: list[str] = []
+    depth = 0
+    for piece in _JSON_TOKENS.findall(text):
+        if piece in "]}":
+            depth -= 1
+            lines.append("\n" + "  " * depth + piece if lines[-1] not in ("[", "{") else piece)
+            continue
+        if lines and lines[-1] in ("[", "{"):
+            lines.append("\n" + "  " * depth)
+        if piece in "[{":
+            depth += 1
+            lines.append(piece)
+        elif piece == ",":
+            lines.append(",\n" + "  " * depth)
+        else:
+            lines.append(": " if piece == ":" else piece)
+    return "".join(lines)

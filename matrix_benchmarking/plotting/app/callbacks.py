@@ -11,6 +11,7 @@ from typing import Any
 
 from ...errors import ConfigError, MatbenchError
 from .. import site
+from ..catalogue import Catalogue
 from ..controls import find_run
 from . import configuration, pages, problems, sidebar, view
 from .data import Data, Snapshot
@@ -28,8 +29,9 @@ class Pages:
     def __init__(self, data: Data, report_dest: Path) -> None:
         self.data = data
         self.report_dest = report_dest
-        self._deferred: OrderedDict[tuple[int, str], Deferred] = OrderedDict()
+        self._deferred: OrderedDict[str, Deferred] = OrderedDict()
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
 
     def frame(self, query: str) -> tuple[Any, Any, Any]:
         """Selectors, verdict and tabs."""
@@ -45,6 +47,8 @@ class Pages:
         except MatbenchError:  # the page says what is wrong
             current = dataclasses.replace(current, filters={})
             return sidebar.selectors(snapshot.facets, current), [], pages.tabs(snapshot, current)
+        except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
+            return sidebar.selectors(snapshot.facets, current), problems.failed("The verdict", error), []
         selectors = sidebar.selectors(snapshot.facets, current)
         return selectors, pages.headline(snapshot, catalogue, current), pages.tabs(snapshot, current)
 
@@ -55,20 +59,20 @@ class Pages:
             return [], [], ""
         try:
             current = view.read(query)
-            content = self._content(snapshot, current, query, wanted)
+            content = self._content(snapshot, current, wanted)
         except MatbenchError as error:
             return problems.box(*str(error).splitlines()), [], ""
         return content.elements, configuration.panel(content.controls, current), content.title
 
-    def part(self, query: str, number: int) -> Any:
-        """A deferred part of the page."""
-        snapshot = self.data.snapshot
-        if snapshot is None:
-            return []
-        deferred = self._deferred.get((snapshot.number, query))
+    def part(self, query: str, key: str, number: int) -> Any:
+        """The deferred part *number* of the page *key*, which is that of *query*."""
+        deferred = self._deferred.get(key)
         if deferred is None:
             try:
-                deferred = self._content(snapshot, view.read(query), query, []).deferred
+                snapshot, current = self.data.snapshot, view.read(query)
+                if snapshot is None or pages.key_of(snapshot, current) != key:
+                    return problems.box("The results have been read again since: reload the page.")
+                deferred = self._content(snapshot, current, []).deferred
             except MatbenchError as error:
                 return problems.box(*str(error).splitlines())
         return deferred.make(number)
@@ -77,7 +81,7 @@ class Pages:
         """What an *event* of the page's script leads to: another address or none, and a notice or none."""
         match event:
             case {"do": "read"}:
-                self.data.start()
+                self.data.start(is_asked=True)
                 return None, ""
             case {"do": "write"}:
                 return None, problems.guarded(lambda: self._write(query), "The static report")
@@ -110,9 +114,9 @@ class Pages:
             return problems.box(*problem.splitlines())
         return html.P("Reading the tests …", className="lead")
 
-    def _content(self, snapshot: Snapshot, current: View, query: str, wanted: list[int]) -> pages.Content:
-        catalogue = snapshot.catalogue(current.filters, current.order)
+    def _content(self, snapshot: Snapshot, current: View, wanted: list[int]) -> pages.Content:
         try:
+            catalogue = snapshot.catalogue(current.filters, current.order)
             content = pages.content(snapshot, catalogue, current, wanted, self.data)
         except MatbenchError:
             raise
@@ -120,7 +124,7 @@ class Pages:
             box = problems.failed("This page", error)
             return pages.Content("", box, Deferred(), ())
         with self._lock:
-            self._deferred[snapshot.number, query] = content.deferred
+            self._deferred[content.deferred.key] = content.deferred
             if len(self._deferred) > _KEPT_PAGES:
                 self._deferred.popitem(last=False)
         return content
@@ -162,18 +166,29 @@ class Pages:
         if snapshot is None:
             return problems.box("There is nothing to write yet.")
         shown = snapshot.catalogue(current.filters, current.order)
-        written = site.write_site(
+        if not len(shown.matrix) and not shown.matrix.unfinished:
+            return problems.box("No run is left by these filters, so nothing was written.")
+        if not self._writing.acquire(blocking=False):
+            return problems.box("Another static report is being written: try again when it is there.")
+        try:
+            written = self._write_site(shown, current)
+        finally:
+            self._writing.release()
+        size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
+        return html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
+
+    def _write_site(self, shown: Catalogue, current: View) -> site.Written:
+        return site.write_site(
             shown.matrix,
-            snapshot.workload,
+            shown.workload,
             self.report_dest,
             [],
             self.data.source.name,
             cfg=current.cfg,
             first=current.order,
             past=shown.past,
+            selection=view.write_filters(current.filters),
         )
-        size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
-        return html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
 
 
 def register(app: Any, answers: Pages) -> None:
@@ -209,7 +224,8 @@ def register(app: Any, answers: Pages) -> None:
         return answers.page(request["search"], request["parts"])
 
     def part(wanted: Any, request: dict[str, Any]) -> Any:
-        return answers.part(request["search"], ctx.outputs_list["id"]["index"]) if wanted else no_update
+        identity = ctx.outputs_list["id"]
+        return answers.part(request["search"], identity["of"], identity["index"]) if wanted else no_update
 
     def act(event: dict[str, Any], query: str | None) -> Any:
         search, notice = answers.act(event, query or "")
@@ -230,8 +246,8 @@ def register(app: Any, answers: Pages) -> None:
     app.callback(surroundings, request, prevent_initial_call=True)(frame)
     app.callback(content, request, prevent_initial_call=True)(page)
     app.callback(
-        Output({"type": "part", "index": MATCH}, "children"),
-        Input({"type": "wanted", "index": MATCH}, "data"),
+        Output({"type": "part", "of": MATCH, "index": MATCH}, "children"),
+        Input({"type": "wanted", "of": MATCH, "index": MATCH}, "data"),
         State("request", "data"),
         prevent_initial_call=True,
     )(part)

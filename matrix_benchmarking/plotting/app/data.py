@@ -13,6 +13,7 @@ import logging
 import threading
 import time
 import traceback
+import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -30,6 +31,7 @@ Progress = Callable[[int, int], None]
 _KEPT_SELECTIONS = 12
 CHECK_AFTER_S = 3.0
 """After what the index says is shown: the first pages are drawn before the tree itself is read."""
+_COPIES = uuid.UUID("5b0f7c1e-2f4a-4d86-9a0e-6f1f2a6f9c55")
 _log = logging.getLogger(__name__)
 
 
@@ -147,13 +149,16 @@ class Data:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Read in the background: the index first, then everything. While it is being read, nothing happens."""
+    def start(self, *, is_asked: bool = False) -> None:
+        """Read in the background: the index first, then everything. While it is being read, nothing happens.
+
+        What somebody *asked* for is shown anew even where no setting and no KPI has changed: an artifact may have.
+        """
         with self._lock:
             if self._thread is not None and self._thread.is_alive():
                 return
             self.progress = Progressing(is_reading=True)
-            self._thread = threading.Thread(target=self._read, daemon=True, name="matbench-reader")
+            self._thread = threading.Thread(target=self._read, args=(is_asked,), daemon=True, name="matbench-reader")
             self._thread.start()
 
     def wait(self, timeout_s: float) -> Snapshot | None:
@@ -168,13 +173,12 @@ class Data:
         if self._thread is not None:
             self._thread.join(timeout_s)
 
-    def _read(self) -> None:
+    def _read(self, is_asked: bool) -> None:
         problem = None
+        if self.snapshot is None:
+            self._show_index()
         try:
-            if self.snapshot is None and (known := self.source.read_index()) is not None:
-                self._take(known)
-                time.sleep(CHECK_AFTER_S)
-            self._take(self.source.read(self._report))
+            self._take(self.source.read(self._report), is_asked)
         except MatbenchError as error:
             problem = str(error)
         except Exception as error:  # noqa: BLE001  the application has to say so, and to go on
@@ -185,13 +189,40 @@ class Data:
     def _report(self, done: int, total: int) -> None:
         self.progress = Progressing(done, total, is_reading=True)
 
-    def _take(self, matrix: Matrix) -> None:
+    def _show_index(self) -> None:
+        """Show what the index says; whatever is wrong with it, the tree itself is read next."""
+        try:
+            known = self.source.read_index()
+            if known is not None:
+                self._take(known)
+        except (MatbenchError, ValueError, TypeError, KeyError) as error:
+            _log.info("the index of the tree is not used: %s", error)
+            return
+        if known is not None:
+            time.sleep(CHECK_AFTER_S)
+
+    def _take(self, matrix: Matrix, is_asked: bool = False) -> None:
         current = self.snapshot
+        matrix = with_own_ids(matrix)
         past = self.source.past(matrix)
-        if current is not None and same(current.matrix, matrix) and same(current.runs, past or matrix):
+        if not is_asked and current is not None and same(current.matrix, matrix) and same(current.runs, past or matrix):
             current.read_at = dt.datetime.now().astimezone()
             return
         self.snapshot = Snapshot(self.source.workload, matrix, 1 if current is None else current.number + 1, past)
+
+
+def with_own_ids(matrix: Matrix) -> Matrix:
+    """*matrix* with another id for each further test that carries the id of one before, as a copied directory does."""
+    seen: set[str] = set()
+    entries = []
+    for entry in matrix:
+        if entry.test_uuid in seen:
+            entry = dataclasses.replace(entry, test_uuid=str(uuid.uuid5(_COPIES, f"{entry.test_uuid} {entry.name}")))
+        seen.add(entry.test_uuid or "")
+        entries.append(entry)
+    if all(one is other for one, other in zip(entries, matrix, strict=True)):
+        return matrix
+    return Matrix(entries, unfinished=matrix.unfinished, notes=matrix.notes)
 
 
 def same(one: Matrix, other: Matrix) -> bool:

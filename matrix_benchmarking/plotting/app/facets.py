@@ -93,18 +93,7 @@ class Facets:
             mask = self._mask({other: wanted for other, wanted in filters.items() if other != name})
             counts = numpy.bincount(column.codes[mask], minlength=len(column.values))
             wanted = filters.get(name, ())
-            yield Facet(
-                name,
-                [
-                    Option(
-                        value=column.written[place],
-                        label="(not set)" if isinstance(value, NotSet) else show(value),
-                        count=int(counts[place]),
-                        is_chosen=any(one.matches(None if isinstance(value, NotSet) else value) for one in wanted),
-                    )
-                    for place, value in enumerate(column.values)
-                ],
-            )
+            yield Facet(name, list(_options(column, counts, wanted)))
 
     def _mask(self, filters: Filters) -> Mask:
         import numpy
@@ -117,6 +106,22 @@ class Facets:
             else:
                 mask &= column.allows(wanted)[column.codes]
         return mask
+
+
+def _options(column: _Column, counts: Any, wanted: Sequence[Value]) -> Iterator[Option]:
+    """An option for each way to filter by a value; values that one filter can't tell apart are counted together."""
+    cells = [None if isinstance(value, NotSet) else value for value in column.values]
+    for written in dict.fromkeys(column.written):
+        meant = [place for place, cell in enumerate(cells) if written.matches(cell)]
+        own = [place for place in meant if column.written[place] == written]
+        label = " or ".join("(not set)" if isinstance(column.values[at], NotSet) else show(cells[at]) for at in own)
+        clashes = any(show(cell) == written.text for place, cell in enumerate(cells) if place not in own)
+        yield Option(
+            value=written,
+            label=f'"{label}"' if written.quoted and clashes else label,
+            count=int(sum(counts[place] for place in meant)),
+            is_chosen=any(one.matches(cells[place]) for one in wanted for place in own),
+        )
 
 
 class _Column:

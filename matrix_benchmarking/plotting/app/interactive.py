@@ -5,6 +5,7 @@ Parts that cost something are deferred: their place is there at once, and they a
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -29,10 +30,13 @@ class Deferred:
     Args:
         wanted: the numbers of those that are in view already, which are made at once.
         cfg: the plots' configuration, as text.
+        key: of the page: what is made late for one page has no place on another.
     """
 
-    def __init__(self, wanted: Collection[int] = (), cfg: Mapping[str, str] | None = None) -> None:
+    def __init__(self, wanted: Collection[int] = (), cfg: Mapping[str, str] | None = None, key: str = "") -> None:
         self._wanted = wanted
+        self.key = key
+        self._time = str(time.monotonic_ns())
         self._cfg = cfg or {}
         self._makers: list[Callable[[], Any]] = []
 
@@ -44,8 +48,13 @@ class Deferred:
         content = self.make(number) if number in self._wanted else waiting(height_px)
         return html.Div(
             [
-                html.Div(content, id={"type": "part", "index": number}, className="part", **{"data-part": str(number)}),
-                dcc.Store(id={"type": "wanted", "index": number}),
+                html.Div(
+                    content,
+                    id={"type": "part", "of": self.key, "index": number},
+                    className="part",
+                    **{"data-part": str(number), "data-of": self.key, "data-time": self._time},
+                ),
+                dcc.Store(id={"type": "wanted", "of": self.key, "index": number}),
             ]
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -38,7 +39,8 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     if not len(catalogue.matrix):
         unfinished = len(catalogue.matrix.unfinished)
         rest = f" {unfinished} {wording.plural(unfinished, 'test')} did not finish." if unfinished else ""
-        return html.Div(html.P(f"No run is left by these filters.{rest}", className="lead"), className="verdict")
+        lead = "No run is left by these filters." if current.filters else "There is no finished run."
+        return html.Div(html.P(f"{lead}{rest}", className="lead"), className="verdict")
     chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
     box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
@@ -81,6 +83,12 @@ def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str
     return html.Nav([html.Span(title, className="pages-title"), *links], className="pages", **label)
 
 
+def key_of(snapshot: Snapshot, current: View) -> str:
+    """What identifies a page of one state of the data."""
+    digest = hashlib.blake2b(view.write(current).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{snapshot.number}-{digest}"
+
+
 def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Any) -> Content:
     """The page that *current* asks for.
 
@@ -91,7 +99,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     if current.run:
         return _run(snapshot, catalogue, current, data)
     name = _name(snapshot, current.show)
-    deferred = Deferred(wanted, current.cfg)
+    deferred = Deferred(wanted, current.cfg, key_of(snapshot, current))
     shown = catalogue.shown_by(run_page.addresses(snapshot, current), deferred.section)
     if name in snapshot.reports:
         report = shown.report(name)

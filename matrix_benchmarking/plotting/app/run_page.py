@@ -15,7 +15,7 @@ from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
 from ..catalogue import Catalogue
 from ..repeating import circumstances
-from ..tables import Cell, Column, Row, table
+from ..tables import Cell, Column, Row, kpi_cell, table
 from . import artifacts, problems, view
 from .data import Data, Snapshot
 from .tags import dcc, html
@@ -117,7 +117,7 @@ def value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
     """The entry's value of *kpi*; ``unknown`` where there is none."""
     if kpi.name not in entry.kpis:
         return "unknown"
-    return Cell(kpi.show(entry.kpis[kpi.name], unit=False), sort=entry.kpis[kpi.name])
+    return kpi_cell(kpi, entry.kpis[kpi.name])
 
 
 def _beside(
@@ -170,7 +170,7 @@ def _artifacts(current: View, entry: Entry, data: Data) -> Any:
     rows: list[Row] = []
     for each in found:
         link = html.A(each.name, href=view.write(dataclasses.replace(current, artifact=each.name)))
-        download = html.A("download", href=file_address(entry, each.name))
+        download = html.A("download", href=file_address(entry, each.name), download=each.name.rpartition("/")[2])
         is_named = each.name.isprintable()
         name: Any = link if is_named else ascii(each.name)[1:-1]
         rows.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
 import os
 import socket
@@ -20,6 +21,7 @@ HOST, PORT = "127.0.0.1", 8050
 _PORTS_TRIED = 20
 _THREADS = 8
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
 
 
 def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozenset()) -> Any:
@@ -74,6 +76,8 @@ def bound(host: str = HOST, port: int | None = None) -> Iterator[socket.socket]:
 def address(listener: socket.socket) -> str:
     """The address to open in a browser."""
     host, port = listener.getsockname()[:2]
+    if host in _EVERYWHERE:
+        host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
@@ -117,9 +121,10 @@ def _secure(app: Any, hosts: frozenset[str]) -> None:
 
     def only_from_here() -> Any:
         request = flask.request
-        asked = _host(request.host)
         origin = request.headers.get("Origin")
-        if asked not in _LOOPBACK | hosts or (origin is not None and origin.partition("://")[2] != request.host):
+        if not _is_own_name(_host(request.host), hosts) or (
+            origin is not None and origin.partition("://")[2] != request.host
+        ):
             return flask.Response("this server answers only under its own address\n", status=403, mimetype="text/plain")
         return None
 
@@ -132,6 +137,27 @@ def _secure(app: Any, hosts: frozenset[str]) -> None:
 
     app.server.before_request(only_from_here)
     app.server.after_request(with_headers)
+
+
+def _is_own_name(name: str, hosts: frozenset[str]) -> bool:
+    """True for a name of this machine, and for those that it was told to listen under.
+
+    A name that somebody else's server leads here (DNS rebinding) is none. One that listens everywhere answers to any
+    address in numbers, which needs no name.
+    """
+    if name in _LOOPBACK or name in {host.lower() for host in hosts}:
+        return True
+    if not hosts & _EVERYWHERE:
+        return False
+    return name in {socket.gethostname().lower(), socket.getfqdn().lower()} or _is_number(name)
+
+
+def _is_number(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _host(header: str) -> str:

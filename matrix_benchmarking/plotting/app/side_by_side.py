@@ -11,7 +11,7 @@ from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, NotSet, typed
 from ..catalogue import Catalogue
-from ..tables import Cell, Column, Row, table
+from ..tables import Cell, Column, Row, kpi_cell, table
 from . import view
 from .data import Snapshot
 from .run_page import addresses
@@ -116,7 +116,7 @@ def _kpis(catalogue: Catalogue, one: Entry, other: Entry) -> Any:
 
 def _kpi_row(kpi: KPIDefinition, one: Entry, other: Entry) -> Row:
     first, second = one.kpis.get(kpi.name), other.kpis.get(kpi.name)
-    cells = ["unknown" if value is None else Cell(kpi.show(value, unit=False), sort=value) for value in (first, second)]
+    cells = ["unknown" if value is None else kpi_cell(kpi, value) for value in (first, second)]
     if first is None or second is None:
         return [kpi.name, kpi.display_unit, *cells, "unknown", ""]
     change: Cell | str = "no base" if first == 0 else Cell(f"{second / first - 1:+.1%}", sort=second / first - 1)

@@ -101,6 +101,15 @@ def test_text_is_shown_up_to_its_limit_and_bytes_are_not(results: Path) -> None:
     assert (len(shown.text), shown.is_whole) == (artifacts.SHOWN_BYTES, False)
 
 
+def test_json_is_shown_with_every_number_as_it_stands_in_the_file(results: Path) -> None:
+    odd = results / "odd.json"
+    odd.write_text('{"a": NaN, "a": 2, "b": [1e999, {}], "c": 12345678901234567890.123, "d": "x,{\\"y:"}')
+    assert artifacts.show(odd).text == (
+        '{\n  "a": NaN,\n  "a": 2,\n  "b": [\n    1e999,\n    {}\n  ],\n'
+        '  "c": 12345678901234567890.123,\n  "d": "x,{\\"y:"\n}'
+    )
+
+
 def test_json_that_is_none_and_text_that_is_not_utf_8_are_shown_as_they_are(results: Path) -> None:
     broken = results / "broken.json"
     broken.write_bytes(b'{"a": \xff')
@@ -112,7 +121,7 @@ def test_json_that_is_none_and_text_that_is_not_utf_8_are_shown_as_they_are(resu
 
 @pytest.mark.parametrize("name", ["a.html", "a.svg", "a.js", "a.json", "a.log", "A.HTML"])
 def test_what_a_browser_could_run_is_sent_as_plain_text(name: str) -> None:
-    assert artifacts.content_type(Path(name)) == "text/plain; charset=utf-8"
+    assert artifacts.content_type(Path(name)) == "text/plain"
 
 
 def test_the_rest_is_a_download() -> None:

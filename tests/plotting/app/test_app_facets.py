@@ -77,8 +77,17 @@ def test_a_text_that_reads_like_another_value_is_written_in_quotes() -> None:
     facets = Facets(Matrix([entry({"a": value}) for value in (1, "1", 1.0, True, "true", None, "null", "x")]))
     (facet,) = facets.facets({})
     quoted = [option for option in facet.options if option.value.quoted]
-    assert sorted(option.label for option in quoted) == ["1", "null", "true"]
+    assert sorted(option.label for option in quoted) == ['"1"', '"null"', '"true"']
     assert all(len(facets.select({"a": (option.value,)})) == 1 for option in quoted)
+
+
+def test_values_that_no_filter_can_tell_apart_are_one_option() -> None:
+    (facet,) = Facets(Matrix([entry({"a": None}), entry({}), entry({"a": 1}), entry({"a": "1"})])).facets({})
+    assert [(option.label, option.count) for option in facet.options] == [
+        ("1", 2),
+        ('"1"', 1),
+        ("(not set) or null", 2),
+    ]
 
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([1.0, 0.5]) | st.text(max_size=4)
@@ -91,7 +100,8 @@ def test_toggling_a_value_selects_the_entries_that_have_it(values: list[Any]) ->
         for option in facet.options:
             toggled = view.View().with_filter("a", facet.toggled(option))
             selected = facets.select(view.read(view.write(toggled)).filters)
-            assert {filters.show(each.settings["a"]) for each in selected} == {option.label}
+            assert {filters.show(each.settings["a"]) for each in selected} == {option.value.text}
+            assert len(selected) == option.count > 0
 
 
 def test_toggling_a_chosen_value_lets_go_of_it() -> None:

@@ -23,6 +23,23 @@ def test_numbers_are_sorted_and_exported_as_numbers_and_shown_as_written() -> No
     assert [each["headerName"] for each in shown.children[1].columnDefs] == ["vus", "cost (USD)"]
 
 
+def test_a_kpi_is_filtered_and_exported_in_the_unit_that_its_header_says() -> None:
+    from matrix_benchmarking import kpi
+    from matrix_benchmarking.plotting.tables import kpi_cell
+
+    @kpi.HigherBetter
+    @kpi.FormatDivisor(1e6, unit="MB/s", format="{:.0f}")
+    @kpi.KPIMetadata(help="rate", unit="B/s")
+    def rate(lts: Any) -> Any:
+        return None
+
+    definition = kpi.collect([rate])["rate"]
+    (row,) = rows_of(
+        grid(table([Column("rate", unit="MB/s", numeric=True)], [[kpi_cell(definition, 2.5e8)]], caption="c"), "t")
+    )
+    assert (row["c0"], row["c0p"]) == (250.0, ["250"])
+
+
 def test_infinite_and_unknown_numbers_have_no_place_in_the_order() -> None:
     rows = [[Cell("inf", sort=math.inf)], [Cell("nan", sort=math.nan)]]
     shown = grid(table([Column("x", numeric=True)], rows, caption="c"), "t")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import shutil
 import time
@@ -92,10 +93,11 @@ class Visit:
 
     def see_all(self) -> None:
         """Scroll through the page, so that all its parts are made."""
-        parts = self.page.locator("#content .part")
-        for place in range(parts.count()):
-            parts.nth(place).scroll_into_view_if_needed()
-        self.until("!document.querySelector('#content .waiting')")
+        drawn = "place => !document.querySelectorAll('#content .part')[place].querySelector(':scope > .waiting')"
+        for place in range(self.page.locator("#content .part").count()):
+            self.page.locator("#content .part").nth(place).scroll_into_view_if_needed()
+            if self.page.locator("#content .part").nth(place).is_visible():
+                self.until(drawn, place)
 
     def query(self) -> str:
         return urllib.parse.unquote(urllib.parse.urlsplit(self.page.url).query)
@@ -384,3 +386,43 @@ def test_hostile_text_is_text(browser: Any, tmp_path: Path, sample: Path) -> Non
         visit.page.get_by_role("link", name="<script>alert(3)<|script>.log").click()
         visit.wait_text("#content pre", hostile)
         assert visit.complaints == []
+
+
+def test_a_late_answer_has_no_place_on_another_page(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
+        held: list[Any] = []
+        released: list[bool] = []
+
+        def hold(route: Any) -> None:
+            is_part = '"wanted"' in (route.request.post_data or "") and '"part"' in (route.request.post_data or "")
+            held.append(route) if is_part and not released else route.continue_()
+
+        visit.page.route("**/_dash-update-component", hold)
+        visit.page.goto(f"{visit.address}/?show=runs")
+        visit.page.wait_for_selector("#content h1")
+        for _ in range(100):
+            if held:
+                break
+            visit.page.wait_for_timeout(50)
+        assert held
+        visit.page.get_by_role("link", name="Best configuration").click()
+        visit.wait_text("#content h1", "Best configuration")
+        released.append(True)
+        for route in held:
+            route.continue_()
+        visit.page.wait_for_timeout(800)
+        assert "answered in each second" not in visit.text("#content")
+
+
+def test_a_server_that_is_gone_is_said_to_be(browser: Any, sample: Path, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    shutil.copytree(sample / "cpu-2", results)
+    with contextlib.ExitStack() as stack:
+        address = stack.enter_context(
+            application(f"--results-dirname={results}", "--workload=encoder_bench", "--port=0")
+        )
+        visit = Visit(browser, address).open()
+        stack.close()
+        visit.page.get_by_role("link", name="Compare").click()
+        visit.wait_text("#unanswered", "doesn't answer any more")
+        visit.context.close()

@@ -12,8 +12,10 @@ import pytest
 from plotting_support.app_support import elements, pages_over, texts
 
 from matrix_benchmarking import store
+from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.app.callbacks import Pages
+from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.workload import Workload
 
 
@@ -252,6 +254,7 @@ class TestActing:
         page = (pages.report_dest / "best-configuration.html").read_text(encoding="utf-8")
         assert "onnx-fp32" in page
         assert "onnx-int8" not in page
+        assert "selected by image=onnx-fp32" in page
 
     def test_a_static_report_that_can_not_be_written_is_said(self, pages: Pages) -> None:
         pages.report_dest.parent.mkdir(parents=True, exist_ok=True)
@@ -270,12 +273,57 @@ def test_data_that_change_are_shown_and_data_that_do_not_are_kept(
     pages.data.start()
     pages.data.join(10)
     assert pages.version() == first
+    pages.act({"do": "read"}, "")  # an artifact may have changed that is no setting and no KPI
+    pages.data.join(10)
+    first += 1
+    assert pages.version() == first
     entries: list[Entry] = sample_matrix.entries[:10]
     pages.data.source = dataclasses.replace(pages.data.source, read=lambda progress: Matrix(entries))
     pages.act({"do": "read"}, "")
     pages.data.join(10)
     assert pages.version() == first + 1
     assert len(snapshot_matrix(pages)) == 10
+
+
+def test_an_index_that_is_wrong_leaves_the_tree_to_be_read(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    def wrong() -> Matrix:
+        raise ConfigError("no test matches the filter vus=777")
+
+    data = Data(Source(encoder_workload, "results", [], lambda progress: sample_matrix, read_index=wrong))
+    data.start()
+    assert data.wait(10) is not None
+    data.join(10)
+    assert data.progress.problem is None
+
+
+def test_a_part_of_a_page_that_is_gone_has_no_place_on_another(pages: Pages) -> None:
+    content, _, _ = pages.page("?show=runs", [])
+    (first, *_) = [one for one in elements(content, "Store") if isinstance(getattr(one, "id", None), dict)]
+    other, _, _ = pages.page("?show=cost-analysis", [])
+    (second, *_) = [one for one in elements(other, "Store") if isinstance(getattr(one, "id", None), dict)]
+    assert first.id["of"] != second.id["of"]
+    assert "reload the page" in texts(pages.part("?show=runs", second.id["of"] + "0", 0))
+    assert "reload the page" not in texts(pages.part("?show=runs", first.id["of"], 0))
+
+
+def test_copies_that_carry_one_id_are_opened_each_by_itself(
+    encoder_workload: Workload, sample_matrix: Matrix, sample: Path, tmp_path: Path
+) -> None:
+    first, second = sample_matrix.entries[:2]
+    copy = dataclasses.replace(second, test_uuid=first.test_uuid)
+    pages = pages_over(Matrix([first, copy]), encoder_workload, [sample], tmp_path)
+    one, other = snapshot_matrix(pages).entries
+    assert one.test_uuid != other.test_uuid
+    assert second.name in text_of(pages, f"?run={other.test_uuid}")
+    assert first.name in text_of(pages, f"?run={one.test_uuid}")
+
+
+def test_a_static_report_of_nothing_is_not_written(pages: Pages) -> None:
+    _, notice = pages.act({"do": "write"}, "?filters=hw_type=cpu-2,vus=1")
+    assert "nothing was written" in texts(notice)
+    assert not pages.report_dest.exists()
 
 
 def test_what_can_not_be_read_is_said_and_what_was_read_stays(pages: Pages) -> None:

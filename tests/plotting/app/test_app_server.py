@@ -66,6 +66,13 @@ class TestWhoMayAsk:
     def test_other_names_are_not(self, client: Any, host: str) -> None:
         assert client.get("/", headers={"Host": host}).status_code == 403
 
+    def test_one_that_listens_everywhere_answers_to_numbers_and_its_own_name(self) -> None:
+        everywhere = frozenset({"0.0.0.0"})
+        assert server._is_own_name("192.0.2.2", everywhere)
+        assert server._is_own_name(socket.gethostname().lower(), everywhere)
+        assert not server._is_own_name("evil.example", everywhere)
+        assert not server._is_own_name("192.0.2.2", frozenset({"127.0.0.1"}))
+
     def test_a_request_from_another_page_is_not(self, client: Any) -> None:
         for origin in ("http://evil.example", "http://127.0.0.1:9999", "null"):
             answer = client.post("/_dash-update-component", headers={**HERE, "Origin": origin}, json={})

@@ -25,6 +25,7 @@
       const same = before && pageOf(before.search) === pageOf(search || "");
       const parts = same ? [...document.querySelectorAll("#content .part")].filter(inView) : [];
       if (before && !same) scrollToContent();
+      if (before && before.search !== (search || "")) window.dash_clientside.set_props("notice", { children: "" });
       return { search: search || "", version, parts: parts.map((part) => Number(part.dataset.part)) };
     },
     fields(values, ids) {
@@ -57,10 +58,12 @@
   const SETTLED_MS = 120; // a page that is being put together shows for a moment what will be far below
 
   function want(part) {
-    if (!part.isConnected || !part.querySelector(":scope > .waiting")) return;
+    const waiting = part.isConnected && part.querySelector(":scope > .waiting");
+    if (!waiting || waiting.dataset.asked === part.dataset.time) return;
     if (!inView(part)) return void seen.observe(part);
-    const index = Number(part.dataset.part);
-    window.dash_clientside.set_props({ type: "wanted", index }, { data: (counter += 1) });
+    waiting.dataset.asked = part.dataset.time; // once for each time that the page was put together
+    const id = { type: "wanted", of: part.dataset.of, index: Number(part.dataset.part) };
+    window.dash_clientside.set_props(id, { data: (counter += 1) });
   }
 
   const seen = new IntersectionObserver((changes) => {
@@ -158,7 +161,13 @@
   }
 
   function exportGrid(id) {
-    window.dash_ag_grid.getApi(id).exportDataAsCsv({ fileName: `${id}.csv` });
+    const processCellCallback = ({ value, node, column }) => {
+      const parts = node.data[`${column.getColDef().field}p`];
+      const text = parts ? parts.map((part) => (typeof part === "object" ? part.text : part)).join("") : value;
+      const isPlain = value !== null && value !== undefined && !/[%×]/.test(String(text));
+      return isPlain ? value : text; // a share is exported as it is shown, and so is what has no number
+    };
+    window.dash_ag_grid.getApi(id).exportDataAsCsv({ fileName: `${id}.csv`, processCellCallback });
   }
 
   async function copy(button) {
@@ -192,10 +201,39 @@
     return typeof one === "number" && typeof other === "number" ? one - other : order.compare(String(one), String(other));
   };
 
+  // -- a server that doesn't answer -----------------------------------------------------------------------------------
+
+  const fetched = window.fetch;
+  window.fetch = async (...request) => {
+    const isUpdate = String(request[0]).includes("_dash-update-component");
+    try {
+      const answer = await fetched(...request);
+      if (isUpdate) complain(answer.ok ? "" : "The application could not answer this; what is shown may be of before.");
+      return answer;
+    } catch (error) {
+      if (isUpdate) complain("The application doesn't answer any more: what is shown is of before. Was it ended?");
+      throw error;
+    }
+  };
+
+  function complain(sentence) {
+    let box = document.getElementById("unanswered");
+    if (!box && !sentence) return;
+    if (!box) {
+      box = document.createElement("div");
+      box.id = "unanswered";
+      box.className = "problem";
+      box.setAttribute("role", "alert");
+      document.body.prepend(box);
+    }
+    box.textContent = sentence;
+    box.hidden = !sentence;
+  }
+
   // -- start ----------------------------------------------------------------------------------------------------------
 
   function start() {
-    watch.observe(document.body, { childList: true, subtree: true });
+    watch.observe(document.body, { childList: true, subtree: true, attributes: true, attributeFilter: ["data-time"] });
     const narrow = matchMedia("(max-width: 60rem)");
     const fold = new MutationObserver(() => {
       const details = document.getElementById("sidebar-details");
