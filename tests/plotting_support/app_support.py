@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting.app.callbacks import Pages
+from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.workload import Workload
 

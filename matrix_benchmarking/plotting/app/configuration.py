@@ -88,7 +88,6 @@ def _text(value: Any) -> str:
 
 
 def _dropdown(control: Choice, current: View) -> Any:
-
     options = [{"label": control.labels.get(each, show(each)), "value": show(each)} for each in control.options]
     default = None if control.default is None else show(control.default)
     value = current.cfg.get(control.name, default)
@@ -101,7 +100,6 @@ def _dropdown(control: Choice, current: View) -> Any:
 
 
 def _field(name: str, value: str, kind: str, label: str) -> Any:
-
     field = dcc.Input(
         id={"type": "field", "name": f"cfg.{name}", "shown": value},
         value=value,

@@ -117,7 +117,6 @@ class _Conversion:
         return grid(table, identity)
 
     def _graph(self, graph: Any) -> Any:
-
         identity = self._next("figure")
         graph.id = {"type": "figure", "index": identity}
         graph.config = {**GRAPH_CONFIG, **(getattr(graph, "config", None) or {})}

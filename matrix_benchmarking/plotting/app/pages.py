@@ -68,7 +68,6 @@ def tabs(snapshot: Snapshot, current: View) -> Any:
 
 
 def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str) -> Any:
-
     links = [
         html.A(
             _title(name),
@@ -131,7 +130,6 @@ def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Any) -> 
 
 
 def _heading(title: str, description: str) -> list[Any]:
-
     return [html.H1(title), *([html.P(description, className="description")] if description else [])]
 
 

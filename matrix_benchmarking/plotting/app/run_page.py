@@ -61,7 +61,6 @@ def repeats_of(snapshot: Snapshot, entry: Entry) -> list[Entry]:
 
 
 def _state(entry: Entry) -> list[Any]:
-
     lines: list[Any] = []
     if entry.failed:
         lines.append(html.P(f"This run failed with exit code {show(entry.exit_code)}.", className="warning"))
@@ -148,7 +147,6 @@ def _beside(
 
 
 def _environment(environment: Environment) -> list[Any]:
-
     if environment == Environment():
         return [html.H2("Environment"), html.P("Where this run took place was not recorded.")]
     parts: list[Any] = [html.H2("Environment"), html.P(f"Measured on {circumstances([environment])}.")]
@@ -165,7 +163,6 @@ def command_box(command: str) -> Any:
 
 
 def _artifacts(current: View, entry: Entry, data: Data) -> Any:
-
     found, is_all = artifacts.listing(entry, data.source.roots)
     rows: list[Row] = []
     for each in found:
@@ -187,7 +184,6 @@ def file_address(entry: Entry, name: str) -> str:
 
 
 def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, data: Data) -> list[Any]:
-
     back = html.A(f"← {entry.name}", href=addresses(snapshot, current)(entry), className="back")
     path = artifacts.locate(entry, current.artifact, data.source.roots)
     shown = artifacts.show(path)

@@ -14,6 +14,7 @@ from typing import Any
 from ...errors import MatbenchError, os_reason
 from ..controls import find_run
 from . import artifacts, callbacks, layout
+from .answers import Pages
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
 
@@ -45,7 +46,7 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
     )
     app.index_string = layout.document(source.workload.name)
     app.layout = layout.layout(source.name, source.workload.name)
-    callbacks.register(app, callbacks.Pages(data, report_dest))
+    callbacks.register(app, Pages(data, report_dest))
     _serve_artifacts(app.server, data)
     _secure(app, hosts)
     data.start()

@@ -42,7 +42,6 @@ def selectors(facets: Facets, current: View) -> list[Any]:
 
 
 def _filter_field(current: View) -> Any:
-
     text = view.write_filters(current.filters)
     field = dcc.Input(
         id={"type": "field", "name": "filters", "shown": text},
@@ -60,7 +59,6 @@ def _filter_field(current: View) -> Any:
 
 
 def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None) -> Any:
-
     identity = f"facet-{names.index(facet.name)}"
     heading: list[Any] = [html.Span(facet.name, className="facet-name", id=identity)]
     if facet.chosen:
@@ -94,7 +92,6 @@ def _search(facet: Facet) -> Any:
 
 
 def _option(facet: Facet, option: Option, current: View) -> Any:
-
     address = view.write(current.with_filter(facet.name, facet.toggled(option)))
     label = option.label if len(option.label) <= LONG_LABEL else f"{option.label[: LONG_LABEL - 1]}…"
     described = {

@@ -9,7 +9,7 @@ from plotting_support.app_support import pages_over
 
 from matrix_benchmarking import store
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting.app.callbacks import Pages
+from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.workload import Workload, load
 
 

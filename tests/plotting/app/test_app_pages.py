@@ -14,7 +14,7 @@ from plotting_support.app_support import elements, pages_over, texts
 from matrix_benchmarking import store
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting.app.callbacks import Pages
+from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.workload import Workload
 
