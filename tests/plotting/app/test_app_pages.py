@@ -349,3 +349,16 @@ def test_a_colour_stays_with_its_category_whatever_is_selected(pages: Pages) -> 
             selected = colours(query, slug)
             assert selected
             assert {name: everything[name] for name in selected} == selected, (slug, query)
+
+
+def test_the_cheapest_of_the_public_study_is_found(
+    encoder_workload: Workload, foreign_samples: Path, tmp_path: Path
+) -> None:
+    study = tmp_path / "study"
+    shutil.copytree(foreign_samples / "encoder_analysis", study)
+    pages = pages_over(store.parse_tree(encoder_workload, study, jobs=1), encoder_workload, [study], tmp_path / "r")
+    _, verdict, _ = pages.frame("")
+    said = texts(verdict)
+    assert "409.44 USD" in said
+    assert "batch_size 32, vus 256" in said
+    assert "409.44" in text_of(pages, "?show=cost-analysis")
