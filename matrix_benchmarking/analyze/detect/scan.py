@@ -1,0 +1,253 @@
+"""Goes along a series once, point by point, and raises an alarm where the last points lie on a new level.
+
+What was decided at a point is never revised: the alarms of the first points of a series are those of the whole series
+up to there. After an alarm the new level is learnt from where it starts, with what is known of the noise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from matrix_benchmarking.analyze.detect import evidence
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
+from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
+
+LAGS = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
+_ORDERED_UP_TO = 24
+_FIRST_CHUNK = 128
+_LEAST_LATER = 5
+_MOST_CARRIED = 20.0
+_HELD = 3.0
+_HELD_OF_TWO = 1.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Series:
+    """A series without gaps.
+
+    Attributes:
+        points: one value a version, shape (n,).
+        runs: number of runs behind each, shape (n,).
+        precision: variance of each point relative to one with the usual number of runs, shape (n,).
+        prior: what repeats say of the noise, before the first point.
+    """
+
+    points: Floats
+    runs: Floats
+    precision: Floats
+    prior: Prior
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alarm:
+    """A new level: from where it lasts, at which point it was seen, and how far the evidence exceeded its threshold."""
+
+    start: int
+    seen: int
+    excess: float
+    deviation: float
+    correlation: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """All splits of a level whose last point is *last* (array), and what they weigh."""
+
+    last: Integers
+    split: Split
+    weighed: Weighed
+    excess: Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Walk:
+    """The alarms of a series, in order, and what was known before the level on which it ends: its *begin* and *prior*."""
+
+    alarms: list[Alarm]
+    begin: int
+    prior: Prior
+
+
+def walk(series: Series) -> Walk:
+    """Once along the whole series."""
+    found: list[Alarm] = []
+    begin, prior, least = 0, series.prior, LEAST if series.prior.degrees < LEAST else _LEAST_LATER
+    while (alarm := _first(series, begin, prior, least)) is not None:
+        found.append(alarm)
+        degrees = min(_MOST_CARRIED, alarm.start - begin + prior.degrees)
+        begin, least = alarm.start, _LEAST_LATER
+        prior = Prior(degrees, alarm.deviation, alarm.correlation)
+    return Walk(found, begin, prior)
+
+
+def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
+    """All splits between *begin* and the last point, whether or not they raise an alarm; None if there are none."""
+    points = series.points[begin:]
+    least = LEAST if prior.degrees < LEAST else _LEAST_LATER
+    last = len(points) - 1
+    if last < least:
+        return None
+    levels = estimate(points, counts_up_to(last, least))
+    every = _screen(series, begin, levels, (last, last + 1), prior, every=True)
+    return _weigh(series, begin, levels, every, prior) if len(every[0]) else None
+
+
+def _first(series: Series, begin: int, prior: Prior, least: int) -> Alarm | None:
+    """The first alarm of the level that starts at *begin*."""
+    points = series.points[begin:]
+    counts = counts_up_to(len(points) - 1, least)
+    levels: Levels | None = None
+    start, step = least, _FIRST_CHUNK
+    while start < len(points):
+        stop = min(len(points), start + step)
+        done = 0 if levels is None else len(levels.counts)
+        new = counts[done:][counts[done:] < stop]
+        levels = joined(levels, estimate(points, new)) if len(new) else levels
+        assert levels is not None
+        found = _screen(series, begin, levels, (start, stop), prior)
+        if len(found[0]):
+            alarm = _alarm(_weigh(series, begin, levels, found, prior), series, begin, least)
+            if alarm is not None:
+                return alarm
+        start, step = stop, 2 * step
+    return None
+
+
+def _alarm(found: Evidence, series: Series, begin: int, least: int) -> Alarm | None:
+    """The earliest of the splits that exceed their threshold; the best supported of those that do so together."""
+    over = found.excess >= 0.0
+    if not over.any():
+        return None
+    last = int(found.last[over].min())
+    chosen = np.flatnonzero(over & (found.last == last))
+    best = int(chosen[np.argmax(found.weighed.score[chosen])])
+    start = _locate(series.points[begin : begin + last + 1], int(found.split.after[best]), least)
+    weighed = found.weighed
+    return Alarm(
+        begin + start,
+        begin + last,
+        float(found.excess[best]),
+        float(weighed.deviation[best]),
+        float(weighed.correlation[best]),
+    )
+
+
+def _locate(points: Floats, after: int, least: int) -> int:
+    """Where the new level starts most likely, near the split that was found: the best fit of two levels."""
+    few = min(2, after)
+    starts = np.arange(max(least, len(points) - 3 * after), len(points) - few + 1)
+    old, new = np.median(points[:-after]), np.median(points[-after:])
+    room = abs(new - old)
+    held = np.clip(points, min(old, new) - room, max(old, new) + room)
+    sums = np.cumsum(held)
+    before, total = sums[starts - 1], sums[-1]
+    behind = len(points) - starts
+    fit = ((total - before) / behind - before / starts) ** 2 * (starts * behind)
+    return int(starts[np.argmax(fit)])
+
+
+def _screen(
+    series: Series, begin: int, levels: Levels, span: tuple[int, int], prior: Prior, every: bool = False
+) -> tuple[Integers, Integers]:
+    """Last points and lags of the splits in *span* whose bound reaches the threshold, or of all."""
+    start, stop = span
+    lasts: list[Integers] = []
+    lags: list[Integers] = []
+    for lag in _lags(series):
+        first = max(start, int(levels.counts[0]) + lag - 1)
+        if first >= stop:
+            break
+        last = np.arange(first, stop)
+        if lag > _ORDERED_UP_TO:
+            last = last[last - lag + 1 >= lag]
+            if not len(last):
+                continue
+        split = _split(series, begin, levels, last, lag)
+        length = last + 1.0 + prior.degrees
+        far = np.full(len(last), every) | (evidence.bound(split, prior) >= evidence.threshold(lag, length))
+        if lag == 1:
+            far &= split.runs >= 3.0
+        lasts.append(last[far])
+        lags.append(np.full(int(far.sum()), lag))
+    if not lasts:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return np.concatenate(lasts), np.concatenate(lags)
+
+
+def _lags(series: Series) -> list[int]:
+    repeated = bool((series.runs >= 3.0).any())
+    return [1, *LAGS.tolist()] if repeated else LAGS.tolist()
+
+
+def _weigh(
+    series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior
+) -> Evidence:
+    """The full weight of the splits that were found, and by how much it exceeds the threshold."""
+    parts = []
+    for lag in np.unique(found[1]):
+        last = found[0][found[1] == lag]
+        parts.append((last, _split(series, begin, levels, last, int(lag), whole=True)))
+    last = np.concatenate([part[0] for part in parts])
+    names = [field.name for field in dataclasses.fields(Split)]
+    split = Split(*[np.concatenate([getattr(part[1], name) for part in parts]) for name in names])
+    weighed = evidence.weigh(split, prior)
+    excess = weighed.score - evidence.threshold(split.after, last + 1.0 + prior.degrees)
+    excess = np.where(evidence.confirmed(split, weighed, prior), excess, np.minimum(excess, -1.0))
+    return Evidence(last, split, weighed, excess)
+
+
+def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int, whole: bool = False) -> Split:
+    """The splits whose new level are the *lag* points up to each of *last*."""
+    which = np.searchsorted(levels.counts, last - lag + 1, side="right") - 1
+    before = levels.counts[which].astype(float)
+    old, squares = levels.level[which], levels.squares[which]
+    windows = _windows(series.points[begin:], last, lag)
+    kept = _held(windows, old, np.sqrt(squares / (before - 1.0)), lag)
+    new = kept.mean(axis=1)
+    deviations = kept - new[:, None]
+    products: Any = 0.0
+    tail: Any = 1.0
+    if whole:
+        products = levels.products[which] + np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1])
+        tail = np.where(new > old, levels.tail_up[which], levels.tail_down[which])
+    squares_after = np.einsum("ij,ij->i", deviations, deviations)
+    return Split(
+        before,
+        np.full(len(last), float(lag)),
+        new - old,
+        squares,
+        squares_after,
+        products,
+        tail,
+        levels.outliers[which],
+        _windows(series.precision[begin:], last, lag).mean(axis=1),
+        _windows(series.runs[begin:], last, lag).sum(axis=1),
+    )
+
+
+def _windows(points: Floats, last: Integers, lag: int) -> Floats:
+    """The *lag* points up to each of *last*: shape (len(last), lag)."""
+    stride = points.strides[0]
+    every = as_strided(points, (len(points) - lag + 1, lag), (stride, stride), writeable=False)
+    begin = int(last[0]) - lag + 1
+    if len(last) == last[-1] - last[0] + 1:
+        return every[begin : begin + len(last)]
+    return every[last - lag + 1]
+
+
+def _held(windows: Floats, old: Floats, spread: Floats, lag: int) -> Floats:
+    """Outliers of the new level held back near that of its middle points that is next to the old level."""
+    if lag == 1:
+        return windows
+    if lag > _ORDERED_UP_TO:
+        room = (_HELD + 0.5) * spread
+        return np.clip(windows, (old - room)[:, None], (old + room)[:, None])
+    place = lag // 2 - 1
+    ordered = np.sort(windows, axis=1)
+    middle = np.clip(old, ordered[:, place], ordered[:, lag - 1 - place])
+    room = (_HELD_OF_TWO if lag == 2 else _HELD) * spread
+    return np.clip(windows, (middle - room)[:, None], (middle + room)[:, None])

@@ -1,0 +1,70 @@
+"""Values as they come out of a history, made a series of numbers without gaps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
+from matrix_benchmarking.analyze.detect.levels import Integers
+from matrix_benchmarking.analyze.detect.scan import Series
+
+Values = Sequence["float | None | Sequence[float | None]"]
+
+# Half of the spread is taken to be between versions and half between repeats: repeats of one version share a machine
+# and a build.
+_SHARED = 0.5
+_DEGREES_OF_REPEATS = 10.0
+
+
+def prepare(values: Values) -> tuple[Series, Integers, float]:
+    """A series, the index of each of its points in *values*, and the factor that its points are to be multiplied with.
+
+    A version with repeats becomes their median (the mean of two). Versions without a finite value are left out.
+    """
+    repeats = [_finite(value) for value in values]
+    index = np.array([place for place, runs in enumerate(repeats) if runs], dtype=np.int64)
+    kept = [runs for runs in repeats if runs]
+    scale = _power_of_two(max((abs(run) for runs in kept for run in runs), default=1.0))
+    scaled = [[run / scale for run in runs] for runs in kept]
+    points = np.array([_middle(runs) for runs in scaled], dtype=np.float64)
+    counts = np.array([len(runs) for runs in scaled], dtype=np.float64)
+    return Series(points, counts, _precision(counts), _prior(scaled)), index, scale
+
+
+def _finite(value: float | None | Sequence[float | None]) -> list[float]:
+    runs = value if isinstance(value, Sequence | np.ndarray) else [value]
+    return [float(run) for run in runs if run is not None and math.isfinite(run)]
+
+
+def _power_of_two(largest: float) -> float:
+    """What to divide by, so that squares neither overflow nor vanish; without rounding."""
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
+
+
+def _middle(runs: list[float]) -> float:
+    ordered, half = sorted(runs), len(runs) // 2
+    return ordered[half] if len(runs) % 2 else ordered[half - 1] + (ordered[half] - ordered[half - 1]) / 2.0
+
+
+def _precision(counts: Floats) -> Floats:
+    """Variance of each point, relative to one with as many runs as the first versions had."""
+    if not len(counts) or (counts == counts[0]).all():
+        return np.ones(len(counts))
+    variance = _SHARED + (1.0 - _SHARED) / counts
+    return np.asarray(variance / (np.cumsum(variance) / np.arange(1, len(counts) + 1)))
+
+
+def _prior(repeats: list[list[float]]) -> Prior:
+    """What the repeats of the first versions say of the noise; nothing where there are none."""
+    first = [runs for runs in repeats[:5] if len(runs) > 1]
+    degrees = sum(len(runs) - 1 for runs in first)
+    if degrees < _DEGREES_OF_REPEATS or len(first) < len(repeats[:5]):
+        return Prior()
+    squares = sum(float(np.var(runs)) * len(runs) for runs in first)
+    # The middle of few runs, with as much spread again between versions as between repeats.
+    usual = float(np.median([len(runs) for runs in first]))
+    variance = squares / degrees * (1.0 / usual + _SHARED)
+    return Prior(_DEGREES_OF_REPEATS, math.sqrt(variance), 0.0)
