@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 # How far the evidence has to go, in standard deviations of a normal distribution, by the number of points on the new
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
 # false alarm in about 0.9 % of series of 100 points.
 _LAGS = np.array([1.0, 2.0, 3.0, 6.0, 10.0, 18.0, 40.0, 160.0])
-_THRESHOLDS = np.array([4.35, 4.17, 3.94, 3.81, 3.77, 4.09, 4.24, 4.24])
+_THRESHOLDS = np.array([4.5, 4.35, 3.88, 3.77, 3.71, 4.05, 4.24, 4.24])
 # A level is asked about again with each new point, so the longer it lasts, the more a change has to show: up to 100
 # points steeply, afterwards such that the chance of ever being wrong grows with the logarithm of the length. And a
 # short history knows its own noise badly.
@@ -34,7 +35,7 @@ _MAX_CORRELATION = 0.9
 # The rate at which single points lie far off bounds how many of them in a row are a coincidence.
 _COINCIDENCE = 2e-4
 # Two points that lie further off than this, in standard deviations, are as likely two glitches: a third is asked for.
-_GLITCH = 7.5
+_GLITCH = 6.5
 _PRIOR_OF_THE_NEW = 8.0
 CERTAIN = 99.0
 
@@ -118,7 +119,9 @@ def bound(split: Split, prior: Prior) -> Any:
     degrees = split.before + split.after - 2.0 + prior.degrees
     squares = split.squares_before + 1.05 * split.squares_after + prior.degrees * prior.deviation**2
     variance = squares / degrees * (split.precision / split.after + 1.0 / split.before)
-    return np.where(variance > 0.0, normal_score(_ratio(split.shift, variance), degrees), np.where(split.shift != 0.0, CERTAIN, 0.0))
+    return np.where(
+        variance > 0.0, normal_score(_ratio(split.shift, variance), degrees), np.where(split.shift != 0.0, CERTAIN, 0.0)
+    )
 
 
 def weigh(split: Split, prior: Prior) -> Weighed:

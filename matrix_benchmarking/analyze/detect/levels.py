@@ -16,6 +16,7 @@ _EVERY_UP_TO = 64
 _GROWTH = 1.06
 _FENCE = 1.7
 _FAR_OFF = 4.0
+_TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviation may exceed what is expected
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ def estimate(points: Floats, counts: Integers) -> Levels:
     products = np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1])
     spread = np.sqrt(squares / (counts - 1))
     rows = np.arange(len(counts))
-    expected = special.ndtri((counts - 1.375) / (counts + 0.25)) + 0.35
+    expected = special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM
     room = np.where(spread > 0.0, spread, 1.0) * expected
     tail_up = np.maximum((ordered[rows, counts - 2] - level) / room, 1.0)
     tail_down = np.maximum((level - ordered[:, 1]) / room, 1.0)

@@ -13,16 +13,18 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from matrix_benchmarking.analyze.detect import evidence
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 
-LAGS = np.array([2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
+LAGS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160)
 _ORDERED_UP_TO = 24
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
-_MOST_CARRIED = 20.0
-_HELD = 3.0
-_HELD_OF_TWO = 1.0
+MOST_CARRIED = 20.0
+# How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
+_HELD = {2: 1.0, 3: 1.5, 4: 1.5, 5: 2.0, 6: 2.0}
+_HELD_OF_MORE = 3.0
+_HELD_OF_MANY = 3.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,12 +36,14 @@ class Series:
         runs: number of runs behind each, shape (n,).
         precision: variance of each point relative to one with the usual number of runs, shape (n,).
         prior: what repeats say of the noise, before the first point.
+        repeated: whether any version has more than one run.
     """
 
     points: Floats
     runs: Floats
     precision: Floats
     prior: Prior
+    repeated: bool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,12 +59,14 @@ class Alarm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """All splits of a level whose last point is *last* (array), and what they weigh."""
+    """Splits of a level (arrays): the last point, what they weigh, by how much that exceeds the threshold, and whether
+    there are points enough for it."""
 
     last: Integers
     split: Split
     weighed: Weighed
     excess: Floats
+    confirmed: Flags
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,19 +81,24 @@ class Walk:
 def walk(series: Series) -> Walk:
     """Once along the whole series."""
     found: list[Alarm] = []
-    begin, prior, least = 0, series.prior, LEAST if series.prior.degrees < LEAST else _LEAST_LATER
+    begin, prior, least = 0, series.prior, least_history(series.prior)
     while (alarm := _first(series, begin, prior, least)) is not None:
         found.append(alarm)
-        degrees = min(_MOST_CARRIED, alarm.start - begin + prior.degrees)
+        degrees = min(MOST_CARRIED, alarm.start - begin + prior.degrees)
         begin, least = alarm.start, _LEAST_LATER
         prior = Prior(degrees, alarm.deviation, alarm.correlation)
     return Walk(found, begin, prior)
 
 
+def least_history(prior: Prior) -> int:
+    """The number of points that an old level needs."""
+    return LEAST if prior.degrees < LEAST else _LEAST_LATER
+
+
 def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
     """All splits between *begin* and the last point, whether or not they raise an alarm; None if there are none."""
     points = series.points[begin:]
-    least = LEAST if prior.degrees < LEAST else _LEAST_LATER
+    least = least_history(prior)
     last = len(points) - 1
     if last < least:
         return None
@@ -119,7 +130,7 @@ def _first(series: Series, begin: int, prior: Prior, least: int) -> Alarm | None
 
 def _alarm(found: Evidence, series: Series, begin: int, least: int) -> Alarm | None:
     """The earliest of the splits that exceed their threshold; the best supported of those that do so together."""
-    over = found.excess >= 0.0
+    over = (found.excess >= 0.0) & found.confirmed
     if not over.any():
         return None
     last = int(found.last[over].min())
@@ -157,7 +168,7 @@ def _screen(
     start, stop = span
     lasts: list[Integers] = []
     lags: list[Integers] = []
-    for lag in _lags(series):
+    for lag in [1, *LAGS] if every or series.repeated else LAGS:
         first = max(start, int(levels.counts[0]) + lag - 1)
         if first >= stop:
             break
@@ -170,7 +181,7 @@ def _screen(
         length = last + 1.0 + prior.degrees
         far = np.full(len(last), every) | (evidence.bound(split, prior) >= evidence.threshold(lag, length))
         if lag == 1:
-            far &= split.runs >= 3.0
+            far &= every | (split.runs >= 3.0)
         lasts.append(last[far])
         lags.append(np.full(int(far.sum()), lag))
     if not lasts:
@@ -178,14 +189,7 @@ def _screen(
     return np.concatenate(lasts), np.concatenate(lags)
 
 
-def _lags(series: Series) -> list[int]:
-    repeated = bool((series.runs >= 3.0).any())
-    return [1, *LAGS.tolist()] if repeated else LAGS.tolist()
-
-
-def _weigh(
-    series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior
-) -> Evidence:
+def _weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Evidence:
     """The full weight of the splits that were found, and by how much it exceeds the threshold."""
     parts = []
     for lag in np.unique(found[1]):
@@ -193,11 +197,12 @@ def _weigh(
         parts.append((last, _split(series, begin, levels, last, int(lag), whole=True)))
     last = np.concatenate([part[0] for part in parts])
     names = [field.name for field in dataclasses.fields(Split)]
-    split = Split(*[np.concatenate([getattr(part[1], name) for part in parts]) for name in names])
+    split = Split(
+        *[np.concatenate([np.broadcast_to(getattr(part[1], name), part[0].shape) for part in parts]) for name in names]
+    )
     weighed = evidence.weigh(split, prior)
     excess = weighed.score - evidence.threshold(split.after, last + 1.0 + prior.degrees)
-    excess = np.where(evidence.confirmed(split, weighed, prior), excess, np.minimum(excess, -1.0))
-    return Evidence(last, split, weighed, excess)
+    return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
 
 
 def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int, whole: bool = False) -> Split:
@@ -224,8 +229,8 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int,
         products,
         tail,
         levels.outliers[which],
-        _windows(series.precision[begin:], last, lag).mean(axis=1),
-        _windows(series.runs[begin:], last, lag).sum(axis=1),
+        _windows(series.precision[begin:], last, lag).mean(axis=1) if series.repeated else 1.0,
+        _windows(series.runs[begin:], last, lag).sum(axis=1) if series.repeated else float(lag),
     )
 
 
@@ -244,10 +249,10 @@ def _held(windows: Floats, old: Floats, spread: Floats, lag: int) -> Floats:
     if lag == 1:
         return windows
     if lag > _ORDERED_UP_TO:
-        room = (_HELD + 0.5) * spread
+        room = _HELD_OF_MANY * spread
         return np.clip(windows, (old - room)[:, None], (old + room)[:, None])
     place = lag // 2 - 1
     ordered = np.sort(windows, axis=1)
     middle = np.clip(old, ordered[:, place], ordered[:, lag - 1 - place])
-    room = (_HELD_OF_TWO if lag == 2 else _HELD) * spread
+    room = _HELD.get(lag, _HELD_OF_MORE) * spread
     return np.clip(windows, (middle - room)[:, None], (middle + room)[:, None])

@@ -31,7 +31,7 @@ def prepare(values: Values) -> tuple[Series, Integers, float]:
     scaled = [[run / scale for run in runs] for runs in kept]
     points = np.array([_middle(runs) for runs in scaled], dtype=np.float64)
     counts = np.array([len(runs) for runs in scaled], dtype=np.float64)
-    return Series(points, counts, _precision(counts), _prior(scaled)), index, scale
+    return Series(points, counts, _precision(counts), _prior(scaled), bool((counts > 1.0).any())), index, scale
 
 
 def _finite(value: float | None | Sequence[float | None]) -> list[float]:
@@ -50,11 +50,9 @@ def _middle(runs: list[float]) -> float:
 
 
 def _precision(counts: Floats) -> Floats:
-    """Variance of each point, relative to one with as many runs as the first versions had."""
-    if not len(counts) or (counts == counts[0]).all():
-        return np.ones(len(counts))
+    """Variance of each point, relative to that of the least known one up to there; so more repeats never cost an alarm."""
     variance = _SHARED + (1.0 - _SHARED) / counts
-    return np.asarray(variance / (np.cumsum(variance) / np.arange(1, len(counts) + 1)))
+    return np.asarray(variance / np.maximum.accumulate(variance))
 
 
 def _prior(repeats: list[list[float]]) -> Prior:
