@@ -85,8 +85,15 @@ class Split:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Weighed:
-    """The evidence of a split: *score* in standard deviations of a normal distribution, the *deviation* of a point, the
-    *error* of the shift (both in the values' unit), the *correlation* of successive points and the *degrees* of freedom."""
+    """The evidence of a split.
+
+    Attributes:
+        score: in standard deviations of a normal distribution.
+        deviation: standard deviation of a point, in the values' unit.
+        error: standard error of the shift, in the values' unit.
+        correlation: between successive points.
+        degrees: degrees of freedom.
+    """
 
     score: Any
     deviation: Any
@@ -102,16 +109,28 @@ def variance_of_mean(count: Any, correlation: Any) -> Any:
 
 
 def normal_score(ratio: Any, degrees: Any) -> Any:
-    """The standard normal deviate as improbable as Student's t = *ratio* ≥ 0 (Wallace 1959, Ann. Math. Statist. 30(4))."""
+    """The standard normal deviate as improbable as Student's t = *ratio* ≥ 0.
+
+    Wallace 1959, Ann. Math. Statist. 30(4), 1124–1130.
+    """
     return np.sqrt(degrees * np.log1p(ratio * ratio / degrees)) * (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
 
 
 def threshold(after: Any, length: Any) -> Any:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
-    base = np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
+    return by_lag(after) + by_length(length)
+
+
+def by_lag(after: Any) -> Any:
+    """The part of the threshold that depends on the number of points on the new level."""
+    return np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
+
+
+def by_length(length: Any) -> Any:
+    """The part of the threshold that depends on the number of points on both levels together."""
     short = 0.4 * np.maximum(np.log(_SHORT / np.maximum(length - 9.0, 5.0)), 0.0)
     growing = 0.9 * np.maximum(np.log(np.minimum(length, _LONG) / _CALM), 0.0)
-    return base + short + growing + 0.3 * np.maximum(np.log(length / _LONG), 0.0)
+    return short + growing + 0.3 * np.maximum(np.log(length / _LONG), 0.0)
 
 
 def bound(split: Split, prior: Prior) -> Any:
@@ -119,9 +138,7 @@ def bound(split: Split, prior: Prior) -> Any:
     degrees = split.before + split.after - 2.0 + prior.degrees
     squares = split.squares_before + 1.05 * split.squares_after + prior.degrees * prior.deviation**2
     variance = squares / degrees * (split.precision / split.after + 1.0 / split.before)
-    return np.where(
-        variance > 0.0, normal_score(_ratio(split.shift, variance), degrees), np.where(split.shift != 0.0, CERTAIN, 0.0)
-    )
+    return _certain(normal_score(_ratio(split.shift, variance), degrees), split.shift, variance)
 
 
 def weigh(split: Split, prior: Prior) -> Weighed:
@@ -144,8 +161,7 @@ def weigh(split: Split, prior: Prior) -> Weighed:
     variance = new * of_new * split.precision + pooled * np.maximum(of_old - 2.0 * shared, 0.0)
     degrees = (split.before + split.after - 2.0) * (1.0 - correlation**2) / (1.0 + correlation**2) + prior.degrees
     score = normal_score(_ratio(split.shift, variance) / split.tail, degrees)
-    score = np.where(variance > 0.0, score, np.where(split.shift != 0.0, CERTAIN, 0.0))
-    return Weighed(score, np.sqrt(pooled), np.sqrt(variance), correlation, degrees)
+    return Weighed(_certain(score, split.shift, variance), np.sqrt(pooled), np.sqrt(variance), correlation, degrees)
 
 
 def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
@@ -153,6 +169,11 @@ def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
     rate = (split.outliers + 0.5) / (split.before + prior.degrees + 1.0)
     glitch = (split.runs < 3.0) & (np.abs(split.shift) > _GLITCH * weighed.deviation)
     return (split.runs * np.log(rate) < math.log(_COINCIDENCE)) & ~glitch
+
+
+def _certain(score: Any, shift: Any, variance: Any) -> Any:
+    """The score; where nothing spreads, any shift at all is certain."""
+    return np.where(variance > 0.0, score, np.where(shift != 0.0, CERTAIN, 0.0))
 
 
 def _ratio(shift: Any, variance: Any) -> Any:

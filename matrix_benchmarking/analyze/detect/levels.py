@@ -23,8 +23,8 @@ _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviati
 class Levels:
     """Estimates from the first *counts* points, each an array of shape (number of estimates,).
 
-    Points beyond 1.7 interquartile ranges from the quartiles, 3 standard deviations of a normal distribution, count as if
-    they lay there.
+    Points beyond 1.7 interquartile ranges from the quartiles (3 standard deviations of a normal distribution) count as
+    if they lay there.
 
     Attributes:
         counts: number of points.
@@ -45,7 +45,10 @@ class Levels:
 
 
 def counts_up_to(count: int, least: int = LEAST) -> Integers:
-    """The numbers of points at which a level is estimated anew: each up to 64, then every 6 %; none depends on *count*."""
+    """The numbers of points at which a level is estimated anew: each up to 64, then every 6 %.
+
+    Which ones there are doesn't depend on *count*, so that the same points always have the same estimates.
+    """
     counts = list(range(least, min(count, _EVERY_UP_TO) + 1))
     following = _EVERY_UP_TO
     while (following := int(following * _GROWTH) + 1) <= count:

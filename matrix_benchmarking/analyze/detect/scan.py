@@ -10,13 +10,13 @@ import dataclasses
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 
 LAGS = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160)
+_BY_LAG = {lag: float(evidence.by_lag(lag)) for lag in (1, *LAGS)}
 _ORDERED_UP_TO = 24
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
@@ -71,7 +71,7 @@ class Evidence:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Walk:
-    """The alarms of a series, in order, and what was known before the level on which it ends: its *begin* and *prior*."""
+    """The alarms of a series, in order, and the *begin* of the level on which it ends, with what was known before it."""
 
     alarms: list[Alarm]
     begin: int
@@ -168,6 +168,7 @@ def _screen(
     start, stop = span
     lasts: list[Integers] = []
     lags: list[Integers] = []
+    growth = evidence.by_length(np.arange(start, stop) + 1.0 + prior.degrees)
     for lag in [1, *LAGS] if every or series.repeated else LAGS:
         first = max(start, int(levels.counts[0]) + lag - 1)
         if first >= stop:
@@ -178,8 +179,7 @@ def _screen(
             if not len(last):
                 continue
         split = _split(series, begin, levels, last, lag)
-        length = last + 1.0 + prior.degrees
-        far = np.full(len(last), every) | (evidence.bound(split, prior) >= evidence.threshold(lag, length))
+        far = np.full(len(last), every) | (evidence.bound(split, prior) >= _BY_LAG[lag] + growth[last - start])
         if lag == 1:
             far &= every | (split.runs >= 3.0)
         lasts.append(last[far])
@@ -212,7 +212,7 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int,
     old, squares = levels.level[which], levels.squares[which]
     windows = _windows(series.points[begin:], last, lag)
     kept = _held(windows, old, np.sqrt(squares / (before - 1.0)), lag)
-    new = kept.mean(axis=1)
+    new = kept.sum(axis=1) / lag
     deviations = kept - new[:, None]
     products: Any = 0.0
     tail: Any = 1.0
@@ -236,8 +236,7 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int,
 
 def _windows(points: Floats, last: Integers, lag: int) -> Floats:
     """The *lag* points up to each of *last*: shape (len(last), lag)."""
-    stride = points.strides[0]
-    every = as_strided(points, (len(points) - lag + 1, lag), (stride, stride), writeable=False)
+    every: Floats = np.ndarray((len(points) - lag + 1, lag), np.float64, points, strides=points.strides * 2)
     begin = int(last[0]) - lag + 1
     if len(last) == last[-1] - last[0] + 1:
         return every[begin : begin + len(last)]
@@ -250,9 +249,14 @@ def _held(windows: Floats, old: Floats, spread: Floats, lag: int) -> Floats:
         return windows
     if lag > _ORDERED_UP_TO:
         room = _HELD_OF_MANY * spread
-        return np.clip(windows, (old - room)[:, None], (old + room)[:, None])
+        return _clip(windows, old, room)
     place = lag // 2 - 1
     ordered = np.sort(windows, axis=1)
-    middle = np.clip(old, ordered[:, place], ordered[:, lag - 1 - place])
+    middle = np.minimum(np.maximum(old, ordered[:, place]), ordered[:, lag - 1 - place])
     room = _HELD.get(lag, _HELD_OF_MORE) * spread
-    return np.clip(windows, (middle - room)[:, None], (middle + room)[:, None])
+    return _clip(windows, middle, room)
+
+
+def _clip(windows: Floats, middle: Floats, room: Floats) -> Floats:
+    """As numpy.clip, which takes longer for few points."""
+    return np.minimum(np.maximum(windows, (middle - room)[:, None]), (middle + room)[:, None])

@@ -11,7 +11,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.scan import Series
 
-Values = Sequence["float | None | Sequence[float | None]"]
+Values = Sequence["float | Sequence[float | None] | None"]
 
 # Half of the spread is taken to be between versions and half between repeats: repeats of one version share a machine
 # and a build.
@@ -34,7 +34,7 @@ def prepare(values: Values) -> tuple[Series, Integers, float]:
     return Series(points, counts, _precision(counts), _prior(scaled), bool((counts > 1.0).any())), index, scale
 
 
-def _finite(value: float | None | Sequence[float | None]) -> list[float]:
+def _finite(value: float | Sequence[float | None] | None) -> list[float]:
     runs = value if isinstance(value, Sequence | np.ndarray) else [value]
     return [float(run) for run in runs if run is not None and math.isfinite(run)]
 
@@ -50,7 +50,7 @@ def _middle(runs: list[float]) -> float:
 
 
 def _precision(counts: Floats) -> Floats:
-    """Variance of each point, relative to that of the least known one up to there; so more repeats never cost an alarm."""
+    """Variance of each point, relative to that of the least known one up to there: more repeats never cost an alarm."""
     variance = _SHARED + (1.0 - _SHARED) / counts
     return np.asarray(variance / np.maximum.accumulate(variance))
 
