@@ -20,7 +20,7 @@ Flags = npt.NDArray[np.bool_]
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
 # false alarm in about 0.9 % of series of 100 points.
 _LAGS = np.array([1.0, 2.0, 3.0, 6.0, 10.0, 18.0, 40.0, 160.0])
-_THRESHOLDS = np.array([4.5, 4.35, 3.88, 3.77, 3.71, 4.05, 4.24, 4.24])
+_THRESHOLDS = np.array([4.3, 4.42, 3.9, 3.77, 3.71, 4.05, 4.24, 4.24])
 # A level is asked about again with each new point, so the longer it lasts, the more a change has to show: up to 100
 # points steeply, afterwards such that the chance of ever being wrong grows with the logarithm of the length. And a
 # short history knows its own noise badly.
@@ -118,27 +118,10 @@ def normal_score(ratio: Any, degrees: Any) -> Any:
 
 def threshold(after: Any, length: Any) -> Any:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
-    return by_lag(after) + by_length(length)
-
-
-def by_lag(after: Any) -> Any:
-    """The part of the threshold that depends on the number of points on the new level."""
-    return np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
-
-
-def by_length(length: Any) -> Any:
-    """The part of the threshold that depends on the number of points on both levels together."""
+    base = np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
     short = 0.4 * np.maximum(np.log(_SHORT / np.maximum(length - 9.0, 5.0)), 0.0)
     growing = 0.9 * np.maximum(np.log(np.minimum(length, _LONG) / _CALM), 0.0)
-    return short + growing + 0.3 * np.maximum(np.log(length / _LONG), 0.0)
-
-
-def bound(split: Split, prior: Prior) -> Any:
-    """At least the score that `weigh` would give; cheap, and without *products*, *tail* and *outliers*."""
-    degrees = split.before + split.after - 2.0 + prior.degrees
-    squares = split.squares_before + 1.05 * split.squares_after + prior.degrees * prior.deviation**2
-    variance = squares / degrees * (split.precision / split.after + 1.0 / split.before)
-    return _certain(normal_score(_ratio(split.shift, variance), degrees), split.shift, variance)
+    return base + short + growing + 0.3 * np.maximum(np.log(length / _LONG), 0.0)
 
 
 def weigh(split: Split, prior: Prior) -> Weighed:

@@ -12,8 +12,8 @@ from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, ste
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind
 from matrix_benchmarking.analyze.detect.levels import Integers, estimate
-from matrix_benchmarking.analyze.detect.scan import Series
 from matrix_benchmarking.analyze.detect.series import Values, prepare
+from matrix_benchmarking.analyze.detect.splits import Series
 from matrix_benchmarking.errors import MatbenchError
 
 MINIMUM_EFFECT = 0.01

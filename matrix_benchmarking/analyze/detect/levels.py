@@ -16,6 +16,7 @@ _EVERY_UP_TO = 64
 _GROWTH = 1.06
 _FENCE = 1.7
 _FAR_OFF = 4.0
+_ROUNDING = 1e-12
 _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviation may exceed what is expected
 
 
@@ -65,7 +66,8 @@ def estimate(points: Floats, counts: Integers) -> Levels:
     kept = np.clip(used, low[:, None], high[:, None])
     level = np.where(inside, kept, 0.0).sum(axis=1) / counts
     deviations = np.where(inside, kept - level[:, None], 0.0)
-    squares = np.einsum("ij,ij->i", deviations, deviations)
+    # The floor is what rounding does to equal values.
+    squares = np.einsum("ij,ij->i", deviations, deviations) + counts * (_ROUNDING * level) ** 2
     products = np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1])
     spread = np.sqrt(squares / (counts - 1))
     rows = np.arange(len(counts))

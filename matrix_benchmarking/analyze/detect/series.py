@@ -9,7 +9,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import Integers
-from matrix_benchmarking.analyze.detect.scan import Series
+from matrix_benchmarking.analyze.detect.splits import Series
 
 Values = Sequence["float | Sequence[float | None] | None"]
 
