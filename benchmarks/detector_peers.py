@@ -1,4 +1,4 @@
-"""Runs in a virtual environment of its own, for other change-point detectors pin old libraries: one JSON request a line.
+"""Runs in a virtual environment of its own, since other detectors pin old libraries: one JSON request a line.
 
 A request names a method and either series (all of each is analysed) or series and *since* (each prefix of at least so
 many points is analysed). The answer holds, for each series or prefix, the indices at which a new level starts, and

@@ -16,7 +16,8 @@ Values = Sequence["float | Sequence[float | None] | None"]
 # Half of the spread is taken to be between versions and half between repeats: repeats of one version share a machine
 # and a build.
 _SHARED = 0.5
-_DEGREES_OF_REPEATS = 10.0
+_LEAST_DEGREES = 8.0
+_MOST_DEGREES = 20.0
 
 
 def prepare(values: Values) -> tuple[Series, Integers, float]:
@@ -59,10 +60,10 @@ def _prior(repeats: list[list[float]]) -> Prior:
     """What the repeats of the first versions say of the noise; nothing where there are none."""
     first = [runs for runs in repeats[:5] if len(runs) > 1]
     degrees = sum(len(runs) - 1 for runs in first)
-    if degrees < _DEGREES_OF_REPEATS or len(first) < len(repeats[:5]):
+    if degrees < _LEAST_DEGREES or len(first) < len(repeats[:5]):
         return Prior()
     squares = sum(float(np.var(runs)) * len(runs) for runs in first)
     # The middle of few runs, with as much spread again between versions as between repeats.
     usual = float(np.median([len(runs) for runs in first]))
     variance = squares / degrees * (1.0 / usual + _SHARED)
-    return Prior(_DEGREES_OF_REPEATS, math.sqrt(variance), 0.0)
+    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance), 0.0)
