@@ -32,6 +32,8 @@ BEFORE, SINCE = 40, 10
 WITHIN = 10
 SHIFTS = {5.0: 2, 3.0: 3, 2.0: 6, 1.5: 10}
 PEERS = ("otava", "otava tuned", "pelt", "kernel")
+# Of what is analysed again after each point, slow methods get only this fraction of the series.
+SLOWER = {"pelt": 8, "kernel": 8}
 LOCAL = ("ours", "oracle")
 REQUIREMENTS = ("apache-otava==0.8.0", "ruptures==1.1.10")
 Prefixes = list[list[tuple[list[int], bool]]]
@@ -148,7 +150,7 @@ class Methods:
 
 
 def oracle(values: list[float], threshold: float, since: int = SINCE) -> tuple[int, int] | None:
-    """A likelihood-ratio test that is told the noise (normal, of variance 1): at which point it sees a shift, and where."""
+    """A likelihood-ratio test that is told the noise (normal, variance 1): at which point it sees a shift, and where."""
     sums = np.concatenate([[0.0], np.cumsum(np.asarray(values) - made.LEVEL)])
     for count in range(since, len(values) + 1):
         split = np.arange(1, count)
@@ -195,7 +197,7 @@ def over_time(table: Table, methods: Methods, count: int) -> None:
             return _share(sum(_ever_regressed(values) for values in series), count)
         if method == "oracle":
             return None
-        few = series[: max(1, count // 4)]
+        few = series[: max(1, count // SLOWER.get(method, 4))]
         found = methods.prefixes(method, few, SINCE)
         return _share(sum(any(points and up for points, up in prefixes) for prefixes in found), len(few))
 
@@ -218,7 +220,8 @@ def delays(table: Table, methods: Methods, count: int) -> None:
                 seen = [oracle(values, methods.threshold) for values in series]
                 needed = [found[0] - BEFORE if found and found[0] > BEFORE else np.inf for found in seen]
                 return f"{np.median(needed):.1f}"
-            followed = [_follow(prefixes) for prefixes in methods.prefixes(method, series, BEFORE + 1)]
+            few = series[: max(1, len(series) // SLOWER.get(method, 1))]
+            followed = [_follow(prefixes) for prefixes in methods.prefixes(method, few, BEFORE + 1)]
             fate[method].extend((moved, vanished) for needed, moved, vanished in followed if needed < np.inf)
             return f"{np.median([needed for needed, _, _ in followed]):.1f}"
 

@@ -20,11 +20,11 @@ Flags = npt.NDArray[np.bool_]
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
 # false alarm in about 0.9 % of series of 100 points.
 _LAGS = np.array([1.0, 2.0, 3.0, 6.0, 10.0, 18.0, 40.0, 160.0])
-_THRESHOLDS = np.array([4.3, 4.42, 3.9, 3.77, 3.71, 4.05, 4.24, 4.24])
+_THRESHOLDS = np.array([4.3, 4.42, 3.83, 3.69, 3.57, 3.75, 4.1, 4.2])
 # A level is asked about again with each new point, so the longer it lasts, the more a change has to show: up to 100
 # points steeply, afterwards such that the chance of ever being wrong grows with the logarithm of the length. And a
 # short history knows its own noise badly.
-_CALM = 55.0
+_CALM = 52.0
 _LONG = 100.0
 _SHORT = 40.0
 # A correlation between successive points is assumed as long as the history is too short to know better.
@@ -120,7 +120,7 @@ def threshold(after: Any, length: Any) -> Any:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
     base = np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
     short = 0.4 * np.maximum(np.log(_SHORT / np.maximum(length - 9.0, 5.0)), 0.0)
-    growing = 0.9 * np.maximum(np.log(np.minimum(length, _LONG) / _CALM), 0.0)
+    growing = 1.3 * np.maximum(np.log(np.minimum(length, _LONG) / _CALM), 0.0)
     return base + short + growing + 0.3 * np.maximum(np.log(length / _LONG), 0.0)
 
 

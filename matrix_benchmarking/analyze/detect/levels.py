@@ -17,6 +17,8 @@ _GROWTH = 1.06
 _FENCE = 1.7
 _FAR_OFF = 4.0
 _ROUNDING = 1e-12
+_PER_SKEW = 0.4
+_SKEW_ROOM = 0.3
 _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviation may exceed what is expected
 
 
@@ -75,6 +77,11 @@ def estimate(points: Floats, counts: Integers) -> Levels:
     room = np.where(spread > 0.0, spread, 1.0) * expected
     tail_up = np.maximum((ordered[rows, counts - 2] - level) / room, 1.0)
     tail_down = np.maximum((level - ordered[:, 1]) / room, 1.0)
+    skew = (
+        np.einsum("ij,ij,ij->i", deviations, deviations, deviations) / counts / np.where(spread > 0.0, spread, 1.0) ** 3
+    )
+    tail_up = np.maximum(tail_up, 1.0 + _PER_SKEW * (skew - _SKEW_ROOM))
+    tail_down = np.maximum(tail_down, 1.0 - _PER_SKEW * (skew + _SKEW_ROOM))
     off = np.abs(used - level[:, None]) > _FAR_OFF * spread[:, None]
     return Levels(counts, level, squares, products, tail_up, tail_down, (off & inside).sum(axis=1).astype(float))
 

@@ -12,10 +12,12 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Levels, counts_up_to, estimate, joined
-from matrix_benchmarking.analyze.detect.splits import Evidence, Series, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.splits import Evidence, Series, candidates, every_lag, on_logarithms, weigh
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
+# How far below the threshold the evidence on the logarithmic scale may stay.
+_LESS_ON_LOGARITHMS = 0.3
 MOST_CARRIED = 20.0
 
 
@@ -81,16 +83,20 @@ def _first(series: Series, begin: int, prior: Prior, least: int) -> Alarm | None
         assert levels is not None
         found = candidates(series, begin, levels, (start, stop), prior)
         if len(found[0]):
-            alarm = _alarm(weigh(series, begin, levels, found, prior), series, begin, least)
+            alarm = _alarm(weigh(series, begin, levels, found, prior), series, begin, levels, prior, least)
             if alarm is not None:
                 return alarm
         start, step = stop, 2 * step
     return None
 
 
-def _alarm(found: Evidence, series: Series, begin: int, least: int) -> Alarm | None:
+def _alarm(found: Evidence, series: Series, begin: int, levels: Levels, prior: Prior, least: int) -> Alarm | None:
     """The earliest of the splits that exceed their threshold; the best supported of those that do so together."""
     over = (found.excess >= 0.0) & found.confirmed
+    if not over.any():
+        return None
+    same = found.last[over], found.split.after[over].astype(np.int64)
+    over[over] = on_logarithms(series, begin, levels, same, prior) >= -_LESS_ON_LOGARITHMS
     if not over.any():
         return None
     last = int(found.last[over].min())

@@ -8,7 +8,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels
+from matrix_benchmarking.analyze.detect.levels import Integers, Levels, estimate
 
 _LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
@@ -108,6 +108,24 @@ def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Int
     weighed = evidence.weigh(split, prior)
     excess = weighed.score - evidence.threshold(split.after, last + 1.0 + prior.degrees)
     return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
+
+
+def on_logarithms(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Floats:
+    """By how much the same splits exceed the threshold if logarithms are compared; infinite if some points have none.
+
+    Where the noise grows with the value, as that of latencies does, the largest values look further off than they are.
+    """
+    last = int(found[0].max())
+    points = series.points[begin : begin + last + 1]
+    if not ((points > 0.0).all() or (points < 0.0).all()):
+        return np.full(len(found[0]), np.inf)
+    logarithms = np.zeros(len(series.points))
+    logarithms[begin : begin + last + 1] = np.log(np.abs(points))
+    which = np.searchsorted(levels.counts, found[0] - found[1] + 1, side="right") - 1
+    needed = estimate(logarithms[begin : begin + last + 1], np.unique(levels.counts[which]))
+    spread = prior.deviation / abs(float(levels.level[0]))
+    relative = Prior(prior.degrees, spread, prior.correlation)
+    return weigh(dataclasses.replace(series, points=logarithms), begin, needed, found, relative).excess
 
 
 def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int) -> Split:
