@@ -150,7 +150,7 @@ class Methods:
 
 
 def oracle(values: list[float], threshold: float, since: int = SINCE) -> tuple[int, int] | None:
-    """A likelihood-ratio test that is told the noise (normal, variance 1): at which point it sees a shift, and where."""
+    """A likelihood-ratio test that is told the noise (variance 1): after how many points it sees a shift, and where."""
     sums = np.concatenate([[0.0], np.cumsum(np.asarray(values) - made.LEVEL)])
     for count in range(since, len(values) + 1):
         split = np.arange(1, count)

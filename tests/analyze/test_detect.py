@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -253,11 +256,16 @@ def test_ten_thousand_points_are_looked_through() -> None:
 
 
 def test_nightly_runs_of_a_real_database_have_stable_changes(foreign_samples: Path) -> None:
-    import json
-
     runs = sorted(json.loads((foreign_samples / "tigerbeetle.json").read_text()), key=lambda run: run["timestamp"])
     values = [metric["value"] for run in runs for metric in run["metrics"] if metric["name"] == "load_accepted"]
     whole = change_points(values)
     assert 2 <= len(whole) <= 20
     for earlier, later in itertools.pairwise([change_points(values[:count]) for count in range(20, len(values), 15)]):
         assert later[: len(earlier)] == earlier
+
+
+def test_the_benchmark_prints_its_table(repository: Path) -> None:
+    command = [sys.executable, "benchmarks/detector.py", "--quick", "--no-peers"]
+    printed = subprocess.run(command, cwd=repository, check=True, capture_output=True, text=True).stdout
+    for row in ("false alarms, AR(1) 0.6", "points until a shift of 1.5 sigma", "time for 5,000 points"):
+        assert row in printed

@@ -27,10 +27,12 @@ _THRESHOLDS = np.array([4.3, 4.42, 3.83, 3.69, 3.57, 3.75, 4.1, 4.2])
 _CALM = 52.0
 _LONG = 100.0
 _SHORT = 40.0
-# A correlation between successive points is assumed as long as the history is too short to know better.
+# A correlation between successive points is assumed as long as the history is too short to know better; the new points,
+# whose level is in doubt, say less of it than the old ones.
 _ASSUMED_CORRELATION = 0.6
 _KNOWN_AFTER = 40.0
 _LEAST = 8.0
+_KNOWN_FROM_NEW = 0.4
 _MAX_CORRELATION = 0.9
 # The rate at which single points lie far off bounds how many of them in a row are a coincidence.
 _COINCIDENCE = 2e-4
@@ -176,7 +178,7 @@ def _correlation(split: Split, prior: Prior) -> Any:
     seen = (points * seen + prior.degrees * prior.correlation) / known
     error = 1.0 / np.sqrt(known)
     cautious = seen + error * np.clip(seen / error - 0.5, -1.0, 1.0)
-    unknown = (_KNOWN_AFTER - split.before - prior.degrees) / (_KNOWN_AFTER - _LEAST)
+    unknown = (_KNOWN_AFTER - split.before - _KNOWN_FROM_NEW * split.after - prior.degrees) / (_KNOWN_AFTER - _LEAST)
     return np.clip(np.maximum(cautious, _ASSUMED_CORRELATION * np.clip(unknown, 0.0, 1.0)), 0.0, _MAX_CORRELATION)
 
 

@@ -17,7 +17,7 @@ Values = Sequence["float | Sequence[float | None] | None"]
 # and a build.
 _SHARED = 0.5
 _LEAST_DEGREES = 8.0
-_MOST_DEGREES = 20.0
+_MOST_DEGREES = 10.0
 
 
 def prepare(values: Values) -> tuple[Series, Integers, float]:
@@ -66,4 +66,5 @@ def _prior(repeats: list[list[float]]) -> Prior:
     # The middle of few runs, with as much spread again between versions as between repeats.
     usual = float(np.median([len(runs) for runs in first]))
     variance = squares / degrees * (1.0 / usual + _SHARED)
-    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance), 0.0)
+    between = float(np.var([_middle(runs) for runs in first], ddof=1)) if len(first) > 1 else 0.0
+    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(max(variance, between)), 0.0)
