@@ -77,9 +77,8 @@ def estimate(points: Floats, counts: Integers) -> Levels:
     room = np.where(spread > 0.0, spread, 1.0) * expected
     tail_up = np.maximum((ordered[rows, counts - 2] - level) / room, 1.0)
     tail_down = np.maximum((level - ordered[:, 1]) / room, 1.0)
-    skew = (
-        np.einsum("ij,ij,ij->i", deviations, deviations, deviations) / counts / np.where(spread > 0.0, spread, 1.0) ** 3
-    )
+    relative = deviations / np.where(spread > 0.0, spread, 1.0)[:, None]
+    skew = np.einsum("ij,ij,ij->i", relative, relative, relative) / counts
     tail_up = np.maximum(tail_up, 1.0 + _PER_SKEW * (skew - _SKEW_ROOM))
     tail_down = np.maximum(tail_down, 1.0 - _PER_SKEW * (skew + _SKEW_ROOM))
     off = np.abs(used - level[:, None]) > _FAR_OFF * spread[:, None]

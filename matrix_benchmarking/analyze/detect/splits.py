@@ -90,8 +90,9 @@ def _possible(levels: Levels, last: Integers) -> Flags:
 
 def _sums(points: Floats, least: int) -> Floats:
     """Running sums; points that would drown all others in rounding are held back."""
-    low, middle, high = np.quantile(points[:least], [0.25, 0.5, 0.75])
-    room = _BEYOND_REASON * max(high - low, abs(middle)) or np.inf
+    first = np.sort(points[:least])
+    middle = float(first[least // 2])
+    room = _BEYOND_REASON * max(float(first[3 * least // 4] - first[least // 4]), abs(middle)) or np.inf
     held = np.minimum(np.maximum(points, middle - room), middle + room)
     return np.concatenate([[0.0], np.cumsum(held)])
 
