@@ -18,9 +18,9 @@ Flags = npt.NDArray[np.bool_]
 
 # How far the evidence has to go, in standard deviations of a normal distribution, by the number of points on the new
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
-# false alarm in about 0.9 % of series of 100 points.
+# false alarm in about 0.7 % of series of 100 points.
 _LAGS = np.array([1.0, 2.0, 3.0, 6.0, 10.0, 18.0, 40.0, 160.0])
-_THRESHOLDS = np.array([4.3, 4.42, 3.83, 3.69, 3.57, 3.75, 4.1, 4.2])
+_THRESHOLDS = np.array([4.3, 4.42, 3.8, 3.68, 3.57, 3.75, 4.1, 4.2])
 # A level is asked about again with each new point, so the longer it lasts, the more a change has to show: up to 100
 # points steeply, afterwards such that the chance of ever being wrong grows with the logarithm of the length. And a
 # short history knows its own noise badly.
@@ -32,7 +32,7 @@ _SHORT = 40.0
 _ASSUMED_CORRELATION = 0.6
 _KNOWN_AFTER = 40.0
 _LEAST = 8.0
-_KNOWN_FROM_NEW = 0.4
+_KNOWN_FROM_NEW = 0.2
 _MAX_CORRELATION = 0.9
 # The rate at which single points lie far off bounds how many of them in a row are a coincidence.
 _COINCIDENCE = 2e-4
@@ -177,7 +177,7 @@ def _correlation(split: Split, prior: Prior) -> Any:
     known = points + prior.degrees
     seen = (points * seen + prior.degrees * prior.correlation) / known
     error = 1.0 / np.sqrt(known)
-    cautious = seen + error * np.clip(seen / error - 0.5, -1.0, 1.0)
+    cautious = seen + error * np.clip(seen / error - 0.4, -1.0, 1.0)
     unknown = (_KNOWN_AFTER - split.before - _KNOWN_FROM_NEW * split.after - prior.degrees) / (_KNOWN_AFTER - _LEAST)
     return np.clip(np.maximum(cautious, _ASSUMED_CORRELATION * np.clip(unknown, 0.0, 1.0)), 0.0, _MAX_CORRELATION)
 
