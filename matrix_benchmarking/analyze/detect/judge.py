@@ -71,8 +71,8 @@ def judge(
         minimum_effect_absolute: the same in the values' unit, for KPIs that can be zero. A step has to reach both.
         confidence: of the intervals.
 
-    Called after each new version, it calls about 1 in 200 series of 100 versions without a change wrong, half of them
-    with a regression; in a thousand versions, about 1 in 100.
+    Called after each new version, it calls fewer than 1 in 100 series of 100 normal values without a change wrong, half
+    of them with a regression; of series of a thousand, about 1 in 100.
 
     Raises:
         InvalidThresholdError: a minimum effect is negative or not a number, the confidence isn't between 0 and 1.
