@@ -55,6 +55,7 @@ bench: $(VENV)/installed-for-tests opensearch
 	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/app.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/detector.py
 
 # The browser tests need Chromium, those of the history nginx, OpenSSL and OpenSearch, which Maven collects. Tests whose
 # parts can't be installed are skipped, and say so.

@@ -1,0 +1,72 @@
+"""Alarms that matter: which of the new levels are far enough from the old one, and where all levels lie."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats
+from matrix_benchmarking.analyze.detect.levels import estimate
+from matrix_benchmarking.analyze.detect.scan import Alarm
+
+_ENOUGH_FOR_FENCES = 4
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Minimum:
+    """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold."""
+
+    relative: float
+    absolute: float
+
+    def reached(self, old: float, new: Floats) -> Flags:
+        """Which of the new levels are that far from the old one."""
+        return np.asarray(np.abs(new - old) >= max(self.relative * abs(old), self.absolute))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Step:
+    """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*."""
+
+    first: int
+    seen: int
+    old: tuple[int, int]
+    alarm: Alarm
+
+
+def level(points: Floats) -> float:
+    """The mean of at least one point, with outliers held back; the median of fewer than four."""
+    if len(points) < _ENOUGH_FOR_FENCES:
+        return float(np.median(points))
+    return float(estimate(points, np.array([len(points)])).level[0])
+
+
+def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:
+    """The alarms whose new level was ever, since it was seen, as far from the last level that counted as is asked for.
+
+    Small steps are measured from where the last step that counted led, so that many of them add up. A step counts from
+    the point on at which it first reached the minimum effect, and doesn't cease to.
+    """
+    found: list[Step] = []
+    old = (0, alarms[0].start) if alarms else (0, 0)
+    for place, alarm in enumerate(alarms):
+        following = alarms[place + 1] if place + 1 < len(alarms) else None
+        seen = _reached(
+            points, alarm, following.seen if following else len(points), level(points[slice(*old)]), minimum
+        )
+        if seen is not None:
+            found.append(Step(alarm.start, seen, old, alarm))
+            old = (alarm.start, following.start if following else len(points))
+    return found
+
+
+def _reached(points: Floats, alarm: Alarm, until: int, old: float, minimum: Minimum) -> int | None:
+    """The first point from the alarm on at which the mean of the new level's points is far enough from the old one."""
+    first = points[alarm.start : alarm.seen + 1]
+    middle, room = float(np.median(first)), 3.0 * alarm.deviation
+    held = np.clip(points[alarm.start : until], middle - room, middle + room)
+    means = np.cumsum(held) / np.arange(1, len(held) + 1)
+    new = means[alarm.seen - alarm.start :]
+    far = minimum.reached(old, new)
+    return alarm.seen + int(far.argmax()) if far.any() else None

@@ -1,0 +1,267 @@
+"""The verdict on the newest version of a series."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import special
+
+from matrix_benchmarking.analyze.detect import evidence, scan
+from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, steps
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
+from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind
+from matrix_benchmarking.analyze.detect.levels import Integers, estimate
+from matrix_benchmarking.analyze.detect.series import Values, prepare
+from matrix_benchmarking.analyze.detect.splits import Series
+from matrix_benchmarking.errors import MatbenchError
+
+MINIMUM_EFFECT = 0.01
+CONFIDENCE = 0.95
+_DOUBTFUL = -1.0
+_MOST_RERUNS = 100
+# The chance that the evidence anywhere in 100 points without a change exceeds the threshold by so much, as measured by
+# `benchmarks/detector_thresholds.py`; beyond the last, it falls as the tail of a normal distribution does there.
+_EXCESS = np.array([-2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25])
+_CHANCE = np.array([1.0, 0.92, 0.52, 0.18, 0.095, 0.045, 0.018, 0.006, 0.002])
+_DECAY = 4.0
+
+
+class InvalidThresholdError(MatbenchError):
+    """A minimum effect or a confidence that can't be."""
+
+
+def change_points(values: Values, *, minimum_effect: float = 0.0, minimum_effect_absolute: float = 0.0) -> list[int]:
+    """The indices of *values* at which a new level starts.
+
+    Args:
+        values: one entry a version, in order: a number, or the repeats of this version, in any unit. None, NaN and
+            infinite ones are gaps.
+        minimum_effect: smallest step that counts, as a fraction of the old level.
+        minimum_effect_absolute: the same in the values' unit.
+
+    The change points of the first versions are the beginning of those of all versions: later versions add to them and
+    never move or remove one.
+
+    Raises:
+        InvalidThresholdError: a minimum effect is negative or not a number.
+    """
+    minimum = _minimum(minimum_effect, minimum_effect_absolute)
+    series, index, scale = prepare(values)
+    alarms = scan.walk(series).alarms
+    found = steps(series.points, alarms, Minimum(minimum.relative, minimum.absolute / scale))
+    return [int(index[step.first]) for step in found]
+
+
+def judge(
+    values: Values,
+    *,
+    lower_is_better: bool | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect_absolute: float = 0.0,
+    confidence: float = CONFIDENCE,
+) -> Judgement:
+    """The verdict on the newest version of a series.
+
+    Args:
+        values: one entry a version, in order: a number, or the repeats of this version, in any unit. None, NaN and
+            infinite ones are gaps; the newest version is the last one that has a value.
+        lower_is_better: the KPI's direction; None if there is none, so that no change is a regression.
+        minimum_effect: smallest step that counts, as a fraction of the old level.
+        minimum_effect_absolute: the same in the values' unit, for KPIs that can be zero. A step has to reach both.
+        confidence: of the intervals.
+
+    Called after each new version, it calls fewer than 1 in 100 series of 100 normal values without a change wrong, half
+    of them with a regression; of series of a thousand, about 1 in 100.
+
+    Raises:
+        InvalidThresholdError: a minimum effect is negative or not a number, the confidence isn't between 0 and 1.
+    """
+    minimum = _minimum(minimum_effect, minimum_effect_absolute)
+    if not 0.0 < confidence < 1.0:
+        raise InvalidThresholdError(f"The confidence of an interval is between 0 and 1, not {confidence}.")
+    series, index, scale = prepare(values)
+    minimum = Minimum(minimum.relative, minimum.absolute / scale)
+    walk = scan.walk(series)
+    found = steps(series.points, walk.alarms, minimum)
+    changes = tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
+    if found:
+        return _changed(series, scale, found[-1], changes, confidence)
+    least = scan.least_history(series.prior) + 2
+    if len(series.points) < least:
+        return _too_short(series, scale, least)
+    return _unchanged(series, scale, walk, minimum, confidence)
+
+
+def _minimum(relative: float, absolute: float) -> Minimum:
+    for value in (relative, absolute):
+        if not (value >= 0.0 and math.isfinite(value)):
+            raise InvalidThresholdError(f"A minimum effect is zero or a positive number, not {value}.")
+    return Minimum(relative, absolute)
+
+
+def _change(
+    points: Floats, index: Integers, scale: float, found: list[Step], place: int, lower_is_better: bool | None
+) -> Change:
+    step = found[place]
+    until = found[place + 1].old[1] if place + 1 < len(found) else len(points)
+    old, new = level(points[slice(*step.old)]), level(points[step.first : until])
+    worse = None if lower_is_better is None else bool((_first_level(points, step) > old) == lower_is_better)
+    return Change(
+        int(index[step.first]), int(index[step.seen]), int(index[step.first - 1]), old * scale, new * scale, worse
+    )
+
+
+def _first_level(points: Floats, step: Step) -> float:
+    """The new level as it was when the change was seen: what it was called then, it stays."""
+    return float(np.mean(points[step.first : step.seen + 1]))
+
+
+def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ...], confidence: float) -> Judgement:
+    """The verdict after at least one change: it is about the last one."""
+    old, new = series.points[slice(*step.old)], series.points[step.first :]
+    split = _split_of(old, new, series, step.first)
+    prior = Prior(scan.MOST_CARRIED, step.alarm.deviation, step.alarm.correlation)
+    weighed = evidence.weigh(split, prior if len(old) < scan.MOST_CARRIED else Prior())
+    now = float(weighed.score - evidence.threshold(split.after, len(old) + len(new)))
+    change = changes[-1]
+    kind = {True: Kind.REGRESSION, False: Kind.IMPROVEMENT, None: Kind.CHANGE}[change.worse]
+    effect, difference = _effects(split, level(old), weighed, scale, confidence)
+    return Judgement(
+        kind,
+        effect,
+        difference,
+        change.old_level,
+        change.new_level,
+        change.first,
+        change.last_before,
+        chance(max(now, step.alarm.excess)),
+        int(series.runs[slice(*step.old)].sum()),
+        int(series.runs[step.first :].sum()),
+        None,
+        changes,
+    )
+
+
+def _split_of(old: Floats, new: Floats, series: Series, first: int) -> Split:
+    """The old and the new level as one split, with outliers on both sides held back."""
+    before, after = _spread(old), _spread(new)
+    return Split(
+        before=float(len(old)),
+        after=float(len(new)),
+        shift=after[0] - before[0],
+        squares_before=before[1],
+        squares_after=after[1],
+        products=before[2] + after[2],
+        tail=1.0,
+        outliers=0.0,
+        precision=float(series.precision[first:].mean()),
+        runs=float(series.runs[first:].sum()),
+    )
+
+
+def _spread(points: Floats) -> tuple[float, float, float]:
+    """Level, sum of squared deviations and sum of products of successive ones."""
+    if len(points) < 4:  # too few to tell an outlier
+        middle = level(points)
+        return middle, float(((points - points.mean()) ** 2).sum()), 0.0
+    levels = estimate(points, np.array([len(points)]))
+    return float(levels.level[0]), float(levels.squares[0]), float(levels.products[0])
+
+
+def _effects(
+    split: Split, old: float, weighed: Weighed, scale: float, confidence: float
+) -> tuple[Estimate | None, Estimate]:
+    """The effect relative to the old level, None if that isn't positive, and the difference.
+
+    The interval of the ratio is symmetric on the logarithmic scale, by the delta method.
+    """
+    reach = float(special.stdtrit(max(float(weighed.degrees), 1.0), 0.5 + confidence / 2.0)) * float(weighed.error)
+    shift = float(split.shift)
+    difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
+    new = old + shift
+    if old <= 0.0 or new <= 0.0:
+        relative = None if old <= 0.0 else Estimate(shift / old, (shift - reach) / old, (shift + reach) / old)
+        return relative, difference
+    factor = reach / min(old, new)
+    ratio = new / old
+    high = ratio * math.exp(factor) - 1.0 if factor < 500.0 else math.inf
+    return Estimate(ratio - 1.0, ratio * math.exp(-factor) - 1.0, high), difference
+
+
+def _too_short(series: Series, scale: float, least: int) -> Judgement:
+    points = series.points
+    old = level(points) * scale if len(points) else None
+    missing = least - len(points)
+    runs = int(series.runs.sum())
+    return Judgement(Kind.NOT_ENOUGH_HISTORY, None, None, old, None, None, None, None, runs, 0, missing, ())
+
+
+def _unchanged(series: Series, scale: float, walk: scan.Walk, minimum: Minimum, confidence: float) -> Judgement:
+    """The verdict without a change that matters: where the newest points look most like one, and how close that is."""
+    begin, prior = walk.begin, walk.prior
+    found = scan.newest(series, begin, prior)
+    if found is None:  # right after a step that is too small to count
+        runs = int(series.runs[begin:].sum())
+        old = level(series.points[begin:]) * scale
+        return Judgement(Kind.NO_CHANGE, None, None, old, None, None, None, 1.0, runs, 0, None, ())
+    best = int(np.argmax(found.excess))
+    split, weighed = _chosen(found.split, best), _pick(found.weighed, best)
+    first = len(series.points) - int(split.after)
+    old = float(level(series.points[begin:first]))
+    effect, difference = _effects(split, old, weighed, scale, confidence)
+    excess = float(found.excess[best])
+    doubtful = excess >= _DOUBTFUL and bool(minimum.reached(old, np.array([old + split.shift])).any())
+    reruns = _reruns(split, len(series.points) - begin, prior) if doubtful else None
+    return Judgement(
+        Kind.NO_CHANGE,
+        effect,
+        difference,
+        old * scale,
+        (old + float(split.shift)) * scale,
+        None,
+        None,
+        chance(excess),
+        int(series.runs[begin:first].sum()),
+        int(series.runs[first:].sum()),
+        reruns,
+        (),
+    )
+
+
+def _chosen(split: Split, place: int) -> Split:
+    return Split(*[float(getattr(split, name)[place]) for name in split.__dataclass_fields__])
+
+
+def _pick(weighed: Weighed, place: int) -> Weighed:
+    return Weighed(*[float(getattr(weighed, name)[place]) for name in weighed.__dataclass_fields__])
+
+
+def _reruns(split: Split, length: int, prior: Prior) -> int | None:
+    """How many more runs raise the alarm if they lie where the newest points do; None if a hundred don't."""
+    more = np.arange(1.0, _MOST_RERUNS + 1.0)
+    after = split.after + more
+    share = after / split.after
+    longer = Split(
+        split.before,
+        after,
+        split.shift,
+        split.squares_before,
+        split.squares_after * share,
+        split.products,
+        split.tail,
+        split.outliers,
+        split.precision,
+        split.runs + more,
+    )
+    weighed = evidence.weigh(longer, prior)
+    enough = weighed.score >= evidence.threshold(after, length + more + prior.degrees)
+    enough &= evidence.confirmed(longer, weighed, prior)
+    return int(more[enough.argmax()]) if enough.any() else None
+
+
+def chance(excess: float) -> float:
+    """The p-value of evidence that exceeds the threshold by *excess* standard deviations."""
+    if excess >= _EXCESS[-1]:
+        return float(_CHANCE[-1]) * math.exp(-_DECAY * min(excess - float(_EXCESS[-1]), 100.0))
+    return float(np.exp(np.interp(excess, _EXCESS, np.log(_CHANCE))))

@@ -1,0 +1,127 @@
+"""Goes along a series once, point by point, and raises an alarm where the last points lie on a new level.
+
+What was decided at a point is never revised: the alarms of the first points of a series are those of the whole series
+up to there. After an alarm the new level is learnt from where it starts, with what is known of the noise.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
+from matrix_benchmarking.analyze.detect.levels import LEAST, Levels, counts_up_to, estimate, joined
+from matrix_benchmarking.analyze.detect.splits import Evidence, Series, candidates, every_lag, on_logarithms, weigh
+
+_FIRST_CHUNK = 128
+_LEAST_LATER = 5
+# How far below the threshold the evidence on the logarithmic scale may stay.
+_LESS_ON_LOGARITHMS = 0.3
+MOST_CARRIED = 20.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alarm:
+    """A new level: from where it lasts, at which point it was seen, and how far the evidence exceeded its threshold."""
+
+    start: int
+    seen: int
+    excess: float
+    deviation: float
+    correlation: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Walk:
+    """The alarms of a series in order, and the *begin* of the level on which it ends, with what was known before it."""
+
+    alarms: list[Alarm]
+    begin: int
+    prior: Prior
+
+
+def walk(series: Series) -> Walk:
+    """Once along the whole series."""
+    found: list[Alarm] = []
+    begin, prior, least = 0, series.prior, least_history(series.prior)
+    while (alarm := _first(series, begin, prior, least)) is not None:
+        found.append(alarm)
+        degrees = min(MOST_CARRIED, alarm.start - begin + prior.degrees)
+        begin, least = alarm.start, _LEAST_LATER
+        prior = Prior(degrees, alarm.deviation, alarm.correlation)
+    return Walk(found, begin, prior)
+
+
+def least_history(prior: Prior) -> int:
+    """The number of points that an old level needs."""
+    return LEAST if prior.degrees < LEAST else _LEAST_LATER
+
+
+def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
+    """All splits between *begin* and the last point, whether or not they raise an alarm; None if there are none."""
+    points = series.points[begin:]
+    least = least_history(prior)
+    last = len(points) - 1
+    if last < least:
+        return None
+    levels = estimate(points, counts_up_to(last, least))
+    return weigh(series, begin, levels, every_lag(levels, last), prior)
+
+
+def _first(series: Series, begin: int, prior: Prior, least: int) -> Alarm | None:
+    """The first alarm of the level that starts at *begin*."""
+    points = series.points[begin:]
+    counts = counts_up_to(len(points) - 1, least)
+    levels: Levels | None = None
+    start, step = least, _FIRST_CHUNK
+    while start < len(points):
+        stop = min(len(points), start + step)
+        done = 0 if levels is None else len(levels.counts)
+        new = counts[done:][counts[done:] < stop]
+        levels = joined(levels, estimate(points, new)) if len(new) else levels
+        assert levels is not None
+        found = candidates(series, begin, levels, (start, stop), prior)
+        if len(found[0]):
+            alarm = _alarm(weigh(series, begin, levels, found, prior), series, begin, levels, prior, least)
+            if alarm is not None:
+                return alarm
+        start, step = stop, 2 * step
+    return None
+
+
+def _alarm(found: Evidence, series: Series, begin: int, levels: Levels, prior: Prior, least: int) -> Alarm | None:
+    """The earliest of the splits that exceed their threshold; the best supported of those that do so together."""
+    over = (found.excess >= 0.0) & found.confirmed
+    if not over.any():
+        return None
+    same = found.last[over], found.split.after[over].astype(np.int64)
+    over[over] = on_logarithms(series, begin, levels, same, prior) >= -_LESS_ON_LOGARITHMS
+    if not over.any():
+        return None
+    last = int(found.last[over].min())
+    chosen = np.flatnonzero(over & (found.last == last))
+    best = int(chosen[np.argmax(found.weighed.score[chosen])])
+    start = _locate(series.points[begin : begin + last + 1], int(found.split.after[best]), least)
+    weighed = found.weighed
+    return Alarm(
+        begin + start,
+        begin + last,
+        float(found.excess[best]),
+        float(weighed.deviation[best]),
+        float(weighed.correlation[best]),
+    )
+
+
+def _locate(points: Floats, after: int, least: int) -> int:
+    """Where the new level starts most likely, near the split that was found: the best fit of two levels."""
+    few = min(2, after)
+    starts = np.arange(max(least, len(points) - 3 * after), len(points) - few + 1)
+    old, new = np.median(points[:-after]), np.median(points[-after:])
+    room = abs(new - old)
+    held = np.clip(points, min(old, new) - room, max(old, new) + room)
+    sums = np.cumsum(held)
+    before, total = sums[starts - 1], sums[-1]
+    behind = len(points) - starts
+    fit = ((total - before) / behind - before / starts) ** 2 * (starts * behind)
+    return int(starts[np.argmax(fit)])

@@ -1,0 +1,171 @@
+"""All ways to split a level into an old and a new one: which are worth a closer look, and what they weigh."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from matrix_benchmarking.analyze.detect import evidence
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
+from matrix_benchmarking.analyze.detect.levels import Integers, Levels, estimate
+
+_LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
+_ORDERED_UP_TO = 24
+# How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
+_HELD = {2: 1.0, 3: 1.5, 4: 1.5, 5: 2.0, 6: 2.0}
+_HELD_OF_MORE = 3.0
+_HELD_OF_MANY = 3.5
+# Plain means that differ by less than so many standard errors are not looked at.
+_WORTH_A_LOOK = 3.0
+_BEYOND_REASON = 1e8
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Series:
+    """A series without gaps.
+
+    Attributes:
+        points: one value a version, shape (n,).
+        runs: number of runs behind each, shape (n,).
+        precision: variance of each point relative to one with the usual number of runs, shape (n,).
+        prior: what repeats say of the noise, before the first point.
+        repeated: whether any version has more than one run.
+    """
+
+    points: Floats
+    runs: Floats
+    precision: Floats
+    prior: Prior
+    repeated: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """Splits of a level (arrays): the last point, what they weigh, by how much that exceeds the threshold, and whether
+    there are points enough for it."""
+
+    last: Integers
+    split: Split
+    weighed: Weighed
+    excess: Floats
+    confirmed: Flags
+
+
+def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
+    """All splits whose last point is *last*: last points and lags; a lag is the number of points on the new level."""
+    lags = _LAGS[_possible(levels, np.array([last]))[:, 0]]
+    return np.full(len(lags), last), lags
+
+
+def candidates(
+    series: Series, begin: int, levels: Levels, span: tuple[int, int], prior: Prior
+) -> tuple[Integers, Integers]:
+    """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm."""
+    last = np.arange(*span)
+    possible = _possible(levels, last)
+    if not series.repeated:
+        possible[0] = False
+    first = np.maximum(last - _LAGS[:, None] + 1, 0)
+    which = np.maximum(np.searchsorted(levels.counts, first, side="right") - 1, 0)
+    known = levels.squares + prior.degrees * prior.deviation**2
+    variance = known / (levels.counts - 1.0 + prior.degrees)
+    sums = _sums(series.points[begin : begin + span[1]], int(levels.counts[0]))
+    shift = (sums[last + 1] - sums[first]) / _LAGS[:, None] - levels.level[which]
+    bar = _WORTH_A_LOOK**2 * variance[which] * (1.0 / _LAGS[:, None] + (1.0 / levels.counts)[which])
+    lags, place = np.nonzero(possible & (shift * shift > bar))
+    chosen, lag = last[place], _LAGS[lags]
+    if series.repeated:  # a single version counts if it was run often enough
+        enough = (lag > 1) | (series.runs[begin + chosen] >= 3.0)
+        chosen, lag = chosen[enough], lag[enough]
+    return chosen, lag
+
+
+def _possible(levels: Levels, last: Integers) -> Flags:
+    """Shape (lags, last points): whether there is an old level, and one as long as a new one of many points."""
+    before = last - _LAGS[:, None] + 1
+    least = np.where(_LAGS > _ORDERED_UP_TO, np.maximum(_LAGS, levels.counts[0]), levels.counts[0])
+    return np.asarray(before >= least[:, None])
+
+
+def _sums(points: Floats, least: int) -> Floats:
+    """Running sums; points that would drown all others in rounding are held back."""
+    first = np.sort(points[:least])
+    middle = float(first[least // 2])
+    room = _BEYOND_REASON * max(float(first[3 * least // 4] - first[least // 4]), abs(middle)) or np.inf
+    held = np.minimum(np.maximum(points, middle - room), middle + room)
+    return np.concatenate([[0.0], np.cumsum(held)])
+
+
+def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Evidence:
+    """The full weight of the splits that were found, and by how much it exceeds the threshold."""
+    parts = []
+    for lag in np.unique(found[1]):
+        last = found[0][found[1] == lag]
+        parts.append((last, _split(series, begin, levels, last, int(lag))))
+    last = np.concatenate([part[0] for part in parts])
+    names = [field.name for field in dataclasses.fields(Split)]
+    split = Split(*[np.concatenate([getattr(part[1], name) for part in parts]) for name in names])
+    weighed = evidence.weigh(split, prior)
+    excess = weighed.score - evidence.threshold(split.after, last + 1.0 + prior.degrees)
+    return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
+
+
+def on_logarithms(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Floats:
+    """By how much the same splits exceed the threshold if logarithms are compared; infinite if some points have none.
+
+    Where the noise grows with the value, as that of latencies does, the largest values look further off than they are.
+    """
+    last = int(found[0].max())
+    points = series.points[begin : begin + last + 1]
+    if not ((points > 0.0).all() or (points < 0.0).all()):
+        return np.full(len(found[0]), np.inf)
+    logarithms = np.zeros(len(series.points))
+    logarithms[begin : begin + last + 1] = np.log(np.abs(points))
+    which = np.searchsorted(levels.counts, found[0] - found[1] + 1, side="right") - 1
+    needed = estimate(logarithms[begin : begin + last + 1], np.unique(levels.counts[which]))
+    spread = prior.deviation / abs(float(levels.level[0]))
+    relative = Prior(prior.degrees, spread, prior.correlation)
+    return weigh(dataclasses.replace(series, points=logarithms), begin, needed, found, relative).excess
+
+
+def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int) -> Split:
+    """The splits whose new level are the *lag* points up to each of *last*."""
+    which = np.searchsorted(levels.counts, last - lag + 1, side="right") - 1
+    before = levels.counts[which].astype(float)
+    old, squares = levels.level[which], levels.squares[which]
+    kept = _held(_windows(series.points[begin:], last, lag), old, np.sqrt(squares / (before - 1.0)), lag)
+    new = kept.sum(axis=1) / lag
+    deviations = kept - new[:, None]
+    alone = np.ones(len(last))
+    return Split(
+        before=before,
+        after=lag * alone,
+        shift=new - old,
+        squares_before=squares,
+        squares_after=np.einsum("ij,ij->i", deviations, deviations),
+        products=levels.products[which] + np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
+        tail=np.where(new > old, levels.tail_up[which], levels.tail_down[which]),
+        outliers=levels.outliers[which],
+        precision=_windows(series.precision[begin:], last, lag).mean(axis=1) if series.repeated else alone,
+        runs=_windows(series.runs[begin:], last, lag).sum(axis=1) if series.repeated else lag * alone,
+    )
+
+
+def _windows(points: Floats, last: Integers, lag: int) -> Floats:
+    """The *lag* points up to each of *last*: shape (len(last), lag)."""
+    return np.asarray(points[last[:, None] + np.arange(1 - lag, 1)])
+
+
+def _held(windows: Floats, old: Floats, spread: Floats, lag: int) -> Floats:
+    """Outliers of the new level held back near that of its middle points that is next to the old level."""
+    if lag == 1:
+        return windows
+    if lag > _ORDERED_UP_TO:
+        room = _HELD_OF_MANY * spread
+        return np.clip(windows, (old - room)[:, None], (old + room)[:, None])
+    place = lag // 2 - 1
+    ordered = np.sort(windows, axis=1)
+    middle = np.clip(old, ordered[:, place], ordered[:, lag - 1 - place])
+    room = _HELD.get(lag, _HELD_OF_MORE) * spread
+    return np.clip(windows, (middle - room)[:, None], (middle + room)[:, None])

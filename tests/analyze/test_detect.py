@@ -1,0 +1,271 @@
+"""Detection of changes: what it must find, what it must not, and what must not depend on how a series is written."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from matrix_benchmarking.analyze import detect
+from matrix_benchmarking.analyze.detect import InvalidThresholdError, Kind, change_points, judge
+
+Floats = npt.NDArray[np.float64]
+CASES = yaml.safe_load((Path(__file__).parent / "detect_cases.yaml").read_text())
+ANYTHING = st.one_of(
+    st.floats(allow_nan=True, allow_infinity=True),
+    st.sampled_from([0.0, 1.0, 2.0, math.nan, 1e300, -1e300, 5e-324]),
+    st.none(),
+    st.lists(st.floats(), max_size=4),
+)
+
+
+def normal(seed: int, count: int = 100, size: float = 0.0, after: int = 40) -> Floats:
+    values = 100.0 + np.random.default_rng([77, seed]).standard_normal(count)
+    values[after:] += size
+    return values
+
+
+def correlated(seed: int, correlation: float) -> Floats:
+    shocks = np.random.default_rng([78, seed]).standard_normal(160)
+    values = np.zeros(160)
+    for place in range(1, 160):
+        values[place] = correlation * values[place - 1] + shocks[place]
+    return 100.0 + values[60:]
+
+
+def spiked(seed: int) -> Floats:
+    return normal(seed) + 10.0 * (np.random.default_rng([79, seed]).random(100) < 0.02)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_verdicts_on_small_series(case: dict[str, Any]) -> None:
+    verdict = judge(case["values"], **case.get("options", {}))
+    assert verdict.kind.value == case["verdict"]
+    assert verdict.first_bad == case.get("first_bad")
+    assert verdict.last_good == case.get("last_good")
+    if "reruns" in case:
+        assert verdict.reruns == case["reruns"]
+
+
+@pytest.mark.parametrize(
+    ("family", "allowed"),
+    [
+        (normal, 0.03),
+        (lambda seed: np.exp(0.3 * (normal(seed) - 100.0)), 0.05),
+        (spiked, 0.05),
+        (lambda seed: correlated(seed, 0.3), 0.06),
+        (lambda seed: correlated(seed, 0.6), 0.09),
+        (lambda seed: np.round(normal(seed)), 0.04),
+    ],
+    ids=["normal", "lognormal", "spikes", "AR(1) 0.3", "AR(1) 0.6", "rounded"],
+)
+def test_series_without_a_change_rarely_raise_an_alarm(family: Callable[[int], Floats], allowed: float) -> None:
+    alarms = sum(bool(change_points(family(seed))) for seed in range(150))
+    assert alarms <= 150 * allowed
+
+
+@pytest.mark.parametrize(("size", "points"), [(5.0, 3), (3.0, 5), (2.0, 9), (1.5, 15)])
+def test_a_shift_is_seen_soon_and_where_it_is(size: float, points: int) -> None:
+    found = [change_points(normal(seed, 40 + points, size)) for seed in range(60)]
+    assert sum(any(abs(point - 40) <= 5 for point in points) for points in found) >= 31
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_later_points_neither_move_nor_remove_a_change_point(seed: int) -> None:
+    values = normal(seed, 220, 3.0)
+    values[90:] -= 5.0
+    values[150:] += np.linspace(0, 6, 70)
+    whole = change_points(values)
+    assert whole
+    for count in range(2, len(values), 3):
+        found = change_points(values[:count])
+        assert found == whole[: len(found)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_regression_stays_one_with_the_same_first_bad_version(seed: int) -> None:
+    values = normal(seed, 80, 4.0)
+    verdicts = [judge(values[:count], lower_is_better=True) for count in range(41, 81)]
+    seen = [verdict.first_bad for verdict in verdicts if verdict.kind is Kind.REGRESSION]
+    first = next(place for place, verdict in enumerate(verdicts) if verdict.kind is Kind.REGRESSION)
+    assert len(seen) == len(verdicts) - first
+    assert set(seen) == {seen[0]}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_scale_shift_and_sign_change_nothing(seed: int) -> None:
+    values = np.round(normal(seed, 80, 2.5) * 1024) / 1024  # so that the transformations are exact
+    expected = change_points(values)
+    assert change_points(values * 2.0**20) == expected
+    assert change_points(values * 2.0**-30) == expected
+    assert change_points(values + 4096.0) == expected
+    assert change_points(-values) == expected
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_reversing_the_direction_swaps_regression_and_improvement(seed: int) -> None:
+    values = normal(seed, 60, 4.0 if seed % 2 else -4.0)
+    swapped = {Kind.REGRESSION: Kind.IMPROVEMENT, Kind.IMPROVEMENT: Kind.REGRESSION}
+    verdict = judge(values, lower_is_better=True)
+    assert verdict.kind in swapped
+    assert judge(values, lower_is_better=False).kind is swapped[verdict.kind]
+    assert judge(values).kind is Kind.CHANGE
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_another_repeat_of_the_same_value_loses_no_alarm(seed: int) -> None:
+    values: list[Any] = normal(seed, 60, 4.0).tolist()
+    assert judge(values, lower_is_better=True).kind is Kind.REGRESSION
+    for place in (0, 20, 39, 40, 45, 59):
+        repeated = [*values[:place], [values[place], values[place]], *values[place + 1 :]]
+        assert judge(repeated, lower_is_better=True).kind is Kind.REGRESSION
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(ANYTHING, max_size=60), st.booleans())
+def test_any_series_gets_a_verdict(values: list[Any], lower_is_better: bool) -> None:
+    verdict = judge(values, lower_is_better=lower_is_better)
+    points = change_points(values)
+    assert points == sorted(set(points))
+    assert all(0 < point < len(values) for point in points)
+    assert (verdict.first_bad is None) == (verdict.kind in (Kind.NO_CHANGE, Kind.NOT_ENOUGH_HISTORY))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.sampled_from([0.0, 1.0, 1.0, 1.0, 2.0, 1e-9, math.nan]), min_size=60, max_size=300))
+def test_long_rounded_series_with_gaps_get_a_verdict(values: list[float]) -> None:
+    assert judge(values, lower_is_better=True).kind in Kind
+    found = change_points(values[:50])
+    assert change_points(values)[: len(found)] == found
+
+
+def test_constant_series_never_change_and_their_steps_are_exact() -> None:
+    assert change_points([0.1] * 500) == []
+    assert change_points([0.1] * 30 + [0.1 + 1e-15] * 30) == []
+    assert change_points([0.0] * 20 + [0.02] * 6) == [20]
+    assert change_points([3.0] * 12 + [5.0] * 12 + [3.0] * 12) == [12, 24]
+
+
+def test_gaps_keep_the_indices_of_the_versions() -> None:
+    values: list[Any] = normal(1, 60, 5.0).tolist()
+    for place in (0, 10, 39, 41, 55):
+        values[place] = math.nan if place % 2 else None
+    verdict = judge(values, lower_is_better=True)
+    assert (verdict.first_bad, verdict.last_good) == (40, 38)
+    assert (verdict.runs_before, verdict.runs_after) == (37, 18)
+
+
+def test_one_spike_is_no_change_and_no_reason_to_miss_one() -> None:
+    values = normal(3, 60, 5.0)
+    values[20] += 30.0
+    assert change_points(values) == [40]
+    values = normal(3, 41)
+    values[40] += 30.0
+    assert change_points(values) == []
+
+
+def test_there_and_back_are_two_changes() -> None:
+    values = normal(5, 100, 5.0)
+    values[52:] -= 5.0
+    assert change_points(values) == [40, 52]
+    verdict = judge(values, lower_is_better=True)
+    assert verdict.kind is Kind.IMPROVEMENT
+    assert [change.worse for change in verdict.changes] == [True, False]
+
+
+def test_the_effect_is_within_its_interval_about_as_often_as_it_says() -> None:
+    verdicts = [judge(normal(seed, 80, 5.0), lower_is_better=True) for seed in range(100)]
+    inside = [v.effect is not None and v.effect.low <= 0.05 <= v.effect.high for v in verdicts]
+    assert sum(inside) >= 88
+    assert sum(v.difference is not None and 4.0 < v.difference.value < 6.0 for v in verdicts) >= 95
+
+
+def test_small_steps_add_up_to_one_that_counts() -> None:
+    steps = np.repeat([100.0, 100.6, 101.2, 101.8], 40)
+    values = steps + 0.05 * np.random.default_rng(5).standard_normal(160)
+    assert change_points(values) == [40, 80, 120]
+    verdicts = [judge(values[:count], lower_is_better=True).kind for count in (80, 120, 160)]
+    assert verdicts == [Kind.NO_CHANGE, Kind.REGRESSION, Kind.REGRESSION]
+
+
+def test_three_repeats_confirm_what_one_run_does_not() -> None:
+    history: list[Any] = normal(7, 30).tolist()
+    assert judge([*history, 108.0], lower_is_better=True).kind is Kind.NO_CHANGE
+    assert judge([*history, 108.0], lower_is_better=True).reruns in (1, 2)
+    assert judge([*history, [107.0, 108.5, 108.0]], lower_is_better=True).kind is Kind.REGRESSION
+    assert judge([*history, [100.3, 108.0, 100.1]], lower_is_better=True).kind is Kind.NO_CHANGE
+
+
+def test_repeats_shorten_the_history_that_is_needed() -> None:
+    runs = (100.0 + np.random.default_rng(9).standard_normal((7, 5))).tolist()
+    assert judge(runs, lower_is_better=True).kind is Kind.NO_CHANGE
+    slower = [value + 8.0 for value in runs[0]]
+    assert judge([*runs[1:], slower], lower_is_better=True).kind is Kind.REGRESSION
+    assert judge([run[0] for run in runs], lower_is_better=True).kind is Kind.NOT_ENOUGH_HISTORY
+
+
+def test_p_values_fall_as_the_evidence_grows() -> None:
+    values = normal(11, 46, 4.0)
+    p_values = [judge(values[:count], lower_is_better=True).p_value for count in range(40, 47)]
+    assert all(p is not None and 0.0 <= p <= 1.0 for p in p_values)
+    assert [p for p in p_values if p is not None][-1] < 1e-4
+    assert judge(values[:40]).p_value > 0.05  # type: ignore[operator]
+
+
+def test_q_values_are_those_of_benjamini_and_hochberg() -> None:
+    p_values = [0.001, 0.4, 0.013, 0.04, 0.9, 0.0004]
+    assert detect.q_values(p_values) == pytest.approx(stats.false_discovery_control(p_values))
+    assert detect.q_values([None, 0.01, math.nan]) == [None, 0.01, None]
+    assert detect.discoveries([0.001, 0.2, None]) == [True, False, False]
+    assert detect.q_values([]) == []
+
+
+def test_over_many_series_few_discoveries_are_false() -> None:
+    p_values = [judge(normal(seed, 60), lower_is_better=True).p_value for seed in range(150)]
+    p_values += [judge(normal(seed, 60, 5.0), lower_is_better=True).p_value for seed in range(200, 220)]
+    found = detect.discoveries(p_values)
+    assert sum(found[150:]) >= 19
+    assert sum(found[:150]) <= 2
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"minimum_effect": -0.1}, {"minimum_effect_absolute": math.nan}, {"confidence": 1.0}]
+)
+def test_impossible_options_are_refused_in_a_sentence(wrong: dict[str, float]) -> None:
+    with pytest.raises(InvalidThresholdError, match=r"^A minimum effect is|^The confidence of"):
+        judge([1.0, 2.0], **wrong)  # type: ignore[arg-type]
+
+
+def test_ten_thousand_points_are_looked_through() -> None:
+    values = 100.0 + np.random.default_rng(13).standard_normal(10_000)
+    values[7000:] += 2.0
+    assert any(abs(point - 7000) <= 5 for point in change_points(values))
+
+
+def test_nightly_runs_of_a_real_database_have_stable_changes(foreign_samples: Path) -> None:
+    runs = sorted(json.loads((foreign_samples / "tigerbeetle.json").read_text()), key=lambda run: run["timestamp"])
+    values = [metric["value"] for run in runs for metric in run["metrics"] if metric["name"] == "load_accepted"]
+    whole = change_points(values)
+    assert 2 <= len(whole) <= 20
+    for earlier, later in itertools.pairwise([change_points(values[:count]) for count in range(20, len(values), 15)]):
+        assert later[: len(earlier)] == earlier
+
+
+def test_the_benchmark_prints_its_table(repository: Path) -> None:
+    command = [sys.executable, "benchmarks/detector.py", "--quick", "--no-peers"]
+    printed = subprocess.run(command, cwd=repository, check=True, capture_output=True, text=True).stdout
+    for row in ("false alarms, AR(1) 0.6", "points until a shift of 1.5 sigma", "time for 5,000 points"):
+        assert row in printed
