@@ -14,6 +14,7 @@ from batching import MAX_INPUTS, BlockingBatchedLoop, Floats, call_in_batches
 from fastapi import Response
 from model import MODEL_NAME, Embedder
 from pydantic import BaseModel, Field
+from releases import as_released
 
 MAX_CHARACTERS = 10_000
 
@@ -36,16 +37,19 @@ class EmbeddingAPI(litserve.LitAPI):  # type: ignore[misc]
         threads: ONNX Runtime threads of the one worker.
         cache: directory of the built ONNX files.
         max_batch_size: texts in one model call, at most.
+        release: which release to play, see `releases`.
     """
 
-    def __init__(self, image: str, threads: int, cache: Path, max_batch_size: int) -> None:
+    def __init__(self, image: str, threads: int, cache: Path, max_batch_size: int, release: str) -> None:
         super().__init__(max_batch_size=max_batch_size, api_path="/v1/embeddings", loop=BlockingBatchedLoop())
         self.image = image
         self.threads = threads
         self.cache = cache
+        self.release = release
 
     def setup(self, device: str) -> None:
         self.embedder = Embedder(self.image, self.threads, self.cache)
+        self.model = as_released(self.embedder.embed, self.image, self.release)
         self.embedder.embed(["The first call allocates memory, so it is made before the server says it is ready."])
 
     def decode_request(self, request: EmbeddingRequest) -> list[str]:
@@ -53,7 +57,7 @@ class EmbeddingAPI(litserve.LitAPI):  # type: ignore[misc]
 
     def predict(self, requests: list[list[str]]) -> list[Floats]:
         """Return the embeddings of each request, shape (texts, 384)."""
-        return call_in_batches(self.embedder.embed, requests, self.max_batch_size)
+        return call_in_batches(self.model, requests, self.max_batch_size)
 
     def encode_response(self, output: Floats) -> Response:
         return json_response(embeddings_body(output, MODEL_NAME))

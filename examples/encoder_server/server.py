@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ import litserve
 from answers import invalid_request
 from fastapi.exceptions import RequestValidationError
 from onnx_files import default_cache_directory
+from releases import CURRENT as VERSION
+from releases import numbers
 
-VERSION = "1.1.0"
 TASKS = ("embedding", "classification", "vision_embedding")
 
 
@@ -25,13 +27,13 @@ class Task:
     api: Callable[[str, int, Path, int], litserve.LitAPI]
 
 
-def load_task(name: str) -> Task:
+def load_task(name: str, release: str) -> Task:
     """Import what the task `name` needs, and only that: no task needs the packages of another."""
     if name == "embedding":
         import model
         from api import EmbeddingAPI
 
-        return Task(model.IMAGES, model.image_file, EmbeddingAPI)
+        return Task(model.IMAGES, model.image_file, functools.partial(EmbeddingAPI, release=release))
     import digits_model
     from digits_api import ClassificationAPI, VisionEmbeddingAPI
 
@@ -46,6 +48,14 @@ def positive(text: str) -> int:
     return number
 
 
+def known_release(text: str) -> str:
+    try:
+        numbers(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+    return text
+
+
 def parse_options() -> tuple[argparse.Namespace, Task]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--task", choices=TASKS, default="embedding", help="what is served, and on which route")
@@ -54,9 +64,12 @@ def parse_options() -> tuple[argparse.Namespace, Task]:
     parser.add_argument("--threads", type=positive, default=1, help="ONNX Runtime threads")
     parser.add_argument("--port", type=positive, default=8000, help="TCP port on 127.0.0.1, 1024 to 65535")
     parser.add_argument("--cache-dir", type=Path, default=default_cache_directory(), help="where ONNX files are kept")
+    parser.add_argument(
+        "--release", type=known_release, default=VERSION, help="which release to play, of embedding only"
+    )
     parser.add_argument("--version", action="version", version=VERSION)
     options = parser.parse_args()
-    task = load_task(options.task)
+    task = load_task(options.task, options.release)
     if options.image not in task.images:
         parser.error(f"--image {options.image}: the images of task {options.task} are {', '.join(task.images)}")
     return options, task

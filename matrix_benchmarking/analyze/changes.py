@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from . import intervals
 from .intervals import Comparison, Interval, Scale
-from .series import KPISeries, Series
+from .select.series import KPISeries, Series
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from ..filters import show
 from ..history.records import moment
 from ..matrix import NOT_SET, typed
 from .changes import Change, count
-from .series import KPISeries, Series, SeriesPoint
+from .select.series import KPISeries, Series, SeriesPoint
 from .wording import difference_label, plural, value_label
 
 LONGEST_NAME = 160

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..analyze.best import Best, rank
 from ..analyze.limits import Limited, under
-from ..analyze.series import LabelledRun, labelled, may_have_versions
+from ..analyze.select.series import LabelledRun, labelled, may_have_versions
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload

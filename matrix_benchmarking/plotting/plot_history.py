@@ -17,7 +17,7 @@ from ..analyze.history_wording import (
     time_text,
     value_text,
 )
-from ..analyze.series import KPISeries, LabelledRun, Series, axes, series_of
+from ..analyze.select.series import KPISeries, LabelledRun, Series, axes, series_of
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import SettingLists, Variables, typed

@@ -15,7 +15,7 @@ from ..analyze.history_wording import (
     series_text,
     step_texts,
 )
-from ..analyze.series import KPISeries, Series
+from ..analyze.select.series import KPISeries, Series
 from ..analyze.wording import difference_label
 from ..matrix import SettingLists, Variables
 from .base import Report

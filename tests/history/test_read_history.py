@@ -11,7 +11,7 @@ from builders import speed_files, speed_workload, write_test
 from history_support.payloads import payload, test_id
 
 from matrix_benchmarking import filters, history, lts, store
-from matrix_benchmarking.analyze.series import labelled, series_of
+from matrix_benchmarking.analyze.select.series import labelled, series_of
 from matrix_benchmarking.history import read, record
 from matrix_benchmarking.lts.read import Source, matrix_of
 from matrix_benchmarking.matrix import Entry, Matrix

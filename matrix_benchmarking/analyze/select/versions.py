@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from ..filters import show
-from ..matrix import NOT_SET, typed
+from ...filters import show
+from ...matrix import NOT_SET, typed
 
 UNKNOWN, NUMBERED, DATED, PLAIN = range(4)
 _BEFORE, _RELEASE, _AFTER = -1, 0, 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze import history_wording as wording
 from matrix_benchmarking.analyze.changes import changes, count
-from matrix_benchmarking.analyze.series import KPISeries, axes, labelled, may_have_versions, series_of
+from matrix_benchmarking.analyze.select.series import KPISeries, axes, labelled, may_have_versions, series_of
 from matrix_benchmarking.matrix import NOT_SET, Entry, Facts, Matrix
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 

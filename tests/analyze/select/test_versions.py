@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix_benchmarking.analyze.versions import in_order, key, needs_time
+from matrix_benchmarking.analyze.select.versions import in_order, key, needs_time
 from matrix_benchmarking.matrix import NOT_SET, typed
 
 CASES = yaml.safe_load((Path(__file__).parent / "version_cases.yaml").read_text(encoding="utf-8"))

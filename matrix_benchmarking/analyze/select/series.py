@@ -14,13 +14,13 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from .. import lts
-from ..filters import show
-from ..history.records import URLS_LABEL
-from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Entry, Facts, Matrix, typed
-from ..workload import Workload
-from .intervals import Sample, summarise
+from ... import lts
+from ...filters import show
+from ...history.records import URLS_LABEL
+from ...kpi import KPIDefinition
+from ...matrix import NOT_SET, Entry, Facts, Matrix, typed
+from ...workload import Workload
+from ..intervals import Sample, summarise
 from .versions import in_order, needs_time
 
 Key = tuple[tuple[str, str, object], ...]

@@ -1,0 +1,1 @@
+"""Who is compared with whom: the series of each KPI, in the order of their versions."""

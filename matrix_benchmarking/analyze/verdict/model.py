@@ -1,0 +1,235 @@
+"""What an analysis says: a verdict for each series, the alarms in them, what was not analysed and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import enum
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...kpi import KPIDefinition
+from ..detect import Estimate
+from ..select.series import SeriesPoint
+
+
+class Outcome(enum.Enum):
+    """The verdict on a series."""
+
+    REGRESSION = "regression"
+    IMPROVEMENT = "improvement"
+    NO_CHANGE = "no change"
+    NOT_ENOUGH_HISTORY = "not enough history"
+    NOT_ANALYSED = "not analysed"
+
+
+class Status(enum.Enum):
+    """What became of an alarm."""
+
+    OPEN = "open"
+    ACKNOWLEDGED = "acknowledged"
+    RESOLVED = "resolved"
+    """Somebody said that it is dealt with."""
+    FIXED = "fixed"
+    """A later version is back on the old level, or better."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """A new level of a series; indices are those of the series' points.
+
+    Attributes:
+        first: the first point on the new level: the identity of the change, which later runs never move.
+        last_before: the last point on the old level.
+        seen: the point at which the change could first be told.
+        old_level, new_level: in the KPI's unit; the new one is up to the next change.
+        is_worse: a regression; else an improvement.
+    """
+
+    first: int
+    last_before: int
+    seen: int
+    old_level: float
+    new_level: float
+    is_worse: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Alarm:
+    """A change for the worse, and what people said of it.
+
+    Attributes:
+        id: of series and first bad version; the same in each analysis and on each machine.
+        workload, kpi, labels: the series.
+        series: the series in words, by the labels that tell it from others.
+        first_bad, last_good: versions in words.
+        old_level, new_level: in the KPI's unit, when the alarm was raised, or as they are known today.
+        status: what became of it.
+        is_new: it could not be told before the newest point.
+        fixed_by: the version that repaired it, in words; None for one that isn't fixed.
+        author, at, reason: who gave it its status, when and why; None where nobody did.
+        until: a version or a date up to which it is acknowledged; None for always.
+        note: more to know, such as an acknowledgement that ran out; empty for nothing.
+    """
+
+    id: str
+    workload: str
+    kpi: str
+    labels: Mapping[str, Any]
+    series: str
+    first_bad: str
+    last_good: str
+    old_level: float
+    new_level: float
+    status: Status
+    is_new: bool = False
+    fixed_by: str | None = None
+    author: str | None = None
+    at: dt.datetime | None = None
+    reason: str | None = None
+    until: str | None = None
+    note: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether it makes an analysis fail."""
+        return self.status is Status.OPEN
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SeriesVerdict:
+    """The verdict on the newest version of one series.
+
+    Attributes:
+        id: of the series: workload, KPI, labels; never of a value.
+        kpi: what is measured, with its unit, direction and format.
+        labels: what identifies the series besides the KPI.
+        name: the series in words, by the labels that tell it from others; ``all runs`` where there is one.
+        outcome: the verdict. Never NOT_ANALYSED: see :class:`NotAnalysed`.
+        points: one a version, the oldest first.
+        versions: each point in words, as ``1.3.0``, or its time where no version orders the series.
+        effect: new level / old level − 1, with its interval; None where unknown.
+        difference: new level − old level in the KPI's unit, with its interval; None where unknown.
+        old_level, new_level: in the KPI's unit; None where unknown.
+        first_bad, last_good: the first point on the new level and the last on the old one; None without a change.
+            Of an improvement, the first better one and the last before.
+        p_value: the chance of evidence such as this without a change; None where unknown.
+        q_value: the false discovery rate at which the series is among the discoveries; None likewise.
+        runs_before, runs_after: number of runs behind both levels.
+        reruns: in doubt, how many more runs would settle it; without enough history, how many versions are missing.
+        is_new: the change could not be told before the newest point.
+        changes: all changes of the series that count, the oldest first.
+        alarms: those that are worse, with what became of each, in the same order.
+        minimum_effect, minimum_effect_absolute: what a change had to reach, as a fraction and in the KPI's unit.
+        notes: what else is to be known, such as a newest version without a value.
+    """
+
+    id: str
+    kpi: KPIDefinition
+    labels: Mapping[str, Any]
+    name: str
+    outcome: Outcome
+    points: Sequence[SeriesPoint]
+    versions: Sequence[str]
+    effect: Estimate | None = None
+    difference: Estimate | None = None
+    old_level: float | None = None
+    new_level: float | None = None
+    first_bad: int | None = None
+    last_good: int | None = None
+    p_value: float | None = None
+    q_value: float | None = None
+    runs_before: int = 0
+    runs_after: int = 0
+    reruns: int | None = None
+    is_new: bool = False
+    changes: Sequence[Change] = ()
+    alarms: Sequence[Alarm] = ()
+    minimum_effect: float = 0.0
+    minimum_effect_absolute: float = 0.0
+    notes: Sequence[str] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether it makes the analysis fail: it has an alarm that nobody dealt with."""
+        return any(alarm.fails for alarm in self.alarms)
+
+    @property
+    def first_bad_version(self) -> str | None:
+        """In words; None without a change."""
+        return None if self.first_bad is None else self.versions[self.first_bad]
+
+    @property
+    def last_good_version(self) -> str | None:
+        """In words; None without a change."""
+        return None if self.last_good is None else self.versions[self.last_good]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class NotAnalysed:
+    """A series, or all runs of a KPI, that could not be analysed.
+
+    Attributes:
+        kpi: its name.
+        series: in words; empty where it is about all of the KPI.
+        labels: of the series.
+        reason: a sentence's end, such as ``1B_cost is unknown at all 5 runs``.
+        runs: how many it is about.
+    """
+
+    kpi: str
+    series: str
+    labels: Mapping[str, Any]
+    reason: str
+    runs: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Analysis:
+    """The outcome of one analysis.
+
+    Attributes:
+        workload: its name.
+        data: where the runs came from, in words.
+        question: what was asked, in words: ``1.3.0 against its history`` or ``b against a``.
+        newest: the newest version in words; None where there is none.
+        verdicts: of each series: what fails first, then by severity.
+        not_analysed: the rest.
+        notes: sentences on the data, such as labels that changed their set.
+        runs: successful runs that were looked at.
+        points: values that were looked at.
+        kpis: the names of the KPIs that were looked at.
+        false_discovery_rate: the bound on the share of false alarms.
+        made_at: when, UTC.
+    """
+
+    workload: str
+    data: str
+    question: str
+    newest: str | None
+    verdicts: Sequence[SeriesVerdict]
+    not_analysed: Sequence[NotAnalysed]
+    notes: Sequence[str]
+    runs: int
+    points: int
+    kpis: Sequence[str]
+    false_discovery_rate: float
+    made_at: dt.datetime
+
+    @property
+    def failing(self) -> list[SeriesVerdict]:
+        """The series that make the analysis fail."""
+        return [one for one in self.verdicts if one.fails]
+
+    @property
+    def failed(self) -> bool:
+        """Whether something got worse that nobody dealt with: exit status 1."""
+        return any(one.fails for one in self.verdicts)
+
+    def having(self, outcome: Outcome) -> list[SeriesVerdict]:
+        """The series of this outcome, in order."""
+        return [one for one in self.verdicts if one.outcome is outcome]
+
+    def alarms(self, status: Status) -> list[tuple[SeriesVerdict, Alarm]]:
+        """The alarms of this status with their series, in order."""
+        return [(one, alarm) for one in self.verdicts for alarm in one.alarms if alarm.status is status]

@@ -1,0 +1,157 @@
+"""An analysis in words: the same sentences in every report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ...kpi import KPIDefinition
+from ..detect import Estimate
+from ..wording import plural
+from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+
+MINUS = "−"
+
+
+def headline(analysis: Analysis) -> str:
+    """The verdict in one sentence: ``1 of 12 series of 3 KPIs is worse: 1.3.3 against its history.``"""
+    total, kpis = len(analysis.verdicts), len(analysis.kpis)
+    where = f"{total} series of {kpis} {plural(kpis, 'KPI')}"
+    if not total:
+        return f"Nothing could be analysed: {analysis.question}."
+    failing = len(analysis.failing)
+    if failing:
+        return f"{failing} of {where} {_is(failing)} worse: {analysis.question}."
+    if all(one.outcome is Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts):
+        return f"Not enough history for a verdict on {where}: {analysis.question}."
+    return f"Nothing is worse in {where}: {analysis.question}."
+
+
+def lead(analysis: Analysis) -> list[str]:
+    """The verdict in a few sentences: the headline, then what else happened, then what can't be told."""
+    said = [headline(analysis)]
+    new = [one for one in analysis.failing if one.is_new]
+    if new and len(new) < len(analysis.failing):
+        said.append(f"{len(new)} of them {_is(len(new))} new with {analysis.newest}.")
+    better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
+    if better:
+        said.append(f"{len(better)} series {_is(len(better))} newly better.")
+    for status, words in (
+        (Status.ACKNOWLEDGED, "acknowledged"),
+        (Status.RESOLVED, "resolved by hand"),
+    ):
+        known = len(analysis.alarms(status))
+        if known:
+            said.append(f"{known} {plural(known, 'alarm')} {words}.")
+    fixed = newly_fixed(analysis)
+    if fixed:
+        said.append(f"{len(fixed)} {plural(len(fixed), 'alarm')} fixed by {analysis.newest}.")
+    doubtful = [one for one in analysis.having(Outcome.NO_CHANGE) if one.reruns]
+    if doubtful:
+        said.append(f"{len(doubtful)} in doubt: more runs would tell.")
+    short = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY))
+    if short:
+        said.append(f"{short} without enough history.")
+    if analysis.not_analysed:
+        said.append(f"{len(analysis.not_analysed)} not analysed.")
+    return said
+
+
+def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
+    """The alarms that the newest point of their series repaired, or first showed to be repaired."""
+    return [(one, alarm) for one, alarm in analysis.alarms(Status.FIXED) if alarm.is_new]
+
+
+def sentence(verdict: SeriesVerdict) -> str:
+    """The verdict on one series, with all that stands behind it."""
+    kpi, name = verdict.kpi, f"{verdict.kpi.name} of {verdict.name}"
+    if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
+        return f"{name}: {history_missing(verdict)}."
+    if verdict.outcome is Outcome.NO_CHANGE:
+        return f"{name}: no change{doubt(verdict)}."
+    better = "better" if verdict.outcome is Outcome.IMPROVEMENT else "worse"
+    runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
+    since = "" if verdict.first_bad_version is None else f" since {verdict.first_bad_version}"
+    last = "" if verdict.last_good_version is None else f" (last {worded_good(verdict)} {verdict.last_good_version})"
+    return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}."
+
+
+def worded_good(verdict: SeriesVerdict) -> str:
+    """What the last version before the change was: ``good`` before a regression, ``slower`` is nobody's word."""
+    return "good" if verdict.outcome is Outcome.REGRESSION else "before"
+
+
+def size(verdict: SeriesVerdict) -> str:
+    """The size of a change with its interval: ``+10.3 % (+8.1 to +12.4 %)``; in the KPI's unit where it has no ratio."""
+    if verdict.effect is not None:
+        low, high = percent(verdict.effect.low, unit=False), percent(verdict.effect.high)
+        return f"{percent(verdict.effect.value)}{_between(low, high, verdict.effect)}"
+    if verdict.difference is not None:
+        low, high = difference(verdict.kpi, verdict.difference.low), difference(verdict.kpi, verdict.difference.high)
+        return f"{difference(verdict.kpi, verdict.difference.value)}{_between(low, high, verdict.difference)}"
+    return "of unknown size"
+
+
+def short_size(verdict: SeriesVerdict) -> str:
+    """The size of a change without its interval."""
+    if verdict.effect is not None:
+        return percent(verdict.effect.value)
+    return "unknown" if verdict.difference is None else difference(verdict.kpi, verdict.difference.value)
+
+
+def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm) -> str:
+    """Old and new level: ``20.1 → 22.3 ms``."""
+    return f"{kpi.show(of.old_level, unit=False)} → {kpi.show(of.new_level)}"
+
+
+def doubt(verdict: SeriesVerdict) -> str:
+    """What would settle a doubtful case: ``, but in doubt (+3.1 %): 2 more runs would tell``; empty without doubt."""
+    if not verdict.reruns:
+        return ""
+    return f", but in doubt ({size(verdict)}): {verdict.reruns} more {plural(verdict.reruns, 'run')} would tell"
+
+
+def history_missing(verdict: SeriesVerdict) -> str:
+    """How much history is missing."""
+    missing = verdict.reruns or 0
+    have = len(verdict.points)
+    what = f"not enough history: {have} {plural(have, 'version')}"
+    return f"{what}, {missing} more for a verdict" if missing else what
+
+
+def probability(value: float | None) -> str:
+    """A p- or q-value: three digits, ``< 0.001`` below."""
+    if value is None:
+        return "unknown"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def percent(fraction: float, *, unit: bool = True) -> str:
+    """``+10.3 %``: with its sign, one decimal below 100 %, none above."""
+    if not math.isfinite(fraction):
+        return f"{_sign(fraction)}∞{' %' if unit else ''}"
+    value = abs(fraction) * 100.0
+    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
+    return f"{_sign(fraction)}{text}{' %' if unit else ''}"
+
+
+def difference(kpi: KPIDefinition, value: float) -> str:
+    """A difference in the KPI's unit, with its sign."""
+    return f"{_sign(value)}{kpi.show(abs(value)) if math.isfinite(value) else '∞'}"
+
+
+def version_list(verdict: SeriesVerdict, indices: Sequence[int]) -> str:
+    """Versions in words, separated by commas."""
+    return ", ".join(verdict.versions[index] for index in indices)
+
+
+def _between(low: str, high: str, of: Estimate) -> str:
+    return "" if math.isnan(of.low) or math.isnan(of.high) else f" ({low} to {high})"
+
+
+def _is(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _sign(value: float) -> str:
+    return MINUS if value < 0 else "+"
