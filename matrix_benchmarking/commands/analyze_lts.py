@@ -1,10 +1,9 @@
-"""``matbench analyze_lts``: a history in; the verdict on its newest version out, as a table, reports and exit status."""
+"""``matbench analyze_lts``: a history in; the verdict on its newest version out: a table, reports, an exit status."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click

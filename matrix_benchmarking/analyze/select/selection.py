@@ -111,10 +111,9 @@ def select(
             len(runs),
             [run for run in runs if (time_us := run.load_time()) is not None and time_us >= since_us],
         )
-        if len(runs) < every:
-            notes.append(
-                f"{every - len(runs)} {plural(every - len(runs), 'run')} left out: before the time asked for, or of unknown time"
-            )
+        late = every - len(runs)
+        if late:
+            notes.append(f"{late} {plural(late, 'run')} left out: from before the time asked for, or of unknown time")
     notes += _about_runs(runs, workload, now_us)
     return select_runs(runs, workload, notes, kpi_filter=kpi_filter)
 
