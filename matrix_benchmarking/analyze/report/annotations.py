@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..verdict.model import Analysis
 from .one_line import one_line
-from .worse import Worse, worse
+from .worse import ACCEPT, Worse, worse
 
 AT_MOST = 10
 
@@ -30,7 +30,7 @@ def error(title: str, message: str) -> str:
 
 def _line(analysis: Analysis, one: Worse) -> str:
     title = f"{one_line(analysis.workload, 60)}: {one_line(one.alarm.kpi, 60)} is worse"
-    accept = f"Accept it if it is meant: matbench alarms ack {one_line(one.alarm.id, 60)} --reason …"
+    accept = f"If it is meant: {ACCEPT.format(id=one_line(one.alarm.id, 60))}"
     return error(title, f"{one_line(one.sentence, 1000)}\n{accept}")
 
 

@@ -14,7 +14,7 @@ import xml.etree.ElementTree as ET
 from ..verdict import wording
 from ..verdict.model import Analysis, NotAnalysed, Outcome, SeriesVerdict, Status
 from .one_line import one_line
-from .worse import Worse, worse
+from .worse import ACCEPT, Worse, worse
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = 250
@@ -92,7 +92,7 @@ def _lines(verdict: SeriesVerdict, failure: Worse | None) -> list[str]:
     if failure is not None:
         lines += [
             f"p = {wording.probability(verdict.p_value)}, q = {wording.probability(verdict.q_value)}",
-            f"If it is meant: matbench alarms ack {failure.alarm.id} --reason …",
+            f"If it is meant: {ACCEPT.format(id=failure.alarm.id)}",
         ]
     for alarm in verdict.alarms:
         if alarm.status is not Status.OPEN:

@@ -13,7 +13,7 @@ from ..verdict import wording
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..wording import plural
 from .markdown_text import bullets, code, plain, table
-from .worse import Worse, worse
+from .worse import ACCEPT, Worse, worse
 
 LIMIT_BYTES = 60_000
 """GitHub takes comments of up to 65,536 characters."""
@@ -21,6 +21,8 @@ LIMIT_BYTES = 60_000
 ROWS = 20
 ITEMS = 10
 REASONS = 5
+
+_ACCEPT = f"One that is meant is accepted by `{ACCEPT.format(id='ALARM')}`, where the runs are in a history."
 
 
 def markdown(analysis: Analysis) -> str:
@@ -64,7 +66,7 @@ def _worse_table(found: Sequence[Worse]) -> str:
     text = table(headers, [_row(one) for one in found[:ROWS]], right=(6, 7))
     rest = len(found) - ROWS
     more = [f"… and {rest} more series that {'is' if rest == 1 else 'are'} worse."] if rest > 0 else []
-    return "\n\n".join([text, *more, "Accept one that is meant: `matbench alarms ack ID --reason …`."])
+    return "\n\n".join([text, *more, _ACCEPT])
 
 
 def _row(one: Worse) -> list[str]:
@@ -145,9 +147,9 @@ def _rest(analysis: Analysis) -> str:
 
 def _data(analysis: Analysis) -> str:
     rate = f"{analysis.false_discovery_rate * 100:g}"
-    runs, points = analysis.runs, analysis.points
-    count = f"{runs:,} {plural(runs, 'run')} and {points:,} {plural(points, 'value')} of {plain(analysis.data)}"
-    return f"<sub>From {count}; at most {rate} % of the changes are false alarms; {analysis.made_at:%Y-%m-%d %H:%M} UTC.</sub>"
+    values = f"{analysis.points:,} {plural(analysis.points, 'value')}"
+    at = f"{analysis.made_at:%Y-%m-%d %H:%M} UTC"
+    return f"<sub>{values} out of {plain(analysis.data)}. False discovery rate: {rate} %. {at}.</sub>"
 
 
 def _section(title: str, items: Sequence[str], at_most: int = ITEMS) -> str:

@@ -28,7 +28,7 @@ Sample = tuple[Labels, float]
 
 def openmetrics(analysis: Analysis) -> str:
     """The report, which ends in ``# EOF``."""
-    own = {"workload": analysis.workload}
+    own = {"workload": one_line(analysis.workload, _LONGEST)}
     counts = collections.Counter(one.outcome for one in analysis.verdicts)
     counts[Outcome.NOT_ANALYSED] = len(analysis.not_analysed)
     better = sum(one.is_new for one in analysis.having(Outcome.IMPROVEMENT))
@@ -77,13 +77,13 @@ def _of_series(analysis: Analysis, verdict: SeriesVerdict) -> dict[str, str]:
             while mapped in labels or mapped in _OWN or mapped in ("series", "outcome"):
                 mapped = f"label_{mapped}"
             labels[mapped] = show(value)
-    return labels
+    return {name: one_line(value, _LONGEST) for name, value in labels.items()}
 
 
 def _family(name: str, help_text: str, samples: Iterable[tuple[Labels, float | None]]) -> list[str]:
     lines = [f"# TYPE {name} gauge", f"# HELP {name} {help_text}"]
     for labels, value in samples:
         if value is not None and math.isfinite(value):
-            text = ",".join(f'{label}="{escape(one_line(of, _LONGEST))}"' for label, of in labels.items())
+            text = ",".join(f'{label}="{escape(of)}"' for label, of in labels.items())
             lines.append(f"{name}{{{text}}} {value!r}")
     return lines

@@ -10,6 +10,10 @@ from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict
 from ..wording import plural
 
 
+ACCEPT = "matbench alarms ack {id} --reason …"
+"""How a change that is meant is accepted, where the runs are in a history."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Worse:
     """A series that makes an analysis fail, by the newest of its alarms that nobody dealt with.
