@@ -71,7 +71,7 @@ def marks_frame(
 
 
 def draw_mark(figure: go.Figure, mark: Any, limits: tuple[float, float] | None, **cell: int) -> None:
-    """A line across the figure, strong for what got worse and nobody dealt with, and a triangle that says what it is."""
+    """A line across the figure, strong for what got worse and nobody dealt with; a triangle that says what it is."""
     import plotly.graph_objects as go
 
     is_strong = mark.kind == WORSE

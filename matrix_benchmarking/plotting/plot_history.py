@@ -48,8 +48,8 @@ class KPIHistory(Plot):
     how_to_read: ClassVar[str] = (
         "One small figure for each series: runs whose settings differ in nothing but the version. The line is the mean "
         "over the runs at a version, the band reaches from the least to the largest run; failed runs take no part. "
-        "Each has a vertical axis of its own, of at least a fifth of its values, so that noise looks like noise. A dotted "
-        "line across is a change that the regression analysis found in this series."
+        "Each has a vertical axis of its own, of at least a fifth of its values, so that noise looks like noise. A "
+        "dotted line across is a change that the regression analysis found in this series."
     )
 
     def controls(self) -> Sequence[Control]:

@@ -1,4 +1,4 @@
-"""The tables of an analysis: what changed, the alarms that somebody dealt with, what didn't change, what can't be told."""
+"""The tables of an analysis: what changed, alarms that were dealt with, what didn't change, what can't be told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report: what an analysis says: the verdict, what changed by severity with a chart each, what can't be told and why."""
+"""Report: what an analysis says: the verdict, what changed with a chart each, what can't be told and why."""
 
 from __future__ import annotations
 
@@ -217,9 +217,9 @@ def _legend() -> Any:
     from dash import html
 
     return html.P(
-        "A point is the mean of the runs at a version, whiskers reach from the least to the largest run. The dashed line "
-        "is the old level, the thick one the new: ✕ worse, ★ better, ◆ in doubt. A line across is a change; a dotted one "
-        "is better, or was dealt with. Each chart has a vertical axis of its own.",
+        "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed "
+        "line is the old level, the thick one the new: ✕ worse, ★ better, ◆ in doubt. A line across is a change; a "
+        "dotted one is for the better, or was dealt with. Each chart has a vertical axis of its own.",
         className="note",
     )
 
