@@ -144,7 +144,10 @@ def _reasons(analysis: Analysis) -> list[str]:
     counts: dict[str, int] = {}
     for one in analysis.not_analysed:
         counts[one.reason] = counts.get(one.reason, 0) + 1
-    said = [f"Not analysed: {count} × {reason}" if count > 1 else f"Not analysed: {reason}" for reason, count in counts.items()]
+    said = [
+        f"Not analysed: {count} × {reason}" if count > 1 else f"Not analysed: {reason}"
+        for reason, count in counts.items()
+    ]
     rest = len(said) - REASONS
     return [*said[:REASONS], *([f"… and {rest} other {plural(rest, 'reason')}"] if rest > 0 else [])]
 

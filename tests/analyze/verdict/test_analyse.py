@@ -131,7 +131,7 @@ def test_an_alarm_is_raised_once_and_keeps_its_name_while_versions_go_on() -> No
 
 
 def test_an_alarm_that_was_raised_stays_when_many_quiet_series_join() -> None:
-    entries = history(24, {20: 103.5}, level=100, noise=1.0, image="a")
+    entries = history(24, {18: 104}, noise=1.0, image="a")
     events = new_events(analyse(entries), {})
     assert [one.action for one in events] == [Action.RAISED]
     crowd = [one for number in range(150) for one in history(24, noise=1.0, seed=100 + number, image=f"b{number}")]
