@@ -82,7 +82,7 @@ Location = SQLiteLocation | OpenSearchLocation
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Indices:
-    """How the indices of an OpenSearch history are called: ``<prefix><index>``, with ``<suffix>`` or ``-alarms`` behind.
+    """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
 
     Attributes:
         index: used where the URL names none.
