@@ -16,6 +16,7 @@ COMMANDS = {
     "upload_lts": "Keep the LTS payloads of a results directory in a history.",
     "download_lts": "Write the LTS payloads of a history to files.",
     "history": "Show what is in a history; export, import, prune, flush.",
+    "alarms": "List alarms; acknowledge, resolve, open them again.",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",
 }
 """The commands by name, each with its one line of help, so that ``matbench --help`` imports none."""
