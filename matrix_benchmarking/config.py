@@ -79,6 +79,13 @@ class Export(Section):
     fail_test_on_fail: bool = True
 
 
+class RegressionAnalyses(Section):
+    """Regression analysis, unattended."""
+
+    enabled: bool = False
+    fail_test_on_regression: bool = False
+
+
 class OpenSearch(Section):
     """Indices of OpenSearch, and which server."""
 
@@ -87,13 +94,7 @@ class OpenSearch(Section):
     index: str | None = None
     index_prefix: str = ""
     prom_index_suffix: str = "-prom"
-
-
-class RegressionAnalyses(Section):
-    """Regression analysis, unattended."""
-
-    enabled: bool = False
-    fail_test_on_regression: bool = False
+    regression_analyses: RegressionAnalyses = RegressionAnalyses()
 
 
 class LTS(Section):
@@ -102,7 +103,13 @@ class LTS(Section):
     generate: bool = True
     horreum: Horreum = Horreum()
     opensearch: OpenSearch = OpenSearch()
-    regression_analyses: RegressionAnalyses = RegressionAnalyses()
+
+
+class MinimumEffect(Section):
+    """What a change has to reach before it is reported: a fraction of the old level, an amount in the KPI's unit."""
+
+    relative: Annotated[float, Field(ge=0)] | None = None
+    absolute: Annotated[float, Field(ge=0)] | None = None
 
 
 class Config(Section):
@@ -115,7 +122,7 @@ class Config(Section):
         test_directory: the results directory.
         history: location of the history, such as ``sqlite:///matbench.db``.
         presets: by name, values for dotted keys of this block.
-        minimum_effects: by KPI, the relative change below which nothing is reported (0.01 is 1 %).
+        minimum_effects: by KPI, the change below which nothing is reported: relative (0.01 is 1 %), or both kinds.
         prices: by ``vendor/hw_type`` or, for any vendor, by ``hw_type``, USD per hour.
         debug: show the stack trace of an error.
     """
@@ -130,7 +137,7 @@ class Config(Section):
     lts: LTS = LTS()
     history: str | None = None
     presets: dict[str, dict[str, Any]] = {}
-    minimum_effects: dict[str, Annotated[float, Field(ge=0)]] = {}
+    minimum_effects: dict[str, Annotated[float, Field(ge=0)] | MinimumEffect] = {}
     prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = {}
     debug: bool | None = None
 

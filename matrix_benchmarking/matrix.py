@@ -68,11 +68,13 @@ class Facts:
         time_us: when the test ended, else when it started, in microseconds since 1970, UTC; None where unknown.
         labels: what identifies a series besides the KPI's name; None where that can't be told.
         other_units: the KPIs whose values are in another unit than the workload's today.
+        other_directions: the KPIs that were better the other way round than they are today.
     """
 
     time_us: int | None
     labels: Mapping[str, Any] | None
     other_units: frozenset[str] = frozenset()
+    other_directions: frozenset[str] = frozenset()
 
 
 @dataclasses.dataclass(slots=True)

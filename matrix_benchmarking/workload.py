@@ -130,14 +130,31 @@ class Gate:
         return too_low or (self.maximum is not None and value > self.maximum)
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class MinimumEffect:
+    """What a change of a KPI has to reach before it is reported; it has to reach both.
+
+    Attributes:
+        relative: as a fraction of the old level.
+        absolute: in the KPI's unit, for KPIs that can be zero, such as an error rate.
+    """
+
+    relative: float = 0.01
+    absolute: float = 0.0
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, slots=True)
 class RegressionKeys:
-    """Which labels order a series, which are ignored, and how reports are sorted."""
+    """Which labels order a series, which are ignored, how reports are sorted, and which changes are too small to count.
+
+    ``minimum_effects`` are by KPI; the configuration's come before them.
+    """
 
     comparison_keys: Sequence[str] = ()
     ignored_keys: Sequence[str] = ()
     sorting_keys: Sequence[str] = ()
     ignored_entries: Mapping[str, Sequence[Scalar]] = dataclasses.field(default_factory=dict)
+    minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -197,7 +214,12 @@ class Workload:
 
     def check(self) -> None:
         """Raise WorkloadError where the definition refers to a KPI that doesn't exist."""
-        named = [self.headline_kpi, self.limit_kpi, *(gate.kpi for gate in self.gates)]
+        named = [
+            self.headline_kpi,
+            self.limit_kpi,
+            *(gate.kpi for gate in self.gates),
+            *self.regression.minimum_effects,
+        ]
         for name in named:
             if name is not None and name not in self.kpis:
                 raise WorkloadError(f"workload '{self.name}' refers to a KPI '{name}': {did_you_mean(name, self.kpis)}")

@@ -17,6 +17,8 @@ COMMANDS = {
     "download_lts": "Write the LTS payloads of a history to files.",
     "history": "Show what is in a history; export, import, prune, flush.",
     "alarms": "List alarms; acknowledge, resolve, open them again.",
+    "analyze_lts": "Judge the newest runs against their history: is something worse?",
+    "compare": "Compare two results trees, or two versions: is the second one worse?",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",
 }
 """The commands by name, each with its one line of help, so that ``matbench --help`` imports none."""

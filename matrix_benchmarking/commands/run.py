@@ -54,7 +54,7 @@ def start(config: Config, selection: Selection) -> Run:
     wanted = filters.parse(selection.filters)
     with progress_bar("parsing") as progress:
         matrix = sources.read_matrix(workload, config, selection, progress).filtered(wanted)
-    warn(_warnings(matrix))
+    warn(warnings_of(matrix))
     past = sources.read_past(workload, matrix, selection, wanted)
     return Run(workload=workload, config=config, matrix=matrix, console=answer_console(), past=past)
 
@@ -141,7 +141,8 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
-def _warnings(matrix: Matrix) -> list[str]:
+def warnings_of(matrix: Matrix) -> list[str]:
+    """Sentences on the runs that failed, and on what could not be read."""
     tests = [*matrix.entries, *matrix.unfinished]
     failed = [f"{e.name}: failed with exit code {e.exit_code}" for e in matrix.entries if e.failed]
     problems = [f"{entry.name}: {problem}" for entry in tests for problem in entry.problems]

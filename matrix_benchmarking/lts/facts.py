@@ -28,6 +28,11 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
             for name, kpi in present.items()
             if name in workload.kpis and kpi.get("unit") not in (None, workload.kpis[name].unit)
         ),
+        other_directions=frozenset(
+            name
+            for name, kpi in present.items()
+            if name in workload.kpis and kpi.get("lower_better") not in (None, workload.kpis[name].lower_better)
+        ),
     )
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy import special
 
 from matrix_benchmarking.analyze.detect import evidence, scan
 from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, steps
+from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, split_of
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind
-from matrix_benchmarking.analyze.detect.levels import Integers, estimate
+from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind
+from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.series import Values, prepare
 from matrix_benchmarking.analyze.detect.splits import Series
-from matrix_benchmarking.errors import MatbenchError
 
 MINIMUM_EFFECT = 0.01
-CONFIDENCE = 0.95
 _DOUBTFUL = -1.0
 _MOST_RERUNS = 100
 # The chance that the evidence anywhere in 100 points without a change exceeds the threshold by so much, as measured by
@@ -25,10 +23,6 @@ _MOST_RERUNS = 100
 _EXCESS = np.array([-2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25])
 _CHANCE = np.array([1.0, 0.92, 0.52, 0.18, 0.095, 0.045, 0.018, 0.006, 0.002])
 _DECAY = 4.0
-
-
-class InvalidThresholdError(MatbenchError):
-    """A minimum effect or a confidence that can't be."""
 
 
 def change_points(values: Values, *, minimum_effect: float = 0.0, minimum_effect_absolute: float = 0.0) -> list[int]:
@@ -46,7 +40,7 @@ def change_points(values: Values, *, minimum_effect: float = 0.0, minimum_effect
     Raises:
         InvalidThresholdError: a minimum effect is negative or not a number.
     """
-    minimum = _minimum(minimum_effect, minimum_effect_absolute)
+    minimum = checked(minimum_effect, minimum_effect_absolute)
     series, index, scale = prepare(values)
     alarms = scan.walk(series).alarms
     found = steps(series.points, alarms, Minimum(minimum.relative, minimum.absolute / scale))
@@ -77,9 +71,8 @@ def judge(
     Raises:
         InvalidThresholdError: a minimum effect is negative or not a number, the confidence isn't between 0 and 1.
     """
-    minimum = _minimum(minimum_effect, minimum_effect_absolute)
-    if not 0.0 < confidence < 1.0:
-        raise InvalidThresholdError(f"The confidence of an interval is between 0 and 1, not {confidence}.")
+    minimum = checked(minimum_effect, minimum_effect_absolute)
+    check_confidence(confidence)
     series, index, scale = prepare(values)
     minimum = Minimum(minimum.relative, minimum.absolute / scale)
     walk = scan.walk(series)
@@ -91,13 +84,6 @@ def judge(
     if len(series.points) < least:
         return _too_short(series, scale, least)
     return _unchanged(series, scale, walk, minimum, confidence)
-
-
-def _minimum(relative: float, absolute: float) -> Minimum:
-    for value in (relative, absolute):
-        if not (value >= 0.0 and math.isfinite(value)):
-            raise InvalidThresholdError(f"A minimum effect is zero or a positive number, not {value}.")
-    return Minimum(relative, absolute)
 
 
 def _change(
@@ -120,13 +106,13 @@ def _first_level(points: Floats, step: Step) -> float:
 def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ...], confidence: float) -> Judgement:
     """The verdict after at least one change: it is about the last one."""
     old, new = series.points[slice(*step.old)], series.points[step.first :]
-    split = _split_of(old, new, series, step.first)
+    split = split_of(old, new, series.precision[step.first :], series.runs[step.first :])
     prior = Prior(scan.MOST_CARRIED, step.alarm.deviation, step.alarm.correlation)
     weighed = evidence.weigh(split, prior if len(old) < scan.MOST_CARRIED else Prior())
     now = float(weighed.score - evidence.threshold(split.after, len(old) + len(new)))
     change = changes[-1]
     kind = {True: Kind.REGRESSION, False: Kind.IMPROVEMENT, None: Kind.CHANGE}[change.worse]
-    effect, difference = _effects(split, level(old), weighed, scale, confidence)
+    effect, difference = estimates(split, level(old), weighed, scale, confidence)
     return Judgement(
         kind,
         effect,
@@ -141,52 +127,6 @@ def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ..
         None,
         changes,
     )
-
-
-def _split_of(old: Floats, new: Floats, series: Series, first: int) -> Split:
-    """The old and the new level as one split, with outliers on both sides held back."""
-    before, after = _spread(old), _spread(new)
-    return Split(
-        before=float(len(old)),
-        after=float(len(new)),
-        shift=after[0] - before[0],
-        squares_before=before[1],
-        squares_after=after[1],
-        products=before[2] + after[2],
-        tail=1.0,
-        outliers=0.0,
-        precision=float(series.precision[first:].mean()),
-        runs=float(series.runs[first:].sum()),
-    )
-
-
-def _spread(points: Floats) -> tuple[float, float, float]:
-    """Level, sum of squared deviations and sum of products of successive ones."""
-    if len(points) < 4:  # too few to tell an outlier
-        middle = level(points)
-        return middle, float(((points - points.mean()) ** 2).sum()), 0.0
-    levels = estimate(points, np.array([len(points)]))
-    return float(levels.level[0]), float(levels.squares[0]), float(levels.products[0])
-
-
-def _effects(
-    split: Split, old: float, weighed: Weighed, scale: float, confidence: float
-) -> tuple[Estimate | None, Estimate]:
-    """The effect relative to the old level, None if that isn't positive, and the difference.
-
-    The interval of the ratio is symmetric on the logarithmic scale, by the delta method.
-    """
-    reach = float(special.stdtrit(max(float(weighed.degrees), 1.0), 0.5 + confidence / 2.0)) * float(weighed.error)
-    shift = float(split.shift)
-    difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
-    new = old + shift
-    if old <= 0.0 or new <= 0.0:
-        relative = None if old <= 0.0 else Estimate(shift / old, (shift - reach) / old, (shift + reach) / old)
-        return relative, difference
-    factor = reach / min(old, new)
-    ratio = new / old
-    high = ratio * math.exp(factor) - 1.0 if factor < 500.0 else math.inf
-    return Estimate(ratio - 1.0, ratio * math.exp(-factor) - 1.0, high), difference
 
 
 def _too_short(series: Series, scale: float, least: int) -> Judgement:
@@ -209,7 +149,7 @@ def _unchanged(series: Series, scale: float, walk: scan.Walk, minimum: Minimum, 
     split, weighed = _chosen(found.split, best), _pick(found.weighed, best)
     first = len(series.points) - int(split.after)
     old = float(level(series.points[begin:first]))
-    effect, difference = _effects(split, old, weighed, scale, confidence)
+    effect, difference = estimates(split, old, weighed, scale, confidence)
     excess = float(found.excess[best])
     doubtful = excess >= _DOUBTFUL and bool(minimum.reached(old, np.array([old + split.shift])).any())
     reruns = _reruns(split, len(series.points) - begin, prior) if doubtful else None

@@ -27,10 +27,10 @@ def prepare(values: Values) -> tuple[Series, Integers, float]:
     """
     if all(value is None or isinstance(value, float | int) for value in values):
         return _alone(np.array(values, dtype=np.float64))
-    repeats = [_finite(value) for value in values]
+    repeats = [finite(value) for value in values]
     index = np.array([place for place, runs in enumerate(repeats) if runs], dtype=np.int64)
     kept = [runs for runs in repeats if runs]
-    scale = _power_of_two(max((abs(run) for runs in kept for run in runs), default=1.0))
+    scale = power_of_two(max((abs(run) for runs in kept for run in runs), default=1.0))
     scaled = [[run / scale for run in runs] for runs in kept]
     points = np.array([_middle(runs) for runs in scaled], dtype=np.float64)
     counts = np.array([len(runs) for runs in scaled], dtype=np.float64)
@@ -41,17 +41,18 @@ def _alone(values: Floats) -> tuple[Series, Integers, float]:
     """As `prepare`, faster, for versions of one run each; gaps are NaN."""
     index = np.flatnonzero(np.isfinite(values))
     points = values[index]
-    scale = _power_of_two(float(np.abs(points).max())) if len(points) else 1.0
+    scale = power_of_two(float(np.abs(points).max())) if len(points) else 1.0
     ones = np.ones(len(points))
     return Series(points / scale, ones, ones, Prior(), False), index, scale
 
 
-def _finite(value: float | Sequence[float | None] | None) -> list[float]:
+def finite(value: float | Sequence[float | None] | None) -> list[float]:
+    """The runs that have a value."""
     runs = value if isinstance(value, Sequence | np.ndarray) else [value]
     return [float(run) for run in runs if run is not None and math.isfinite(run)]
 
 
-def _power_of_two(largest: float) -> float:
+def power_of_two(largest: float) -> float:
     """What to divide by, so that squares neither overflow nor vanish; without rounding."""
     return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
 

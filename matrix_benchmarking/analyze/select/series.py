@@ -36,6 +36,7 @@ class LabelledRun:
         key: what identifies them; types count.
         versions: the values of the comparison keys; NOT_SET where it has none.
         other_units: the KPIs that it has in another unit than the workload today.
+        other_directions: the KPIs that were better the other way round.
         is_current: it is from the results at hand, beside others from a history.
         is_timed: its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms.
         load_time: gives when it ended, in microseconds since 1970; None where unknown.
@@ -46,6 +47,7 @@ class LabelledRun:
     key: Key
     versions: Mapping[str, Any]
     other_units: frozenset[str]
+    other_directions: frozenset[str]
     is_current: bool
     is_timed: bool
     load_time: Callable[[], int | None]
@@ -181,11 +183,11 @@ def series_of(
         axis: the comparison key that orders them; the first that has several values unless given. Where none has, time
             does, run by run.
     """
-    known, left_out = _known(runs, kpi)
+    known, left_out = known_runs(runs, kpi)
     if axis is None:
         axis = next(iter(axes(known, workload)), None)
     others = [name for name in workload.regression.comparison_keys if name != axis]
-    versions = [] if axis is None else _versions(known, axis)
+    versions = [] if axis is None else ordered_versions(known, axis)
     place = {typed(version): index for index, version in enumerate(versions)}
     other_places = {} if axis is None else {name: _places(known, name) for name in others}
     groups: dict[Key, list[LabelledRun]] = {}
@@ -229,6 +231,7 @@ def _labelled(entry: Entry, workload: Workload, *, is_current: bool) -> Labelled
         key=tuple((name, *typed(_hashable(value))) for name, value in sorted(series_labels.items())),
         versions={name: _hashable(_version(name, labels, entry)) for name in keys.comparison_keys},
         other_units=frozenset() if loaded is None else loaded.other_units,
+        other_directions=frozenset() if loaded is None else loaded.other_directions,
         is_current=is_current,
         is_timed=loaded is not None,
         load_time=load_time,
@@ -245,7 +248,7 @@ def _has(entry: Entry, name: str, values: set[tuple[str, object]]) -> bool:
     return name in entry.settings and typed(entry.settings[name]) in values
 
 
-def _known(runs: Sequence[LabelledRun], kpi: KPIDefinition) -> tuple[list[LabelledRun], dict[str, int]]:
+def known_runs(runs: Sequence[LabelledRun], kpi: KPIDefinition) -> tuple[list[LabelledRun], dict[str, int]]:
     """The runs that have the KPI's value, and why others don't take part."""
     known, left_out = [], collections.Counter[str]()
     for run in runs:
@@ -256,12 +259,15 @@ def _known(runs: Sequence[LabelledRun], kpi: KPIDefinition) -> tuple[list[Labell
             left_out[f"{kpi.name} is no finite number"] += 1
         elif kpi.name in run.other_units:
             left_out[f"{kpi.name} is in another unit than {kpi.unit or 'today'}"] += 1
+        elif kpi.name in run.other_directions:
+            left_out[f"{kpi.name} was better the other way round, and {kpi.direction} today"] += 1
         else:
             known.append(run)
     return known, dict(left_out)
 
 
-def _versions(runs: Sequence[LabelledRun], axis: str) -> list[Any]:
+def ordered_versions(runs: Sequence[LabelledRun], axis: str) -> list[Any]:
+    """The values of a comparison key among *runs*, each once, the oldest first."""
     values = [run.versions[axis] for run in runs]
     if needs_time(values):
         values = [run.versions[axis] for run in sorted(runs, key=LabelledRun.moment)]
@@ -269,7 +275,7 @@ def _versions(runs: Sequence[LabelledRun], axis: str) -> list[Any]:
 
 
 def _places(runs: Sequence[LabelledRun], name: str) -> dict[tuple[str, object], int]:
-    return {typed(version): index for index, version in enumerate(_versions(runs, name))}
+    return {typed(version): index for index, version in enumerate(ordered_versions(runs, name))}
 
 
 def _points(

@@ -1,0 +1,141 @@
+"""How far two levels of a series lie apart, and how sure that is."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+from scipy import special
+
+from matrix_benchmarking.analyze.detect import evidence
+from matrix_benchmarking.analyze.detect.changes import Minimum, level
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
+from matrix_benchmarking.analyze.detect.judgement import Estimate
+from matrix_benchmarking.analyze.detect.levels import Integers, estimate
+from matrix_benchmarking.analyze.detect.series import Values, prepare
+from matrix_benchmarking.errors import MatbenchError
+
+CONFIDENCE = 0.95
+
+
+class InvalidThresholdError(MatbenchError):
+    """A minimum effect or a confidence that can't be."""
+
+
+class EmptyLevelError(MatbenchError):
+    """A part of a series that has no value."""
+
+
+def compare_levels(
+    values: Values, old: tuple[int, int], new: tuple[int, int], *, confidence: float = CONFIDENCE
+) -> tuple[Estimate | None, Estimate]:
+    """How far the versions ``new[0]:new[1]`` of a series lie from the versions ``old[0]:old[1]``.
+
+    Args:
+        values: one entry a version, as those of `judge`.
+        old, new: first index, and the one behind the last.
+        confidence: of the intervals.
+
+    Returns:
+        New level / old level − 1, None if the old level isn't positive; and new level − old level in the values' unit.
+        A bound that can't be known, such as those from one run on each side, is infinite.
+
+    Raises:
+        InvalidThresholdError: the confidence isn't between 0 and 1.
+        EmptyLevelError: there is no value in one of the ranges.
+    """
+    check_confidence(confidence)
+    series, index, scale = prepare(values)
+    (old_from, old_to), (new_from, new_to) = _places(index, old), _places(index, new)
+    before, after = series.points[old_from:old_to], series.points[new_from:new_to]
+    split = split_of(before, after, series.precision[new_from:new_to], series.runs[new_from:new_to])
+    if len(before) + len(after) + series.prior.degrees < 3.0:
+        return _without_spread(split, level(before), scale)
+    return estimates(split, level(before), _weighed(split, series.prior), scale, confidence)
+
+
+def _places(index: Integers, part: tuple[int, int]) -> tuple[int, int]:
+    """The points of a part of the versions."""
+    first, stop = (int(place) for place in np.searchsorted(index, part))
+    if first >= stop:
+        raise EmptyLevelError(f"None of the versions {part[0]} to {part[1] - 1} of the series has a value.")
+    return first, stop
+
+
+def _weighed(split: Split, prior: Prior) -> Weighed:
+    """The error of the shift, told from the side that has more than one point."""
+    if split.before > 1.0 or prior.degrees > 0.0:
+        return evidence.weigh(split, prior)
+    turned = dataclasses.replace(
+        split, before=split.after, after=1.0, squares_before=split.squares_after, squares_after=0.0
+    )
+    return evidence.weigh(turned, prior)
+
+
+def _without_spread(split: Split, old: float, scale: float) -> tuple[Estimate | None, Estimate]:
+    shift = float(split.shift)
+    difference = Estimate(shift * scale, -math.inf, math.inf)
+    return (
+        Estimate(shift / old, -1.0 if old + shift > 0.0 else -math.inf, math.inf) if old > 0.0 else None
+    ), difference
+
+
+def checked(relative: float, absolute: float) -> Minimum:
+    """A minimum effect; raises InvalidThresholdError for one that can't be."""
+    for value in (relative, absolute):
+        if not (value >= 0.0 and math.isfinite(value)):
+            raise InvalidThresholdError(f"A minimum effect is zero or a positive number, not {value}.")
+    return Minimum(relative, absolute)
+
+
+def check_confidence(confidence: float) -> None:
+    """Raises InvalidThresholdError for a confidence that can't be."""
+    if not 0.0 < confidence < 1.0:
+        raise InvalidThresholdError(f"The confidence of an interval is between 0 and 1, not {confidence}.")
+
+
+def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split:
+    """The old and the new level as one split, with outliers on both sides held back."""
+    before, after = _spread(old), _spread(new)
+    return Split(
+        before=float(len(old)),
+        after=float(len(new)),
+        shift=after[0] - before[0],
+        squares_before=before[1],
+        squares_after=after[1],
+        products=before[2] + after[2],
+        tail=1.0,
+        outliers=0.0,
+        precision=float(precision.mean()),
+        runs=float(runs.sum()),
+    )
+
+
+def _spread(points: Floats) -> tuple[float, float, float]:
+    """Level, sum of squared deviations and sum of products of successive ones."""
+    if len(points) < 4:  # too few to tell an outlier
+        middle = level(points)
+        return middle, float(((points - points.mean()) ** 2).sum()), 0.0
+    levels = estimate(points, np.array([len(points)]))
+    return float(levels.level[0]), float(levels.squares[0]), float(levels.products[0])
+
+
+def estimates(
+    split: Split, old: float, weighed: Weighed, scale: float, confidence: float
+) -> tuple[Estimate | None, Estimate]:
+    """The effect relative to the old level, None if that isn't positive, and the difference.
+
+    The interval of the ratio is symmetric on the logarithmic scale, by the delta method.
+    """
+    reach = float(special.stdtrit(max(float(weighed.degrees), 1.0), 0.5 + confidence / 2.0)) * float(weighed.error)
+    shift = float(split.shift)
+    difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
+    new = old + shift
+    if old <= 0.0 or new <= 0.0:
+        relative = None if old <= 0.0 else Estimate(shift / old, (shift - reach) / old, (shift + reach) / old)
+        return relative, difference
+    factor = reach / min(old, new)
+    ratio = new / old
+    high = ratio * math.exp(factor) - 1.0 if factor < 500.0 else math.inf
+    return Estimate(ratio - 1.0, ratio * math.exp(-factor) - 1.0, high), difference

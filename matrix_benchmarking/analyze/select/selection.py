@@ -1,0 +1,321 @@
+"""What an analysis looks at: each KPI's series with its points in order, what can't take part, and why.
+
+Gets the runs of a history, those of the newest build among them; gives a :class:`Selection`.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import fnmatch
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...errors import did_you_mean
+from ...filters import show
+from ...history.records import digest
+from ...kpi import KPIDefinition
+from ...matrix import NOT_SET, Entry, typed
+from ...workload import Workload
+from ..history_wording import series_text, step_texts, time_text
+from ..wording import plural
+from .series import KPISeries, LabelledRun, Series, SeriesPoint, axes, known_runs, labelled, ordered_versions, series_of
+
+DAY_US = 24 * 3600 * 10**6
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SelectedSeries:
+    """One series, ready to be judged.
+
+    Attributes:
+        id: digest of workload, KPI, unit and labels; types count.
+        kpi: what is measured.
+        labels: what identifies it besides the KPI.
+        name: in words, by the labels that tell it from the KPI's other series.
+        points: one a version, the oldest first.
+        versions: the points in words.
+        keys: what identifies each point, whatever else is in the history: its version, or its run.
+        notes: what a reader should know, such as a newest version without a value.
+    """
+
+    id: str
+    kpi: KPIDefinition
+    labels: Mapping[str, Any]
+    name: str
+    points: tuple[SeriesPoint, ...]
+    versions: tuple[str, ...]
+    keys: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def values(self) -> list[list[float]]:
+        """The repeats of each point, in the KPI's unit."""
+        return [[entry.kpis[self.kpi.name] for entry in point.entries] for point in self.points]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Skipped:
+    """Runs of a KPI that take no part: *reason* is a sentence's end; *series* is empty where it isn't about one."""
+
+    kpi: str
+    series: str
+    labels: Mapping[str, Any]
+    reason: str
+    runs: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Selection:
+    """All that is to be judged.
+
+    Attributes:
+        workload: its name.
+        newest: the newest version in words; None where no version orders the runs.
+        kpis: the names of the KPIs that are looked at.
+        series: in the order of the KPIs, then of the workload's sorting keys.
+        skipped: what takes no part.
+        notes: sentences on the data.
+        runs: successful runs.
+    """
+
+    workload: str
+    newest: str | None
+    kpis: tuple[str, ...]
+    series: tuple[SelectedSeries, ...]
+    skipped: tuple[Skipped, ...]
+    notes: tuple[str, ...]
+    runs: int
+
+
+def select(
+    entries: Iterable[Entry],
+    workload: Workload,
+    *,
+    kpi_filter: Sequence[str] = (),
+    since_us: int | None = None,
+    now_us: int | None = None,
+) -> Selection:
+    """The series among *entries*.
+
+    Args:
+        kpi_filter: names of KPIs, ``*`` and ``?`` for any characters; all that aren't ignored unless given.
+        since_us: only runs from this time on, in microseconds since 1970; one of unknown time isn't known to be so new.
+        now_us: the time of the analysis, likewise; runs from long after it are noted.
+    """
+    entries = list(entries)
+    runs = labelled(entries, workload)
+    notes = _about_entries(entries, runs)
+    if since_us is not None:
+        every, runs = (
+            len(runs),
+            [run for run in runs if (time_us := run.load_time()) is not None and time_us >= since_us],
+        )
+        late = every - len(runs)
+        if late:
+            notes.append(f"{late} {plural(late, 'run')} left out: from before the time asked for, or of unknown time")
+    notes += _about_runs(runs, workload, now_us)
+    return select_runs(runs, workload, notes, kpi_filter=kpi_filter)
+
+
+def select_runs(
+    runs: Sequence[LabelledRun], workload: Workload, notes: Sequence[str] = (), *, kpi_filter: Sequence[str] = ()
+) -> Selection:
+    """As :func:`select`, of runs that have their labels; *notes* come before those that are made here."""
+    kpis, about_kpis = _chosen(workload, kpi_filter)
+    axis = next(iter(axes(runs, workload)), None)
+    found, skipped = [], list[Skipped]()
+    for kpi in kpis:
+        of_kpi = series_of(runs, workload, kpi, axis)
+        names = _names_of(of_kpi)
+        found += [_selected(workload, of_kpi, one, name) for one, name in zip(of_kpi.series, names, strict=True)]
+        skipped += _skipped(of_kpi, runs)
+    newest = None if axis is None else show(ordered_versions(runs, axis)[-1])
+    return Selection(
+        workload=workload.name,
+        newest=newest,
+        kpis=tuple(kpi.name for kpi in kpis),
+        series=tuple(_with_gaps(found, newest, axis)),
+        skipped=tuple(skipped),
+        notes=(*about_kpis, *notes, *([] if axis is None else _out_of_order(found))),
+        runs=len(runs),
+    )
+
+
+def series_id(workload: str, kpi: str, unit: str, labels: Mapping[str, Any]) -> str:
+    """A digest that is the same on each machine; labels ``1``, ``"1"``, ``1.0`` and ``true`` give different ones."""
+    return digest([workload, kpi, unit, {name: _plain(value) for name, value in labels.items()}])
+
+
+def _chosen(workload: Workload, patterns: Sequence[str]) -> tuple[list[KPIDefinition], list[str]]:
+    """The KPIs to look at, and a sentence on each pattern that names none of them."""
+    offered = {name: kpi for name, kpi in workload.kpis.items() if not kpi.ignored_for_regression}
+    notes = []
+    for pattern in patterns:
+        if fnmatch.filter(offered, pattern):
+            continue
+        if fnmatch.filter(workload.kpis, pattern):
+            notes.append(f"'{pattern}' is left out of the regression analysis by its workload")
+        else:
+            notes.append(f"no KPI '{pattern}': {did_you_mean(pattern, offered)}")
+    wanted = [
+        kpi for name, kpi in offered.items() if not patterns or any(fnmatch.fnmatchcase(name, one) for one in patterns)
+    ]
+    return wanted, notes
+
+
+def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun]) -> list[str]:
+    """Sentences on the runs that can't take part at all."""
+    notes = []
+    failed = sum(entry.failed for entry in entries)
+    if failed:
+        notes.append(f"{failed} failed {plural(failed, 'run')} left out")
+    others = len(entries) - failed - len(runs)
+    if others:
+        notes.append(f"{others} {plural(others, 'run')} left out: ignored by the workload, or without KPIs or labels")
+    return notes
+
+
+def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | None) -> list[str]:
+    """Sentences on what is strange about the runs."""
+    notes = []
+    if runs and workload.regression.comparison_keys and not axes(runs, workload):
+        keys = " and ".join(workload.regression.comparison_keys)
+        notes.append(f"all runs have the same {keys}: they are put in the order of their time, run by run")
+    notes += _changed_labels(runs)
+    if now_us is not None:
+        times = [time_us for run in runs if run.is_timed and (time_us := run.load_time()) is not None]
+        late = sum(time_us > now_us + DAY_US for time_us in times)
+        if late:
+            notes.append(f"{late} {plural(late, 'run')} dated in the future: a clock was wrong")
+    return notes
+
+
+def _changed_labels(runs: Sequence[LabelledRun]) -> list[str]:
+    """A sentence where runs differ in which labels they have: such runs belong to different series."""
+    sets = collections.Counter(frozenset(run.labels) for run in runs)
+    if len(sets) < 2:
+        return []
+    common = frozenset.intersection(*sets)
+    named = sorted({name for names in sets for name in names} - common)
+    counts = ", ".join(f"{name} in {sum(n for names, n in sets.items() if name in names)}" for name in named[:5])
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    return [f"not all of the {len(runs)} runs have the same labels ({counts}{more}): those are different series"]
+
+
+def _names_of(found: KPISeries) -> list[str]:
+    """The series in words, each another: a text in quotes where a number looks the same."""
+    texts = [series_text(found, one) for one in found.series]
+    same = {text for text, count in collections.Counter(texts).items() if count > 1}
+    return [
+        text
+        if text not in same
+        else " · ".join(
+            f"{name} {one.labels[name]!r}" if name in one.labels else f"{name} not set" for name in found.names
+        )
+        for text, one in zip(texts, found.series, strict=True)
+    ]
+
+
+def _selected(workload: Workload, found: KPISeries, one: Series, name: str) -> SelectedSeries:
+    kpi = found.kpi
+    if found.axis is None:
+        versions = tuple(time_text(point) or "unknown time" for point in one.points)
+        keys = tuple(str(point.entries[0].test_uuid) for point in one.points)
+    else:
+        texts = dict(zip(map(_step_key, found.steps), step_texts(found), strict=True))
+        keys = tuple(_step_key(point.versions) for point in one.points)
+        versions = tuple(texts[key] for key in keys)
+    identity = series_id(workload.name, kpi.name, kpi.unit, one.labels)
+    return SelectedSeries(identity, kpi, one.labels, name, one.points, versions, keys)
+
+
+def _step_key(versions: Mapping[str, Any]) -> str:
+    """The values of the comparison keys as a digest; types count."""
+    return digest([[name, _plain(value)] for name, value in sorted(versions.items())])
+
+
+def _plain(value: Any) -> Any:
+    """A label as JSON holds it; one that isn't set is none."""
+    if value is NOT_SET or value is None or isinstance(value, (str, int, float, bool)):
+        return None if value is NOT_SET else value
+    return repr(value)
+
+
+def _skipped(found: KPISeries, runs: Sequence[LabelledRun]) -> list[Skipped]:
+    """The runs of a KPI that take no part: a series that has no value at all, then the rest by reason."""
+    name = found.kpi.name
+    groups: dict[Any, list[LabelledRun]] = {}
+    for run in runs:
+        groups.setdefault(run.key, []).append(run)
+    there = {_key(one.labels) for one in found.series}
+    without = [group for group in groups.values() if _key(group[0].labels) not in there]
+    if len(without) == len(groups):
+        if not runs:
+            return []
+        reasons = "; ".join(f"{reason} ({count})" for reason, count in found.left_out.items())
+        return [Skipped(name, "", {}, reasons or "no run has it", len(runs))]
+    listed = [
+        Skipped(name, _alone(group[0].labels, groups), group[0].labels, _why(group, found), len(group))
+        for group in without
+    ]
+    rest = collections.Counter(found.left_out)
+    for group in without:
+        for reason, count in series_reasons(group, found.kpi).items():
+            rest[reason] -= count
+    return [*listed, *(Skipped(name, "", {}, reason, count) for reason, count in rest.items() if count > 0)]
+
+
+def series_reasons(group: Sequence[LabelledRun], kpi: KPIDefinition) -> Mapping[str, int]:
+    """Why the runs of *group* have no value of *kpi* that could be compared, and how many."""
+    return known_runs(group, kpi)[1]
+
+
+def _why(group: Sequence[LabelledRun], found: KPISeries) -> str:
+    reasons = series_reasons(group, found.kpi)
+    return "; ".join(f"{reason}{'' if count == len(group) else f' ({count})'}" for reason, count in reasons.items())
+
+
+def _alone(labels: Mapping[str, Any], groups: Mapping[Any, Sequence[LabelledRun]]) -> str:
+    """The labels that differ among all runs, in words."""
+    values: dict[str, set[Any]] = {}
+    for group in groups.values():
+        for name, value in group[0].labels.items():
+            values.setdefault(name, set()).add(typed(_plain(value)))
+    telling = [name for name in labels if len(values[name]) > 1]
+    return " · ".join(f"{name} {show(labels[name])}" for name in telling) or "all runs"
+
+
+def _key(labels: Mapping[str, Any]) -> Any:
+    return tuple(sorted((name, *map(str, typed(_plain(value)))) for name, value in labels.items()))
+
+
+def _with_gaps(found: Iterable[SelectedSeries], newest: str | None, axis: str | None) -> Iterable[SelectedSeries]:
+    """The series; those without a value at the newest version say so."""
+    for one in found:
+        if newest is None or axis is None or show(one.points[-1].versions[axis]) == newest:
+            yield one
+        else:
+            note = f"no value at {newest}, the newest version: judged up to {one.versions[-1]}"
+            yield dataclasses.replace(one, notes=(*one.notes, note))
+
+
+def _first_us(point: SeriesPoint) -> int | None:
+    """When the first run of a point ended, where that is at hand."""
+    facts = point.entries[0].facts
+    return None if point.time_us is None or facts is None else facts.time_us
+
+
+def _out_of_order(found: Sequence[SelectedSeries]) -> list[str]:
+    """A sentence where a version was measured before one that precedes it: versions order a series, not times."""
+    pairs = {}
+    for one in found:
+        for index, (before, after) in enumerate(zip(one.points, one.points[1:], strict=False)):
+            times = [_first_us(before), _first_us(after)]
+            if None not in times and times[1] < times[0]:  # type: ignore[operator]
+                pairs[one.keys[index], one.keys[index + 1]] = one.versions[index], one.versions[index + 1]
+    if not pairs:
+        return []
+    older, newer = next(iter(pairs.values()))
+    more = f", and {len(pairs) - 1} more such {plural(len(pairs) - 1, 'pair')}" if len(pairs) > 1 else ""
+    return [f"{newer} was measured before {older}{more}: the order is that of the versions, not of the times"]

@@ -1,0 +1,179 @@
+"""The alarms in a series: which changes for the worse still hold, which were repaired, what people said of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Mapping, Sequence
+
+from ...history.alarms import Action
+from ...history.records import digest
+from ...workload import MinimumEffect
+from ..select.selection import SelectedSeries, series_id
+from .lifecycle import Known, is_expired
+from .model import Alarm, Change, Status
+
+LEFT_AFTER_A_FIX = 0.25
+"""How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much."""
+NEARBY = 2
+"""Runs that are measured again later can move a change by so many versions: it is still the alarm that was raised."""
+ID_LENGTH = 12
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Raised:
+    """What is to be said of a series' changes.
+
+    Attributes:
+        changes: those that count.
+        alarms: of those that are worse, in their order.
+        worst: place in *changes* of the last one that is worse and not repaired; None where there is none.
+        is_back: the last change only repaired an earlier one.
+        notes: sentences.
+    """
+
+    changes: tuple[Change, ...]
+    alarms: tuple[Alarm, ...]
+    worst: int | None
+    is_back: bool
+    notes: tuple[str, ...]
+
+
+def alarm_id(series: str, point: str) -> str:
+    """The id of an alarm: of the series' id and the key of its first bad point."""
+    return digest([series, point])[:ID_LENGTH]
+
+
+def alarms_of(
+    workload: str,
+    series: SelectedSeries,
+    changes: Sequence[Change],
+    minimum: MinimumEffect,
+    known: Mapping[str, Known],
+    now: dt.datetime,
+    accepted: Sequence[bool],
+) -> Raised:
+    """The alarms of one series.
+
+    Args:
+        changes: all that the detector saw, the oldest first.
+        known: the alarms of the history, by id.
+        accepted: for each change whether the false discovery rate lets it pass; an alarm that was raised before stays.
+    """
+    ids = _ids(workload, series, changes, known)
+    kept = [place for place in range(len(changes)) if accepted[place] or ids[place] in known]
+    counted = tuple(changes[place] for place in kept)
+    repairs = {place: _repaired_by(counted, place, minimum) for place, one in enumerate(counted) if one.is_worse}
+    alarms = tuple(
+        _alarm(workload, series, counted, place, ids[kept[place]], repair, known, now)
+        for place, repair in repairs.items()
+    )
+    held = [place for place, alarm in zip(repairs, alarms, strict=True) if alarm.status is not Status.FIXED]
+    dropped = len(changes) - len(kept)
+    notes = [
+        f"{dropped} {'change is' if dropped == 1 else 'changes are'} left out: so many series show as much by chance"
+    ]
+    last = len(counted) - 1
+    repaired = [place for place, repair in repairs.items() if repair == last]
+    is_back = bool(repaired) and not _better_than_before(counted, repaired[0], minimum)
+    return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes if dropped else ()))
+
+
+def amount(minimum: MinimumEffect, level: float) -> float:
+    """The smallest difference from *level* that counts, in the KPI's unit."""
+    return max(minimum.relative * abs(level), minimum.absolute)
+
+
+def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
+    """The id of each change: its own, or that of an alarm raised next to it before the history was amended."""
+    own = [alarm_id(series.id, series.keys[change.first]) for change in changes]
+    taken = set(own)
+    places = {alarm_id(series.id, key): place for place, key in enumerate(series.keys)}
+    of_series = {
+        place: identity
+        for identity, alarm in known.items()
+        if (place := places.get(identity)) is not None and identity not in taken and _is_of(workload, series, alarm)
+    }
+    ids = []
+    for change, identity in zip(changes, own, strict=True):
+        near = [place for place in of_series if abs(place - change.first) <= NEARBY]
+        if identity not in known and change.is_worse and near:
+            identity = of_series.pop(min(near, key=lambda place: abs(place - change.first)))
+        ids.append(identity)
+    return ids
+
+
+def _is_of(workload: str, series: SelectedSeries, alarm: Known) -> bool:
+    subject = alarm.subject
+    return series_id(subject.workload, subject.kpi, subject.unit, subject.labels) == series.id
+
+
+def _repaired_by(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> int | None:
+    """The place of the change that took *place* back, for the most part or to what isn't worth a word."""
+    step = changes[place].new_level - changes[place].old_level
+    allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, changes[place].old_level))
+    for later in range(place + 1, len(changes)):
+        left = (changes[later].new_level - changes[place].old_level) * (1.0 if step > 0 else -1.0)
+        if not changes[later].is_worse and left <= allowed:
+            return later
+    return None
+
+
+def _better_than_before(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> bool:
+    """Whether the last level is better than the one before the change at *place*, by more than the minimum."""
+    old, new = changes[place].old_level, changes[-1].new_level
+    is_lower_worse = changes[place].new_level < old
+    return (new - old if is_lower_worse else old - new) > amount(minimum, old)
+
+
+def _alarm(
+    workload: str,
+    series: SelectedSeries,
+    changes: Sequence[Change],
+    place: int,
+    identity: str,
+    repair: int | None,
+    known: Mapping[str, Known],
+    now: dt.datetime,
+) -> Alarm:
+    change, last = changes[place], len(series.points) - 1
+    alarm = Alarm(
+        id=identity,
+        workload=workload,
+        kpi=series.kpi.name,
+        labels=series.labels,
+        series=series.name,
+        first_bad=series.versions[change.first],
+        last_good=series.versions[change.last_before],
+        old_level=change.old_level,
+        new_level=change.new_level,
+        status=Status.OPEN,
+        is_new=change.seen == last,
+    )
+    before = known.get(identity)
+    if before is not None:
+        alarm = _with_history(alarm, before, series, now)
+    is_reopened = before is not None and before.last.action is Action.REOPENED
+    if repair is None or is_reopened:
+        return alarm
+    fix = changes[repair]
+    return dataclasses.replace(alarm, status=Status.FIXED, fixed_by=series.versions[fix.first], is_new=fix.seen == last)
+
+
+def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.datetime) -> Alarm:
+    """*alarm* with what people, or an earlier analysis, said of it."""
+    event = known.last
+    if event.action is Action.RAISED:
+        return alarm
+    at = dt.datetime.fromtimestamp(event.at_us / 10**6, dt.UTC)
+    said = dataclasses.replace(alarm, author=event.author, at=at, reason=event.reason, until=event.until)
+    if known.status is Status.ACKNOWLEDGED and is_expired(event.until, now, _labels(series)):
+        return dataclasses.replace(said, note=f"the acknowledgement until {event.until} has run out")
+    if known.status is Status.FIXED:
+        return dataclasses.replace(said, status=Status.FIXED, fixed_by=event.version, is_new=False)
+    return dataclasses.replace(said, status=known.status)
+
+
+def _labels(series: SelectedSeries) -> list[object]:
+    """The versions of the points as they were measured, all comparison keys' values."""
+    return [value for point in series.points for value in point.versions.values()]

@@ -1,0 +1,212 @@
+"""The verdict on each series of a history: what changed, whether it still holds, which alarms it raises.
+
+Gets runs (or a selection of their series) and what people said of earlier alarms; gives an :class:`.model.Analysis`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...history.alarms import AlarmEvent
+from ...matrix import Entry
+from ...workload import MinimumEffect, Workload
+from ..detect import Estimate, Judgement, Kind, compare_levels, judge, q_values
+from ..detect.discovery import RATE
+from ..select.selection import SelectedSeries, Selection, select
+from .alarms import Raised, alarms_of, amount
+from .lifecycle import known_alarms
+from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
+
+SEVERITY = (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Judged:
+    """A series with what the detector says: *p_values* are those of its changes, each when it was the last one."""
+
+    series: SelectedSeries
+    judgement: Judgement
+    changes: tuple[Change, ...]
+    p_values: tuple[float, ...]
+    minimum: MinimumEffect
+
+
+def analyse_runs(
+    entries: Iterable[Entry],
+    workload: Workload,
+    *,
+    data: str,
+    minimum_effects: Mapping[str, MinimumEffect] | None = None,
+    events: Iterable[AlarmEvent] = (),
+    kpi_filter: Sequence[str] = (),
+    since_us: int | None = None,
+    now: dt.datetime | None = None,
+    rate: float = RATE,
+) -> Analysis:
+    """The verdicts on all series among *entries*; see :func:`analyse` and :func:`..select.selection.select`."""
+    now = dt.datetime.now(dt.UTC) if now is None else now
+    selection = select(entries, workload, kpi_filter=kpi_filter, since_us=since_us, now_us=int(now.timestamp() * 10**6))
+    effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
+    return analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate)
+
+
+def analyse(
+    selection: Selection,
+    *,
+    data: str,
+    minimum_effects: Mapping[str, MinimumEffect],
+    events: Iterable[AlarmEvent],
+    now: dt.datetime,
+    rate: float = RATE,
+) -> Analysis:
+    """The verdicts on the series of *selection*.
+
+    Args:
+        data: where the runs came from, in words.
+        minimum_effects: by KPI; 1 % of the old level for the others.
+        events: what the history knows of alarms. An alarm that was raised before stays one, whatever the other series
+            of today do to the false discovery rate.
+        now: the time of the analysis, UTC.
+        rate: false discovery rate: on average, at most this share of the changes that are named are none.
+    """
+    known = known_alarms(event for event in events if event.subject.workload == selection.workload)
+    judged = [_judge(one, minimum_effects.get(one.kpi.name, MinimumEffect())) for one in selection.series]
+    q = q_values([one.judgement.p_value for one in judged])
+    largest = _largest_accepted(judged, q, rate)
+    raised = [
+        alarms_of(selection.workload, one.series, one.changes, one.minimum, known, now, _accepted(one, largest))
+        for one in judged
+    ]
+    verdicts = [_verdict(*each) for each in zip(judged, raised, q, strict=True)]
+    verdicts.sort(key=lambda one: (not one.fails, SEVERITY.index(one.outcome), not one.is_new, -size_of(one)))
+    newest = selection.newest
+    return Analysis(
+        workload=selection.workload,
+        data=data,
+        question="the newest runs against their history" if newest is None else f"{newest} against its history",
+        newest=newest,
+        verdicts=tuple(verdicts),
+        not_analysed=tuple(
+            NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped
+        ),
+        notes=selection.notes,
+        runs=selection.runs,
+        points=sum(point.count for one in selection.series for point in one.points),
+        kpis=selection.kpis,
+        false_discovery_rate=rate,
+        made_at=now,
+    )
+
+
+def _judge(series: SelectedSeries, minimum: MinimumEffect) -> _Judged:
+    values, kpi = series.values, series.kpi
+    options = {
+        "lower_is_better": kpi.lower_better,
+        "minimum_effect": minimum.relative,
+        "minimum_effect_absolute": minimum.absolute,
+    }
+    judgement = judge(values, **options)  # type: ignore[arg-type]
+    changes = tuple(
+        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse))
+        for one in judgement.changes
+    )
+    # What was seen up to a change depends on nothing later, so the series up to the next one gives its p-value.
+    earlier = [judge(values[: after.first], **options).p_value for after in changes[1:]]  # type: ignore[arg-type]
+    p_values = [*earlier, judgement.p_value] if changes else []
+    return _Judged(series, judgement, changes, tuple(1.0 if p is None else p for p in p_values), minimum)
+
+
+def _largest_accepted(judged: Sequence[_Judged], q: Sequence[float | None], rate: float) -> float:
+    """The largest p-value that the false discovery rate lets pass; that of Bonferroni where none of them does."""
+    accepted = [
+        one.judgement.p_value
+        for one, value in zip(judged, q, strict=True)
+        if value is not None and value <= rate and one.judgement.p_value is not None
+    ]
+    tested = sum(value is not None for value in q)
+    return max([*accepted, rate / max(tested, 1)])
+
+
+def _accepted(one: _Judged, largest: float) -> list[bool]:
+    return [p_value <= largest for p_value in one.p_values]
+
+
+def _verdict(one: _Judged, raised: Raised, q_value: float | None) -> SeriesVerdict:
+    """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
+    series, judgement = one.series, one.judgement
+    base = SeriesVerdict(
+        id=series.id,
+        kpi=series.kpi,
+        labels=series.labels,
+        name=series.name,
+        outcome=Outcome.NO_CHANGE,
+        points=series.points,
+        versions=series.versions,
+        p_value=judgement.p_value,
+        q_value=q_value,
+        changes=raised.changes,
+        alarms=raised.alarms,
+        minimum_effect=one.minimum.relative,
+        minimum_effect_absolute=one.minimum.absolute,
+        notes=(*series.notes, *raised.notes),
+    )
+    if judgement.kind is Kind.NOT_ENOUGH_HISTORY:
+        levels = {"old_level": judgement.old_level, "runs_before": judgement.runs_before}
+        return dataclasses.replace(base, outcome=Outcome.NOT_ENOUGH_HISTORY, reruns=judgement.reruns, **levels)  # type: ignore[arg-type]
+    if raised.worst is not None:
+        return _about(base, one, raised.worst, Outcome.REGRESSION)
+    if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
+        return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
+    if raised.changes:  # back on an old level
+        return _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
+    return _unchanged(base, judgement)
+
+
+def _about(base: SeriesVerdict, one: _Judged, place: int, outcome: Outcome) -> SeriesVerdict:
+    """The verdict about the change at *place*: its old level against that of the newest points."""
+    changes, values = base.changes, one.series.values
+    change, last = changes[place], changes[-1]
+    begin = changes[place - 1].first if place else 0
+    old, new = (begin, change.first), (last.first, len(values))
+    is_judged = bool(one.changes) and change is one.changes[-1]
+    effect, difference = (
+        (one.judgement.effect, one.judgement.difference) if is_judged else compare_levels(values, old, new)
+    )
+    return dataclasses.replace(
+        base,
+        outcome=outcome,
+        effect=effect,
+        difference=difference,
+        old_level=change.old_level,
+        new_level=last.new_level,
+        first_bad=change.first,
+        last_good=change.last_before,
+        runs_before=sum(map(len, values[slice(*old)])),
+        runs_after=sum(map(len, values[slice(*new)])),
+        is_new=change.seen == len(values) - 1,
+    )
+
+
+def _unchanged(base: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
+    """No change; where one was set aside because of the false discovery rate, what it looked like."""
+    return dataclasses.replace(
+        base,
+        effect=judgement.effect,
+        difference=judgement.difference,
+        old_level=judgement.old_level,
+        new_level=judgement.new_level,
+        runs_before=judgement.runs_before,
+        runs_after=judgement.runs_after,
+        reruns=judgement.reruns,
+    )
+
+
+def size_of(verdict: SeriesVerdict) -> float:
+    """How large a change is, for the order of a report: its ratio, else how often it reaches its minimum."""
+    effect: Estimate | None = verdict.effect
+    if effect is not None:
+        return abs(effect.value)
+    least = amount(MinimumEffect(verdict.minimum_effect, verdict.minimum_effect_absolute), verdict.old_level or 0.0)
+    return 0.0 if verdict.difference is None else abs(verdict.difference.value) / (least or 1.0)

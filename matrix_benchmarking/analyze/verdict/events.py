@@ -1,0 +1,52 @@
+"""What an analysis has to add to the history: alarms that it raises, and those that a version repaired."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+
+from ...history.alarms import Action, AlarmEvent, AlarmSubject
+from .lifecycle import Known
+from .model import Alarm, Analysis, SeriesVerdict, Status
+
+AUTHOR = "matbench"
+
+
+def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEvent]:
+    """The events of *analysis* that the history doesn't know; *known* are its alarms by id."""
+    events = []
+    for verdict in analysis.verdicts:
+        for alarm in verdict.alarms:
+            before = known.get(alarm.id)
+            if alarm.status is not Status.FIXED and before is None:
+                events.append(_event(analysis, verdict, alarm, Action.RAISED))
+            elif alarm.status is Status.FIXED and before is not None and before.status is not Status.FIXED:
+                events.append(_event(analysis, verdict, alarm, Action.FIXED))
+    return events
+
+
+def subject_of(verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
+    """What *alarm* is about, as a history keeps it."""
+    return AlarmSubject(
+        workload=alarm.workload,
+        kpi=alarm.kpi,
+        unit=verdict.kpi.unit,
+        lower_better=verdict.kpi.lower_better,
+        labels=dict(alarm.labels),
+        series=alarm.series,
+        first_bad=alarm.first_bad,
+        last_good=alarm.last_good,
+        old_level=alarm.old_level,
+        new_level=alarm.new_level,
+    )
+
+
+def _event(analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Action) -> AlarmEvent:
+    return AlarmEvent(
+        alarm=alarm.id,
+        action=action,
+        at_us=(analysis.made_at - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1),
+        author=AUTHOR,
+        version=alarm.fixed_by if action is Action.FIXED else None,
+        subject=subject_of(verdict, alarm),
+    )

@@ -1,0 +1,254 @@
+"""The same verdicts without a history: one build against another, series by series, from the repeats of both.
+
+The builds are two groups of runs (two results trees, two versions), or a version of a history and its newest one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...kpi import KPIDefinition
+from ...matrix import Entry
+from ...workload import MinimumEffect, RegressionKeys, Workload
+from .. import intervals
+from ..detect import Judgement, Kind, judge_pair, q_values
+from ..detect.discovery import RATE
+from ..intervals import Scale, Spread
+from ..select.selection import SelectedSeries, Selection, select_runs
+from ..select.series import LabelledRun, labelled
+from .alarms import alarm_id
+from .analyse import SEVERITY, size_of
+from .model import Alarm, Analysis, Change, NotAnalysed, Outcome, SeriesVerdict, Status
+
+BUILD = "build"
+_OLD, _NEW = 0, 1
+_OUTCOMES = {
+    Kind.REGRESSION: Outcome.REGRESSION,
+    Kind.IMPROVEMENT: Outcome.IMPROVEMENT,
+    Kind.NO_CHANGE: Outcome.NO_CHANGE,
+    Kind.NOT_ENOUGH_HISTORY: Outcome.NOT_ENOUGH_HISTORY,
+}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Build:
+    """One side of a comparison: what it is called, and its runs."""
+
+    name: str
+    entries: Sequence[Entry]
+
+
+def compare_builds(
+    old: Build,
+    new: Build,
+    workload: Workload,
+    *,
+    data: str,
+    ignored: Sequence[str] = (),
+    minimum_effects: Mapping[str, MinimumEffect] | None = None,
+    kpi_filter: Sequence[str] = (),
+    now: dt.datetime | None = None,
+    rate: float = RATE,
+) -> Analysis:
+    """The verdict on *new* against *old*, paired on the labels that identify a series.
+
+    Args:
+        data: where the runs came from, in words.
+        ignored: labels that may differ between the builds, beside the workload's comparison and ignored keys.
+        minimum_effects, kpi_filter, now, rate: as in :func:`.analyse.analyse_runs`.
+    """
+    keys = workload.regression
+    paired = dataclasses.replace(
+        workload,
+        regression=RegressionKeys(
+            comparison_keys=[*keys.comparison_keys],
+            ignored_keys=[*keys.ignored_keys, *ignored],
+            sorting_keys=keys.sorting_keys,
+            ignored_entries=keys.ignored_entries,
+        ),
+    )
+    runs = [*_on_side(labelled(old.entries, paired), _OLD), *_on_side(labelled(new.entries, paired), _NEW)]
+    by_side = dataclasses.replace(
+        paired, regression=dataclasses.replace(paired.regression, comparison_keys=[BUILD], ignored_entries={})
+    )
+    failed = [f"{count} failed {'run' if count == 1 else 'runs'} of {build.name} left out"
+              for build in (old, new) if (count := sum(entry.failed for entry in build.entries))]  # fmt: skip
+    selection = select_runs(runs, by_side, failed, kpi_filter=kpi_filter)
+    pairs, alone = [], []
+    for series in selection.series:
+        points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
+        if len(points) == 2:
+            pairs.append((dataclasses.replace(series, versions=(old.name, new.name)), 0, 1))
+        else:
+            there = old.name if _OLD in points else new.name
+            alone.append(_not_analysed(series, f"it is in {there} only"))
+    effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
+    question = f"{new.name} against {old.name}"
+    cleaned = dataclasses.replace(selection, series=(), notes=tuple(_without_gaps(selection.notes)), newest=new.name)
+    return _analysis(cleaned, pairs, alone, data, question, effects, now, rate)
+
+
+def against_baseline(
+    selection: Selection,
+    baseline: str,
+    *,
+    data: str,
+    minimum_effects: Mapping[str, MinimumEffect],
+    now: dt.datetime | None = None,
+    rate: float = RATE,
+) -> Analysis:
+    """The verdict on the newest version of each series of *selection* against its version *baseline*, in words.
+
+    The other versions of the series count too: what their repeats differ by is part of what is known of the noise.
+    """
+    pairs, others = [], []
+    for series in selection.series:
+        last = len(series.versions) - 1
+        if baseline not in series.versions:
+            others.append(_not_analysed(series, f"there is no run at {baseline}"))
+        elif series.versions.index(baseline) == last:
+            others.append(_not_analysed(series, f"{baseline} is its newest version"))
+        else:
+            pairs.append((series, series.versions.index(baseline), last))
+    newest = selection.newest or "the newest runs"
+    return _analysis(selection, pairs, others, data, f"{newest} against {baseline}", minimum_effects, now, rate)
+
+
+def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
+    return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
+
+
+def _without_gaps(notes: Iterable[str]) -> Iterable[str]:
+    """Without the sentences about the order of versions, which two builds don't have."""
+    return [note for note in notes if "was measured before" not in note]
+
+
+def _not_analysed(series: SelectedSeries, reason: str) -> NotAnalysed:
+    runs = sum(point.count for point in series.points)
+    return NotAnalysed(series.kpi.name, series.name, series.labels, reason, runs)
+
+
+def _analysis(
+    selection: Selection,
+    pairs: Sequence[tuple[SelectedSeries, int, int]],
+    alone: Sequence[NotAnalysed],
+    data: str,
+    question: str,
+    minimum_effects: Mapping[str, MinimumEffect],
+    now: dt.datetime | None,
+    rate: float,
+) -> Analysis:
+    spreads = {
+        kpi.name: _spread(kpi, pairs) for kpi in {series.kpi.name: series.kpi for series, _, _ in pairs}.values()
+    }
+    judged = [
+        _judge(*pair, minimum_effects.get(pair[0].kpi.name, MinimumEffect()), spreads[pair[0].kpi.name])
+        for pair in pairs
+    ]
+    q = q_values([one.p_value for one in judged])
+    verdicts = [
+        _verdict(selection.workload, *pair, one, value, minimum_effects.get(pair[0].kpi.name, MinimumEffect()), rate)
+        for pair, one, value in zip(pairs, judged, q, strict=True)
+    ]
+    verdicts.sort(key=lambda one: (not one.fails, SEVERITY.index(one.outcome), -size_of(one)))
+    skipped = [NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped]
+    return Analysis(
+        workload=selection.workload,
+        data=data,
+        question=question,
+        newest=selection.newest,
+        verdicts=tuple(verdicts),
+        not_analysed=(*alone, *skipped),
+        notes=selection.notes,
+        runs=selection.runs,
+        points=sum(series.points[place].count for series, *places in pairs for place in places),
+        kpis=selection.kpis,
+        false_discovery_rate=rate,
+        made_at=dt.datetime.now(dt.UTC) if now is None else now,
+    )
+
+
+def _spread(kpi: KPIDefinition, pairs: Sequence[tuple[SelectedSeries, int, int]]) -> Spread | None:
+    """What repeats of the KPI differ by at all series; None where nothing was repeated."""
+    points = [point for series, _, _ in pairs if series.kpi.name == kpi.name for point in series.points]
+    scale = intervals.scale_of(value for point in points for value in (point.minimum, point.mean))
+    return intervals.pooled([point.sample for point in points], scale)
+
+
+def _judge(series: SelectedSeries, old: int, new: int, minimum: MinimumEffect, spread: Spread | None) -> Judgement:
+    values = series.values
+    before, after = values[old], values[new]
+    scale = intervals.scale_of([*before, *after])
+    of_others = [sample for point in series.points for sample in [point.sample]]
+    if scale is Scale.DIFFERENCE:  # the others' spread is a fraction, which says nothing here
+        spread = intervals.pooled(of_others, scale)
+    return judge_pair(
+        before,
+        after,
+        lower_is_better=series.kpi.lower_better,
+        minimum_effect=minimum.relative,
+        minimum_effect_absolute=minimum.absolute,
+        spread=spread,
+    )
+
+
+def _verdict(
+    workload: str,
+    series: SelectedSeries,
+    old: int,
+    new: int,
+    judgement: Judgement,
+    q_value: float | None,
+    minimum: MinimumEffect,
+    rate: float,
+) -> SeriesVerdict:
+    outcome = _OUTCOMES[judgement.kind]
+    notes = list(series.notes)
+    if outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) and (q_value is None or q_value > rate):
+        outcome = Outcome.NO_CHANGE
+        notes.append("a difference is left out: among so many series, one shows as much by chance")
+    base = SeriesVerdict(
+        id=series.id,
+        kpi=series.kpi,
+        labels=series.labels,
+        name=series.name,
+        outcome=outcome,
+        points=series.points,
+        versions=series.versions,
+        effect=judgement.effect,
+        difference=judgement.difference,
+        old_level=judgement.old_level,
+        new_level=judgement.new_level,
+        p_value=judgement.p_value,
+        q_value=q_value,
+        runs_before=judgement.runs_before,
+        runs_after=judgement.runs_after,
+        reruns=judgement.reruns,
+        minimum_effect=minimum.relative,
+        minimum_effect_absolute=minimum.absolute,
+        notes=tuple(notes),
+    )
+    if outcome not in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
+        return base
+    assert judgement.old_level is not None
+    assert judgement.new_level is not None
+    is_worse = outcome is Outcome.REGRESSION
+    change = Change(new, old, new, judgement.old_level, judgement.new_level, is_worse)
+    alarm = Alarm(
+        id=alarm_id(series.id, f"{series.keys[old]} {series.keys[new]}"),
+        workload=workload,
+        kpi=series.kpi.name,
+        labels=series.labels,
+        series=series.name,
+        first_bad=series.versions[new],
+        last_good=series.versions[old],
+        old_level=judgement.old_level,
+        new_level=judgement.new_level,
+        status=Status.OPEN,
+        is_new=True,
+    )
+    return dataclasses.replace(
+        base, first_bad=new, last_good=old, is_new=True, changes=(change,), alarms=(alarm,) if is_worse else ()
+    )

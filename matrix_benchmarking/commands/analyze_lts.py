@@ -1,0 +1,115 @@
+"""``matbench analyze_lts``: a history in; the verdict on its newest version out: a table, reports, an exit status."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import ConfigError
+from . import regression, run
+from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
+from .place import GIVEN_BY_FLAG, Place, locate, place, reads_history
+from .times import parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..config import Config
+    from ..matrix import Matrix
+    from ..workload import Workload
+
+
+@click.command("analyze_lts", cls=Command)
+@selection
+@lts_results
+@place
+@regression.kpi_filter
+@option(
+    "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
+)
+@option(
+    "--baseline",
+    metavar="VERSION",
+    help="Compare the newest version with this one, by their repeats, instead of with its whole history.",
+)
+@regression.reports
+@flag("--record", default=True, help="Keep in the history which alarms were raised and fixed; [default: yes].")
+@flag("--json-schema", config_key="", help="Print the JSON Schema of regression.json, and do nothing else.")
+@common
+@click.pass_obj
+def command(
+    invocation: Invocation,
+    selection: Selection,
+    place: Place,
+    kpi_filter: Sequence[str],
+    since: str | None,
+    baseline: str | None,
+    output: regression.Output,
+    record: bool,
+    json_schema: bool,
+) -> None:
+    """Judge the newest runs against their history, series by series.
+
+    The runs come from a history (--history), from LTS payloads (--lts-results-dirname) or from a results directory;
+    a results directory beside a history, or beside payloads, is the newest build. The exit status is 1 if something is
+    worse that nobody acknowledged ('matbench alarms'), 2 if it could not be told, else 0.
+    """
+    assert invocation.config is not None
+    if json_schema:
+        regression.print_schema()
+        return
+    config = invocation.config
+    workload = run.load_workload(selection.workload)
+    now = dt.datetime.now(dt.UTC)
+    since_us = None if since is None else parse_time(since, now)
+    matrix, used = _runs(config, workload, selection, place)
+    if not len(matrix):
+        raise ConfigError("no run is selected: there is nothing to analyse")
+    effects = regression.minimum_effects(config, workload)
+    data = f"{len(matrix)} runs of {regression.where(used)}"
+    if baseline is not None:
+        from ..analyze.select.selection import select
+        from ..analyze.verdict.pairs import against_baseline
+
+        chosen = select(matrix, workload, kpi_filter=kpi_filter, since_us=since_us)
+        regression.require_version(chosen, baseline)
+        analysis = against_baseline(chosen, baseline, data=data, minimum_effects=effects, now=now)
+    else:
+        # Alarms are those of the whole history: a part of it would move them.
+        is_whole = since is None and not selection.filters
+        analysis = regression.judge_history(
+            workload,
+            matrix,
+            used.history.locate() if used.history is not None else None,
+            data=data,
+            minimum_effects=effects,
+            kpi_filter=kpi_filter,
+            since_us=since_us,
+            now=now,
+            record=record and is_whole,
+        )
+    regression.publish(analysis, matrix, workload, output)
+
+
+def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -> tuple[Matrix, Selection]:
+    """All runs that are to be analysed, and the selection with the history that it uses."""
+    from .. import filters
+    from ..history import read
+    from . import sources
+
+    ctx = click.get_current_context()
+    wanted = filters.parse(chosen.filters)
+    used = reads_history(config, where, chosen)
+    if used.history is None and chosen.results_dirname is None and chosen.lts_results_dirname is None:
+        used = regression.default_history(chosen, lambda: locate(config, where))
+    if chosen.lts_results_dirname is not None and regression.strength_of(ctx, "results_dirname") >= GIVEN_BY_FLAG:
+        # Payloads are the past, and the results directory the newest build.
+        past = sources.read_matrix(workload, config, dataclasses.replace(chosen, results_dirname=None), None)
+        current = sources.read_matrix(workload, config, dataclasses.replace(chosen, lts_results_dirname=None), None)
+        run.warn(past.notes)
+        return read.with_past(current, past).filtered(wanted), chosen
+    work = run.start(config, used)
+    return (work.matrix if work.past is None else work.past), used

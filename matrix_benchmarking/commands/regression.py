@@ -1,0 +1,239 @@
+"""What the commands share that say whether something got worse: options, the history's alarms, reports, exit status."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..errors import ConfigError, MatbenchError, VerdictError, did_you_mean
+from . import run
+from .options import Selection, UsedHistory, flag, option, strength
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from ..analyze.select.selection import Selection as Selected
+    from ..analyze.verdict.model import Analysis
+    from ..config import Config
+    from ..history import Location
+    from ..matrix import Matrix
+    from ..workload import MinimumEffect, Workload
+
+C = TypeVar("C", bound=Callable[..., Any])
+
+strength_of = strength
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Output:
+    """Where an analysis is written to, and whether a regression is an error.
+
+    Attributes:
+        reports: directory of the reports; None for none.
+        summary: file of the summary YAML; None for none.
+        exit_zero: a regression is reported and is no error.
+    """
+
+    reports: Path | None
+    summary: Path | None
+    exit_zero: bool
+
+
+class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """Names separated by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        texts = value if isinstance(value, list) else str(value).split(",")
+        return tuple(name for text in texts if (name := str(text).strip()))
+
+
+def kpi_filter(function: C) -> C:
+    """``--kpi-filter``; the command gets a tuple of patterns."""
+    help = "Only these KPIs, separated by commas; * stands for any characters: throughput,*_latency."
+    return option("--kpi-filter", type=Names(), default=(), metavar="NAMES", help=help)(function)
+
+
+def reports(function: C) -> C:
+    """The options that say where the analysis goes; the command gets them as one argument ``output``."""
+
+    @functools.wraps(function)
+    def with_output(
+        *args: Any, report_dest: Path | None, summary_yaml_dest: Path | None, exit_zero: bool, **others: Any
+    ) -> Any:
+        return function(*args, output=Output(report_dest, summary_yaml_dest, exit_zero), **others)
+
+    path = click.Path(path_type=Path)
+    decorators: list[Callable[[Any], Any]] = [
+        option(
+            "--report-dest",
+            type=path,
+            metavar="DIR",
+            help="Write the reports to this directory: index.html, and what CI services read.",
+        ),
+        option(
+            "--summary-yaml-dest", type=path, metavar="FILE", help="Write MatrixBenchmarking's summary to this file."
+        ),
+        flag("--exit-zero", help="Report a regression, and end with exit status 0 all the same."),
+    ]
+    decorated: Any = with_output
+    for decorator in reversed(decorators):
+        decorated = decorator(decorated)
+    result: C = decorated
+    return result
+
+
+def default_history(selection: Selection, locate: Callable[[], Location]) -> Selection:
+    """*selection* with the history that is used where nothing else is named."""
+    return dataclasses.replace(selection, history=UsedHistory(functools.cache(locate), True, True))
+
+
+def where(selection: Selection) -> str:
+    """Where the runs come from, in words."""
+    history = selection.history
+    if history is None:
+        directory = selection.lts_results_dirname or selection.results_dirname
+        both = selection.lts_results_dirname is not None and selection.results_dirname is not None
+        return f"{directory} and {selection.results_dirname}" if both else str(directory)
+    if history.is_matrix:
+        return str(history.locate())
+    return f"{history.locate()} and {run.directory_of(selection)}"
+
+
+def minimum_effects(config: Config, workload: Workload) -> dict[str, MinimumEffect]:
+    """By KPI: those of the configuration before those of the workload.
+
+    Raises:
+        ConfigError: the configuration names a KPI that the workload doesn't have.
+    """
+    from ..workload import MinimumEffect
+
+    effects = dict(workload.regression.minimum_effects)
+    for name, value in config.minimum_effects.items():
+        if name not in workload.kpis:
+            run.warn([f"minimum_effects: workload '{workload.name}' has no KPI '{name}'"])
+            continue
+        before = effects.get(name, MinimumEffect())
+        if isinstance(value, (int, float)):
+            effects[name] = dataclasses.replace(before, relative=float(value))
+            continue
+        effects[name] = MinimumEffect(
+            relative=before.relative if value.relative is None else value.relative,
+            absolute=before.absolute if value.absolute is None else value.absolute,
+        )
+    return effects
+
+
+def judge_history(
+    workload: Workload,
+    matrix: Matrix,
+    location: Location | None,
+    *,
+    data: str,
+    minimum_effects: Mapping[str, MinimumEffect],
+    kpi_filter: Sequence[str] = (),
+    since_us: int | None = None,
+    now: dt.datetime,
+    record: bool,
+) -> Analysis:
+    """The analysis of *matrix* with what the history at *location* knows of its alarms.
+
+    Where *record*, alarms that were raised or fixed are kept there; a history that can't be written to is a warning.
+    """
+    from ..analyze.verdict.analyse import analyse_runs
+    from ..analyze.verdict.events import new_events
+    from ..analyze.verdict.lifecycle import known_alarms
+    from ..history import open_history
+
+    events = []
+    if location is not None:
+        with open_history(location, writable=False) as history:
+            events = history.alarm_events(workload.name)
+    analysis = analyse_runs(
+        matrix,
+        workload,
+        data=data,
+        minimum_effects=minimum_effects,
+        events=events,
+        kpi_filter=kpi_filter,
+        since_us=since_us,
+        now=now,
+    )
+    added = new_events(analysis, known_alarms(events))
+    if record and location is not None and added:
+        try:
+            with open_history(location, writable=True) as history:
+                history.record_alarms(added)
+        except MatbenchError as error:
+            run.warn([f"the alarms could not be kept in the history: {error}"])
+    return analysis
+
+
+def require_version(selected: Selected, version: str) -> None:
+    """Raise ConfigError if no series has a point of this version."""
+    known = list(dict.fromkeys(text for series in selected.series for text in series.versions))
+    if version not in known:
+        raise ConfigError(f"no run of version '{version}': {did_you_mean(version, known)}")
+
+
+def publish(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output, *, err: bool = False) -> None:
+    """Print the analysis, write its reports, tell the CI service; with *err*, its verdict is on stderr, beside an answer.
+
+    Raises:
+        VerdictError: something is worse that nobody dealt with, and that is to be an error.
+        ConfigError: nothing could be analysed.
+    """
+    from ..analyze.verdict.wording import lead
+    from . import ci
+    from .regression_table import print_analysis
+
+    if err:
+        click.echo(run.printable(" ".join(lead(analysis))), err=True)
+    else:
+        print_analysis(analysis)
+    write(analysis, matrix, workload, output, err=err)
+    ci.publish(analysis)
+    if not analysis.verdicts:
+        reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
+        raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
+    if analysis.failed and not output.exit_zero:
+        raise VerdictError(headline_of(analysis))
+
+
+def write(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output, *, err: bool = False) -> None:
+    """Write the reports that *output* asks for, and say where they are."""
+    from ..analyze.report import files
+
+    if output.reports is not None:
+        from ..plotting.regression_page import write_regression_page
+
+        page = write_regression_page(analysis, matrix, workload, output.reports)
+        written = [page, *files.write_reports(analysis, output.reports)]
+        click.echo(
+            f"Reports: {run.printable(str(page))} and {len(written) - 1} files for CI services beside it", err=err
+        )
+    if output.summary is not None:
+        files.write_summary(analysis, output.summary)
+
+
+def headline_of(analysis: Analysis) -> str:
+    """The verdict in a sentence, for the last line on stderr."""
+    from ..analyze.verdict.wording import headline
+
+    return headline(analysis)
+
+
+def print_schema() -> None:
+    """Print the JSON Schema of regression.json."""
+    from ..analyze.report.schema import schema
+
+    click.echo(json.dumps(schema(), indent=2))
