@@ -1,4 +1,4 @@
-"""What happened to alarms: raised by an analysis, acknowledged, resolved or opened again by a person, fixed by a version.
+"""What happened to alarms: raised by an analysis, acknowledged or resolved by a person, fixed by a version.
 
 A history keeps these events as they came and changes none; what became of an alarm is read from them in their order.
 """

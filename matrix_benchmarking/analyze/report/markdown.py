@@ -1,0 +1,166 @@
+"""An analysis as Markdown, short enough for a comment on a pull request: the verdict, then what is significant.
+
+Of 5,000 series the reader sees those that got worse or better, what was said of known alarms, and what a case of doubt
+needs; the other reports have the rest.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+
+from ..verdict import wording
+from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..wording import plural
+from .markdown_text import bullets, code, plain, table
+from .worse import ACCEPT, Worse, worse
+
+LIMIT_BYTES = 60_000
+"""GitHub takes comments of up to 65,536 characters."""
+
+ROWS = 20
+ITEMS = 10
+REASONS = 5
+
+_ACCEPT = f"One that is meant is accepted by `{ACCEPT.format(id='ALARM')}`, where the runs are in a history."
+
+
+def markdown(analysis: Analysis) -> str:
+    """The report: at most :data:`LIMIT_BYTES` bytes of UTF-8, whatever the analysis."""
+    blocks = [
+        f"## {'❌' if analysis.failed else '✅'} matbench: {code(analysis.workload)}",
+        _lead(analysis),
+        _worse_table(worse(analysis)),
+        _better(analysis),
+        _fixed(analysis),
+        *_known(analysis, Status.ACKNOWLEDGED, "Acknowledged"),
+        *_known(analysis, Status.RESOLVED, "Resolved by hand"),
+        _doubtful(analysis),
+        _notes(analysis),
+        _rest(analysis),
+        _data(analysis),
+    ]
+    return capped("\n\n".join(filter(None, blocks)) + "\n", LIMIT_BYTES, "… the rest is left out: it is too long.\n")
+
+
+def capped(text: str, limit_bytes: int, ending: str) -> str:
+    """*text* if it has at most *limit_bytes* bytes, else its first lines and a paragraph with *ending*."""
+    content = text.encode()
+    if len(content) <= limit_bytes:
+        return text
+    end = f"\n\n{ending}".encode()
+    kept = content[: max(limit_bytes - len(end), 0)]
+    whole_lines = kept[: kept.rfind(b"\n") + 1].rstrip(b"\n")
+    return (whole_lines + end).decode() if len(end) <= limit_bytes else ""
+
+
+def _lead(analysis: Analysis) -> str:
+    first, *others = wording.lead(analysis)
+    return " ".join([f"**{plain(first, 500)}**", *(plain(sentence) for sentence in others)])
+
+
+def _worse_table(found: Sequence[Worse]) -> str:
+    if not found:
+        return ""
+    headers = ["KPI", "Series", "Change", "Level", "Since", "Last good", "Runs", "q", "Alarm"]
+    text = table(headers, [_row(one) for one in found[:ROWS]], right=(6, 7))
+    rest = len(found) - ROWS
+    more = [f"… and {rest} more series that {'is' if rest == 1 else 'are'} worse."] if rest > 0 else []
+    return "\n\n".join([text, *more, _ACCEPT])
+
+
+def _row(one: Worse) -> list[str]:
+    verdict, alarm = one.verdict, one.alarm
+    return [
+        code(alarm.kpi),
+        code(verdict.name),
+        f"**{plain(one.size, 80)}**",
+        plain(one.levels, 80),
+        code(alarm.first_bad, 60) + (" (new)" if alarm.is_new else ""),
+        code(alarm.last_good, 60),
+        f"{verdict.runs_before} → {verdict.runs_after}",
+        plain(wording.probability(verdict.q_value)),
+        code(alarm.id, 60) + (f" and {one.others} more" if one.others else ""),
+    ]
+
+
+def _better(analysis: Analysis) -> str:
+    better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
+    return _section("Newly better", [f"{_name(one)}: {_change(one)}" for one in better])
+
+
+def _fixed(analysis: Analysis) -> str:
+    items = []
+    for verdict, alarm in wording.newly_fixed(analysis):
+        by = "" if alarm.fixed_by is None else f", fixed by {code(alarm.fixed_by, 60)}"
+        items.append(f"{_name(verdict)}: worse since {code(alarm.first_bad, 60)}{by} (alarm {code(alarm.id, 60)})")
+    return _section("Fixed", items)
+
+
+def _known(analysis: Analysis, status: Status, title: str) -> list[str]:
+    return [_section(title, [_said(verdict, alarm) for verdict, alarm in analysis.alarms(status)])]
+
+
+def _said(verdict: SeriesVerdict, alarm: Alarm) -> str:
+    """One alarm with what a person said of it, in a line."""
+    said = "no reason given" if not alarm.reason else f"“{plain(alarm.reason, 200)}”"
+    by = "" if alarm.author is None else f" ({plain(alarm.author, 60)}{_on(alarm)})"
+    until = "" if alarm.until is None else f", until {code(alarm.until, 60)}"
+    note = f"; {plain(alarm.note, 120)}" if alarm.note else ""
+    levels = plain(wording.levels(verdict.kpi, alarm), 80)
+    return f"{_name(verdict)} since {code(alarm.first_bad, 60)}, {levels}: {said}{by}{until}{note}"
+
+
+def _on(alarm: Alarm) -> str:
+    return "" if alarm.at is None else f", {alarm.at:%Y-%m-%d}"
+
+
+def _doubtful(analysis: Analysis) -> str:
+    doubtful = [one for one in analysis.having(Outcome.NO_CHANGE) if one.reruns]
+    items = [
+        f"{_name(one)}: {plain(wording.size(one), 80)}; {one.reruns} more {plural(one.reruns or 0, 'run')} would tell"
+        for one in doubtful
+    ]
+    return _section("In doubt", items)
+
+
+def _notes(analysis: Analysis) -> str:
+    return _section("On the data", [f"Note: {plain(note, 400)}" for note in analysis.notes], at_most=REASONS)
+
+
+def _rest(analysis: Analysis) -> str:
+    """One line on what there is no verdict on."""
+    parts = []
+    short = analysis.having(Outcome.NOT_ENOUGH_HISTORY)
+    if short:
+        missing = [one.reruns for one in short if one.reruns]
+        needs = f" (at least {min(missing)} more {plural(min(missing), 'version')} each)" if missing else ""
+        parts.append(f"Not enough history: {len(short)} series{needs}.")
+    if analysis.not_analysed:
+        reasons = collections.Counter(one.reason for one in analysis.not_analysed).most_common()
+        named = [f"{plain(reason, 150)} ({count})" for reason, count in reasons[:REASONS]]
+        rest = len(reasons) - len(named)
+        listed = "; ".join([*named, *([f"and {rest} other {plural(rest, 'reason')}"] if rest else [])])
+        parts.append(f"Not analysed: {len(analysis.not_analysed)}: {listed}.")
+    return " ".join(parts)
+
+
+def _data(analysis: Analysis) -> str:
+    rate = f"{analysis.false_discovery_rate * 100:g}"
+    values = f"{analysis.points:,} {plural(analysis.points, 'value')}"
+    at = f"{analysis.made_at:%Y-%m-%d %H:%M} UTC"
+    return f"<sub>{values} out of {plain(analysis.data)}. False discovery rate: {rate} %. {at}.</sub>"
+
+
+def _section(title: str, items: Sequence[str], at_most: int = ITEMS) -> str:
+    return f"**{title}**\n\n{bullets(items, at_most)}" if items else ""
+
+
+def _name(verdict: SeriesVerdict) -> str:
+    return f"{code(verdict.kpi.name)} of {code(verdict.name)}"
+
+
+def _change(verdict: SeriesVerdict) -> str:
+    since = "" if verdict.first_bad_version is None else f", since {code(verdict.first_bad_version, 60)}"
+    levels = plain(wording.levels(verdict.kpi, verdict), 80)
+    return f"{plain(wording.size(verdict), 80)}, {levels}{since}"

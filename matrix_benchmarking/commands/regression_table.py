@@ -1,0 +1,157 @@
+"""An analysis on the terminal: the verdict in sentences, then what changed as a table, the worst first."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from ..analyze.report.one_line import one_line
+from ..analyze.report.worse import worse
+from ..analyze.verdict import wording
+from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..analyze.wording import plural
+from . import run
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+ROWS = 20
+REASONS = 5
+_CELL = 200
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Column:
+    """A column of the table.
+
+    Attributes:
+        title: its heading.
+        cells: one a row.
+        drop: where the table is too wide, columns go by this number, the largest first; 0 is never left out.
+        is_number: aligned to the right.
+    """
+
+    title: str
+    cells: Sequence[str]
+    drop: int = 0
+    is_number: bool = False
+
+    @property
+    def width(self) -> int:
+        from rich.cells import cell_len
+
+        return max(cell_len(cell) for cell in (self.title, *self.cells)) + 3
+
+
+def print_analysis(analysis: Analysis, console: Console | None = None) -> None:
+    """Print the verdict, the series that changed or are in doubt, and what is to be known of the data."""
+    console = run.answer_console() if console is None else console
+    _say(" ".join(wording.lead(analysis)), 2000)
+    shown = [one for one in analysis.verdicts if _is_shown(one)]
+    if shown:
+        console.print(_table(analysis, shown[:ROWS], console.width))
+        _say_rest(shown[ROWS:])
+    for reason in _reasons(analysis):
+        _say(reason)
+    for note in analysis.notes:
+        _say(f"Note: {note}")
+
+
+def _is_shown(verdict: SeriesVerdict) -> bool:
+    """Whether there is more to say of a series than that it is counted."""
+    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    return verdict.fails or changed or bool(verdict.outcome is Outcome.NO_CHANGE and verdict.reruns)
+
+
+def _table(analysis: Analysis, shown: Sequence[SeriesVerdict], width: int) -> Table:
+    """A rich table of at most *width* characters, as far as leaving out columns and folding cells can make it so."""
+    from rich.table import Table
+    from rich.text import Text
+
+    columns = _columns(analysis, shown)
+    while sum(column.width for column in columns) + 1 > width:
+        last = max(columns, key=lambda column: column.drop)
+        if not last.drop:
+            break
+        columns.remove(last)
+    table = Table()
+    for column in columns:
+        table.add_column(Text(column.title), overflow="fold", justify="right" if column.is_number else "left")
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[_Column]:
+    failing = {one.verdict.id: one for one in worse(analysis)}
+    sizes, levels, since, before, alarms = [], [], [], [], []
+    for one in shown:
+        bad = failing.get(one.id)
+        sizes.append(wording.size(one) if bad is None else bad.size)
+        levels.append(wording.levels(one.kpi, one) if bad is None else bad.levels)
+        since.append(one.first_bad_version if bad is None else bad.alarm.first_bad)
+        before.append(one.last_good_version if bad is None else bad.alarm.last_good)
+        alarms.append(_alarm(one) if bad is None else bad.alarm.id)
+    return [
+        _column("KPI", [one.kpi.name for one in shown]),
+        _column("Series", [one.name for one in shown]),
+        _column("Verdict", [_verdict(one) for one in shown]),
+        _column("Change", sizes, is_number=True),
+        _column("Level", levels, drop=1, is_number=True),
+        _column("Since", [version or "–" for version in since]),
+        _column("Last before", [version or "–" for version in before], drop=3),
+        _column("Runs", [f"{one.runs_before} → {one.runs_after}" for one in shown], drop=4, is_number=True),
+        _column("q", [wording.probability(one.q_value) for one in shown], drop=5, is_number=True),
+        _column("Alarm", alarms, drop=2),
+    ]
+
+
+def _column(title: str, cells: Sequence[str], *, drop: int = 0, is_number: bool = False) -> _Column:
+    return _Column(title, [one_line(cell, _CELL) for cell in cells], drop, is_number)
+
+
+def _verdict(verdict: SeriesVerdict) -> str:
+    if verdict.fails:
+        return "worse, new" if verdict.is_new else "worse"
+    if verdict.outcome is Outcome.REGRESSION:
+        status = {alarm.status for alarm in verdict.alarms}
+        return "acknowledged" if Status.ACKNOWLEDGED in status else "resolved"
+    if verdict.outcome is Outcome.IMPROVEMENT:
+        return "better, new" if verdict.is_new else "better"
+    runs = verdict.reruns or 0
+    return f"in doubt: {runs} more {plural(runs, 'run')}"
+
+
+def _alarm(verdict: SeriesVerdict) -> str:
+    """The alarm that a verdict is about, if there is one."""
+    held = [alarm.id for alarm in verdict.alarms if alarm.status is not Status.FIXED]
+    return held[-1] if held and verdict.outcome is Outcome.REGRESSION else "–"
+
+
+def _say_rest(rest: Sequence[SeriesVerdict]) -> None:
+    if rest:
+        failing = sum(one.fails for one in rest)
+        worse_too = f", {failing} of them worse" if failing else ""
+        _say(f"… and {len(rest)} more series{worse_too}: --report-dest writes them all")
+
+
+def _reasons(analysis: Analysis) -> list[str]:
+    """Why series were not analysed, each reason once."""
+    counts: dict[str, int] = {}
+    for one in analysis.not_analysed:
+        counts[one.reason] = counts.get(one.reason, 0) + 1
+    said = [
+        f"Not analysed: {count} × {reason}" if count > 1 else f"Not analysed: {reason}"
+        for reason, count in counts.items()
+    ]
+    rest = len(said) - REASONS
+    return [*said[:REASONS], *([f"… and {rest} other {plural(rest, 'reason')}"] if rest > 0 else [])]
+
+
+def _say(text: str, limit: int = 500) -> None:
+    # One line: a service that reads the output obeys lines that begin in its own way.
+    click.echo(one_line(text, limit))
