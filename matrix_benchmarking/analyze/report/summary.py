@@ -49,7 +49,9 @@ def summary_yaml(analysis: Analysis) -> str:
 
 
 def _entries(analysis: Analysis) -> int:
-    return len({_key(one.labels) for one in analysis.verdicts} | {_key(o.labels) for o in analysis.not_analysed if o.labels})
+    return len(
+        {_key(one.labels) for one in analysis.verdicts} | {_key(o.labels) for o in analysis.not_analysed if o.labels}
+    )
 
 
 def _key(labels: Mapping[str, Any]) -> frozenset[tuple[str, object]]:

@@ -9,7 +9,6 @@ from ..verdict import wording
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict
 from ..wording import plural
 
-
 ACCEPT = "matbench alarms ack {id} --reason …"
 """How a change that is meant is accepted, where the runs are in a history."""
 
