@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from regression_support import analyses
 
-from matrix_benchmarking.analyze.report.annotations import annotations, error
+from matrix_benchmarking.analyze.report.annotations import error, error_lines
 from matrix_benchmarking.analyze.verdict.model import Analysis
 
 LINE = re.compile(r"::error title=([^:,\r\n]*)::([^\r\n]*)")
@@ -30,7 +30,7 @@ def read_back(line: str) -> tuple[str, str]:
 
 
 def test_each_series_that_is_worse_has_a_line() -> None:
-    first, second = map(read_back, annotations(analyses.mixed()))
+    first, second = map(read_back, error_lines(analyses.mixed()))
     assert first[0] == "encoder_bench: throughput is worse"
     sentence, accept = first[1].split("\n")
     assert sentence.startswith(
@@ -42,24 +42,24 @@ def test_each_series_that_is_worse_has_a_line() -> None:
 
 
 def test_an_analysis_that_does_not_fail_has_none() -> None:
-    assert annotations(analyses.fine()) == []
-    assert annotations(analyses.empty()) == []
+    assert error_lines(analyses.fine()) == []
+    assert error_lines(analyses.empty()) == []
 
 
 def test_ten_series_are_ten_lines() -> None:
-    lines = annotations(analyses.many(10))
+    lines = error_lines(analyses.many(10))
     assert len(lines) == 10
     assert "more" not in lines[-1]
 
 
 def test_of_more_than_ten_the_last_line_says_how_many() -> None:
-    lines = annotations(analyses.many(5_000))
+    lines = error_lines(analyses.many(5_000))
     assert len(lines) == 10
     assert read_back(lines[-1]) == ("encoder_bench: 4991 more series", "… and 4991 more series are worse.")
 
 
 def test_any_analysis_gives_lines_that_the_runner_reads(any_analysis: Analysis) -> None:
-    lines = annotations(any_analysis)
+    lines = error_lines(any_analysis)
     assert bool(lines) is any_analysis.failed
     for line in lines:
         assert line.isprintable() or "\u200d" in line
