@@ -106,7 +106,7 @@ class LTS(Section):
 
 
 class MinimumEffect(Section):
-    """What a change has to reach before it is reported: a fraction of the old level, and an amount in the KPI's unit."""
+    """What a change has to reach before it is reported: a fraction of the old level, an amount in the KPI's unit."""
 
     relative: Annotated[float, Field(ge=0)] | None = None
     absolute: Annotated[float, Field(ge=0)] | None = None

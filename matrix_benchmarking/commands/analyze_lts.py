@@ -1,10 +1,9 @@
-"""``matbench analyze_lts``: a history in; the verdict on its newest version out, as a table, reports and exit status."""
+"""``matbench analyze_lts``: a history in; the verdict on its newest version out: a table, reports, an exit status."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 )
 @regression.reports
 @flag("--record", default=True, help="Keep in the history which alarms were raised and fixed; [default: yes].")
-@flag("--schema", help="Print the JSON Schema of regression.json, and do nothing else.")
+@flag("--json-schema", config_key="", help="Print the JSON Schema of regression.json, and do nothing else.")
 @common
 @click.pass_obj
 def command(
@@ -50,7 +49,7 @@ def command(
     baseline: str | None,
     output: regression.Output,
     record: bool,
-    schema: bool,
+    json_schema: bool,
 ) -> None:
     """Judge the newest runs against their history, series by series.
 
@@ -59,7 +58,7 @@ def command(
     worse that nobody acknowledged ('matbench alarms'), 2 if it could not be told, else 0.
     """
     assert invocation.config is not None
-    if schema:
+    if json_schema:
         regression.print_schema()
         return
     config = invocation.config

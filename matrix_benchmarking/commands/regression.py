@@ -185,18 +185,22 @@ def require_version(selected: Selected, version: str) -> None:
         raise ConfigError(f"no run of version '{version}': {did_you_mean(version, known)}")
 
 
-def publish(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output) -> None:
-    """Print the analysis, write its reports, tell the CI service.
+def publish(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output, *, err: bool = False) -> None:
+    """Print the analysis, write its reports, tell the CI service; with *err*, its verdict is on stderr, beside an answer.
 
     Raises:
         VerdictError: something is worse that nobody dealt with, and that is to be an error.
         ConfigError: nothing could be analysed.
     """
+    from ..analyze.verdict.wording import lead
     from . import ci
     from .regression_table import print_analysis
 
-    print_analysis(analysis)
-    write(analysis, matrix, workload, output)
+    if err:
+        click.echo(run.printable(" ".join(lead(analysis))), err=True)
+    else:
+        print_analysis(analysis)
+    write(analysis, matrix, workload, output, err=err)
     ci.publish(analysis)
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
@@ -205,7 +209,7 @@ def publish(analysis: Analysis, matrix: Matrix, workload: Workload, output: Outp
         raise VerdictError(headline_of(analysis))
 
 
-def write(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output) -> None:
+def write(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output, *, err: bool = False) -> None:
     """Write the reports that *output* asks for, and say where they are."""
     from ..analyze.report import files
 
@@ -214,7 +218,9 @@ def write(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output
 
         page = write_regression_page(analysis, matrix, workload, output.reports)
         written = [page, *files.write_reports(analysis, output.reports)]
-        click.echo(f"Reports: {run.printable(str(page))} and {len(written) - 1} files for CI services beside it")
+        click.echo(
+            f"Reports: {run.printable(str(page))} and {len(written) - 1} files for CI services beside it", err=err
+        )
     if output.summary is not None:
         files.write_summary(analysis, output.summary)
 

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
 from ..errors import ConfigError, MatbenchError
-from . import outcome, run
+from . import outcome, regression, run
 from .place import Place, locate, outboxes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..config import Config
+    from ..history import Location
     from .options import Selection
 
 Writer = Callable[["IO[bytes]"], None]
 
 
 def after_parse(work: run.Run, selection: Selection) -> None:
-    """Export the payloads of *work* to the history, and to Horreum, as far as the configuration says so.
+    """Export the payloads of *work* to the history and to Horreum, and judge them, as far as the configuration says.
 
     Args:
         work: the parse.
@@ -31,19 +35,21 @@ def after_parse(work: run.Run, selection: Selection) -> None:
             exported only where that is wanted.
 
     Raises:
-        VerdictError: the payloads are not valid, or something was not kept.
+        VerdictError: the payloads are not valid, something was not kept, or something got worse and that is to fail.
         MatbenchError: the history or the Horreum server can't be used.
     """
     block = work.config.lts
-    export = block.opensearch.export
-    if not block.generate or not (export.enabled or block.horreum.test_name):
+    export, analysis = block.opensearch.export, block.opensearch.regression_analyses
+    if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
     is_replot = _is_replot(selection)
     if export.enabled and (export.enabled_on_replot or not is_replot):
-        with _tolerant(fails=export.fail_test_on_fail):
+        with _tolerant("the export", fails=export.fail_test_on_fail):
             _export(work)
     if block.horreum.test_name is not None and not is_replot:
         _post(work, block.horreum.test_name)
+    if analysis.enabled and not is_replot:
+        _analyse(work, fails=analysis.fail_test_on_regression)
 
 
 def _is_replot(selection: Selection) -> bool:
@@ -52,18 +58,45 @@ def _is_replot(selection: Selection) -> bool:
     return selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
 
 
-def _export(work: run.Run) -> None:
-    from ..history import delivery
+def _analyse(work: run.Run, *, fails: bool) -> None:
+    """Judge the runs of *work* against the history; the reports go where ``analyze_lts.report_dest`` says."""
+    from ..history import read
 
-    config = work.config
+    config, location = work.config, _location(work.config, "regression_analyses")
+    with _tolerant("the regression analysis", fails=fails):
+        past = read.read_matrix(work.workload, location)
+        run.warn(past.notes)
+        matrix = read.with_past(work.matrix, past)
+        analysis = regression.judge_history(
+            work.workload,
+            matrix,
+            location,
+            data=f"{len(matrix)} runs of {location} and of this parse",
+            minimum_effects=regression.minimum_effects(config, work.workload),
+            now=dt.datetime.now(dt.UTC),
+            record=True,
+        )
+        dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
+        output = regression.Output(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
+        regression.publish(analysis, matrix, work.workload, output, err=True)
+
+
+def _location(config: Config, key: str) -> Location:
+    """The history that the block is about."""
     if config.lts.opensearch.instance is None and config.history is None:
         raise ConfigError(
-            "lts.opensearch.export is enabled, and nothing says where to: set matbench.lts.opensearch.instance or "
-            "matbench.history"
+            f"lts.opensearch.{key} is enabled, and nothing says which history is meant: set "
+            "matbench.lts.opensearch.instance or matbench.history"
         )
     # The instance comes first here: this block is about it.
     history = config.history if config.lts.opensearch.instance is None else None
-    location = locate(config, Place(history=history))
+    return locate(config, Place(history=history))
+
+
+def _export(work: run.Run) -> None:
+    from ..history import delivery
+
+    location = _location(work.config, "export")
     with run.progress_bar("uploading") as progress:
         delivered = delivery.upload(_writer(work), location, outboxes(), progress=progress)
     outcome.print_delivered(delivered, str(location), _names(work), err=True)
@@ -96,11 +129,11 @@ def _names(work: run.Run) -> dict[str, str]:
 
 
 @contextmanager
-def _tolerant(*, fails: bool) -> Iterator[None]:
-    """Turn any failure of the export into a warning, unless it *fails* the test."""
+def _tolerant(what: str, *, fails: bool) -> Iterator[None]:
+    """Turn any failure of *what* into a warning, unless it *fails* the test."""
     try:
         yield
     except MatbenchError as error:
         if fails:
             raise
-        run.warn([f"the export failed: {error}"])
+        run.warn([f"{what} failed: {error}"])

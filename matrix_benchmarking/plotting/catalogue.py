@@ -6,8 +6,9 @@ import copy
 import dataclasses
 import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ..analyze.best import Best, rank
 from ..analyze.limits import Limited, under
@@ -17,9 +18,49 @@ from ..matrix import Entry, Matrix
 from ..workload import Workload
 from .base import Arguments, Plot, Report, plot_section
 
+if TYPE_CHECKING:
+    from ..analyze.verdict.model import Analysis
+    from ..history.alarms import AlarmEvent
+    from ..workload import MinimumEffect
+
+FEW_VALUES = 3_000
+"""So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards."""
 Href = Callable[[Entry], str | None]
 """The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
 Section = Callable[[Plot, Arguments], Any]
+Late = Callable[[Callable[[], Any], int], Any]
+"""The place of what a function makes when it is seen, and its height in pixels."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnalysisOptions:
+    """What the analysis of the runs takes besides them.
+
+    Attributes:
+        data: where they came from, in words.
+        minimum_effects: by KPI; the workload's unless given.
+        events: reads what is known of earlier alarms.
+    """
+
+    data: str = "these runs"
+    minimum_effects: Mapping[str, MinimumEffect] | None = None
+    events: Callable[[], Iterable[AlarmEvent]] = tuple
+
+
+class _LazyAnalysis:
+    """An analysis that is made once, when it is asked for, whichever copy of a catalogue and thread asks first."""
+
+    def __init__(self, made: Analysis | None) -> None:
+        self.is_made = made is not None
+        self._analysis = made
+        self._lock = threading.Lock()
+
+    def get(self, make: Callable[[], Analysis | None]) -> Analysis | None:
+        with self._lock:
+            if not self.is_made:
+                self._analysis = make()
+                self.is_made = True
+            return self._analysis
 
 
 def to_location(entry: Entry) -> str | None:
@@ -36,6 +77,7 @@ class Catalogue:
         past: all known runs, those of the matrix among them; None without a history.
         href: the address of an entry, as the pages link to it: its test directory, or a page about it.
         section: makes the part of a report that shows a plot.
+        late: gives the place of a part that is made when it is seen; None where everything is made at once.
         has_verdict_above: True where the verdict stands above all pages, so that none repeats it.
     """
 
@@ -47,6 +89,8 @@ class Catalogue:
         *,
         whole: Matrix | None = None,
         past: Matrix | None = None,
+        analysis: Analysis | None = None,
+        analysis_options: AnalysisOptions | None = None,
     ) -> None:
         self.matrix = _finite(matrix)
         self.workload = workload
@@ -54,12 +98,15 @@ class Catalogue:
         self.href = href
         self.past = past
         self.section: Section = plot_section
+        self.late: Late | None = None
         self.has_verdict_above = False
+        self.analysis_options = AnalysisOptions() if analysis_options is None else analysis_options
+        self._analysis = _LazyAnalysis(analysis)
 
-    def shown_by(self, href: Href, section: Section) -> Catalogue:
+    def shown_by(self, href: Href, section: Section, late: Late | None = None) -> Catalogue:
         """The same for the pages of an application; what was computed is shared."""
         other = copy.copy(self)
-        other.href, other.section, other.has_verdict_above = href, section, True
+        other.href, other.section, other.late, other.has_verdict_above = href, section, late, True
         return other
 
     @functools.cached_property
@@ -87,6 +134,37 @@ class Catalogue:
             return []
         return labelled(self.matrix if self.past is None else self.past, self.workload)
 
+    @property
+    def analysis(self) -> Analysis | None:
+        """The verdicts on all series of the known runs: the one that was given, else made when it is first asked for.
+
+        None where there is nothing to analyse: no KPI, or one version and no history.
+        """
+        return self._analysis.get(self._analyse)
+
+    @property
+    def has_analysis(self) -> bool:
+        """True if the analysis is there already, or is soon made."""
+        if self._analysis.is_made:
+            return True
+        runs = self.matrix if self.past is None else self.past
+        # A run of a results tree has to load its payload first, which takes longer than its values.
+        return sum(max(len(entry.kpis), 1 if entry.facts else 20) for entry in runs) <= FEW_VALUES
+
+    def _analyse(self) -> Analysis | None:
+        if not self.workload.kpis or (self.past is None and not may_have_versions(self.matrix, self.workload)):
+            return None
+        from ..analyze.verdict.analyse import analyse_runs
+
+        options = self.analysis_options
+        return analyse_runs(
+            self.matrix if self.past is None else self.past,
+            self.workload,
+            data=options.data,
+            minimum_effects=options.minimum_effects,
+            events=options.events(),
+        )
+
     @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
         """The built-in plot first; a workload's plot takes the place of one with its name."""
@@ -104,9 +182,10 @@ class Catalogue:
         from .report_errors import ErrorReport
         from .report_history import HistoryReport
         from .report_kpis import KPIReport
+        from .report_regression import RegressionReport
 
         own = _by_name(self.workload.reports(), Report)
-        first, *others = (BestReport, CompareReport, KPIReport, HistoryReport, ErrorReport)
+        first, *others = (BestReport, CompareReport, KPIReport, RegressionReport, HistoryReport, ErrorReport)
         rest = {report.name: report for report in others if report.name not in own}
         return {first.name: first, **own, **rest}
 

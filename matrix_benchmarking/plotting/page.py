@@ -88,8 +88,8 @@ def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) ->
         f"{_heading(page, provenance, level=1 if page is pages[0] else 2)}\n{page.body}\n</section>"
         for page in pages
     )
-    header = f"<header>\n{_navigation(None, pages)}\n</header>"
-    content = f'{header}\n<main id="main">\n{_no_script(bool(script))}{sections}\n</main>'
+    header = f"<header>\n{_navigation(None, pages)}\n</header>\n" if len(pages) > 1 else ""
+    content = f'{header}<main id="main">\n{_no_script(bool(script))}{sections}\n</main>'
     inlined = f"<script>{script}</script>\n" if script else ""
     sources = f" '{_digest(script)}'" if script else ""
     return _document(pages[0].title, content, inlined, sources, provenance)

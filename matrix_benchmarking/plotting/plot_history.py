@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -23,6 +23,7 @@ from ..kpi import KPIDefinition
 from ..matrix import SettingLists, Variables, typed
 from .base import Plot
 from .controls import Choice, Control
+from .history_marks import COLOUR, draw_mark, marks_frame, marks_of
 from .template import COLOURS, apply, short, text, wrapped
 
 if TYPE_CHECKING:
@@ -40,15 +41,6 @@ RUNS_NAMED = 3
 VERDICTS = {"better": (COLOURS[2], "star"), "worse": (COLOURS[1], "x"), "": (COLOURS[0], "circle")}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mark:
-    """A change that was found at a version, and whether somebody has acknowledged it."""
-
-    version: Any
-    label: str
-    acknowledged: bool = False
-
-
 class KPIHistory(Plot):
     """The series of one KPI that moved most, from version to version; in time where no version varies."""
 
@@ -56,7 +48,8 @@ class KPIHistory(Plot):
     how_to_read: ClassVar[str] = (
         "One small figure for each series: runs whose settings differ in nothing but the version. The line is the mean "
         "over the runs at a version, the band reaches from the least to the largest run; failed runs take no part. "
-        "Each has a vertical axis of its own, of at least a fifth of its values, so that noise looks like noise."
+        "Each has a vertical axis of its own, of at least a fifth of its values, so that noise looks like noise. A "
+        "dotted line across is a change that the regression analysis found in this series."
     )
 
     def controls(self) -> Sequence[Control]:
@@ -84,9 +77,10 @@ class KPIHistory(Plot):
         if not moved:
             return None, conclusions(found, moved)
         shown = moved[:MOST_DRAWN]
-        return history_figure(points_frame(found, shown), marks_frame(found, ()), found), conclusions(
-            found, moved, drawn=len(shown)
-        )
+        analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
+        marks = marks_frame(shown, marks_of(analysis, found.kpi.name), functools.partial(places_of, found))
+        figure = history_figure(points_frame(found, shown), marks, found)
+        return figure, conclusions(found, moved, drawn=len(shown))
 
 
 def why_nothing(catalogue: Catalogue) -> str:
@@ -153,7 +147,7 @@ def points_frame(found: KPISeries, shown: Iterable[Change]) -> pandas.DataFrame:
     texts = step_texts(found)
     rows = []
     for number, change in enumerate(shown):
-        series, places = change.series, _places(found, change.series)
+        series, places = change.series, places_of(found, change.series)
         for index, (point, place) in enumerate(zip(series.points, places, strict=True)):
             is_newest = index == len(series.points) - 1
             verdict = {True: "better", False: "worse", None: ""}[change.is_better] if is_newest else ""
@@ -172,22 +166,6 @@ def points_frame(found: KPISeries, shown: Iterable[Change]) -> pandas.DataFrame:
                 }
             )
     return pandas.DataFrame(rows)
-
-
-def marks_frame(found: KPISeries, marks: Sequence[Mark]) -> pandas.DataFrame:
-    """A row for each of *marks* whose version is there: ``x``, ``label`` and ``acknowledged``."""
-    import pandas
-
-    places: dict[Any, int] = {}
-    if found.axis is not None:
-        for place, step in enumerate(found.steps):
-            places.setdefault(typed(step[found.axis]), place)
-    rows = [
-        {"x": places[typed(mark.version)], "label": mark.label, "acknowledged": mark.acknowledged}
-        for mark in marks
-        if typed(mark.version) in places
-    ]
-    return pandas.DataFrame(rows, columns=["x", "label", "acknowledged"])
 
 
 def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPISeries) -> go.Figure:
@@ -210,7 +188,8 @@ def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPI
         vertical_spacing=min(0.3, 62 / height) if rows > 1 else 0.0,
     )
     for number, group in enumerate(groups):
-        _draw(figure, group, marks, found.kpi, row=number // columns + 1, col=number % columns + 1)
+        of_series = marks[marks["series"] == group["series"].iloc[0]]
+        _draw(figure, group, of_series, found.kpi, row=number // columns + 1, col=number % columns + 1)
     _explain(figure, points, marks)
     figure.update_annotations(font_size=12)
     is_bottom = [number + columns >= len(groups) for number in range(len(groups))]
@@ -252,27 +231,7 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
     if limits is not None:
         figure.update_yaxes(range=limits, **cell)
     for mark in marks.itertuples():
-        _draw_mark(figure, mark, limits, **cell)
-
-
-def _draw_mark(figure: go.Figure, mark: Any, limits: tuple[float, float] | None, **cell: int) -> None:
-    import plotly.graph_objects as go
-
-    colour = COLOURS[6] if mark.acknowledged else COLOURS[1]
-    figure.add_vline(x=mark.x, line={"color": colour, "width": 1.5, "dash": "dot"}, **cell)
-    if limits is not None:
-        what = f"{text(mark.label)}{' (acknowledged)' if mark.acknowledged else ''}"
-        point = go.Scatter(
-            x=[mark.x],
-            y=[limits[0]],
-            mode="markers",
-            marker={"symbol": "triangle-up", "size": 11, "color": colour},
-            hovertext=[what],
-            hovertemplate="%{hovertext}<extra></extra>",
-            showlegend=False,
-            cliponaxis=False,
-        )
-        figure.add_trace(point, **cell)
+        draw_mark(figure, mark, limits, **cell)
 
 
 def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
@@ -290,10 +249,9 @@ def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFram
         if verdict and (points["verdict"] == verdict).any():
             look = {"symbol": symbol, "size": 11, "color": colour}
             entry(f"{verdict} than before by more than chance", mode="markers", marker=look)
-    for acknowledged, name in ((False, "change"), (True, "acknowledged change")):
-        if (marks["acknowledged"] == acknowledged).any():
-            look = {"symbol": "triangle-up", "size": 11, "color": COLOURS[6] if acknowledged else COLOURS[1]}
-            entry(name, mode="markers", marker=look)
+    for kind, colour in COLOUR.items():
+        if (marks["kind"] == kind).any():
+            entry(kind, mode="markers", marker={"symbol": "triangle-up", "size": 11, "color": colour})
 
 
 def _label_axes(figure: go.Figure, found: KPISeries, is_bottom: Sequence[bool], columns: int) -> None:
@@ -334,7 +292,7 @@ def _is_in_time(found: KPISeries) -> bool:
     return all(point.time_us is not None for series in found.series for point in series.points)
 
 
-def _places(found: KPISeries, series: Series) -> list[Any]:
+def places_of(found: KPISeries, series: Series) -> list[Any]:
     """Where the points are on the horizontal axis: at their versions, else at their times, else one after the other."""
     if found.axis is not None:
         places = {_step_key(step): place for place, step in enumerate(found.steps)}

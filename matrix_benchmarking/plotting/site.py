@@ -26,7 +26,7 @@ from .catalogue import Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
 from .slug import Slugs
-from .static_html import StaticHTML
+from .static_html import StaticHTML, plotly_script
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def write_site(
         files = [f"#{file.removesuffix('.html')}" for file in files]
     catalogue.section = lambda plot, args: plot_section(plot, configured(plot, args, cfg or {}))
     report_pages = [
-        _report_page(report, file, configured(report, catalogue.arguments(first=first), cfg or {}))
+        report_page(report, file, configured(report, catalogue.arguments(first=first), cfg or {}))
         for report, file in zip(reports, files, strict=True)
     ]
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
@@ -91,7 +91,7 @@ def write_site(
     pictures = {} if png_browser is None else png.draw(report_pages, png_browser)
     documents = {}
     if html and single_file:
-        documents = {INDEX_FILE: pages.render_single(site, provenance, _plotly())}
+        documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
     elif html:
         documents = {page.file: pages.render(page, site, provenance) for page in site}
     beside = html and not single_file and any(page.has_figures for page in site)
@@ -161,7 +161,12 @@ def configured(shown: Plot | Report, args: Arguments, texts: Mapping[str, str]) 
     return set_config({**chosen, **args[-1]}, args)
 
 
-def _report_page(report: Report, file: str, args: Arguments) -> Page:
+def report_page(report: Report, file: str, args: Arguments) -> Page:
+    """The page *file* with what the report gives.
+
+    Raises:
+        WorkloadError: the report fails.
+    """
     renderer = StaticHTML(pages.prefix(file))
     try:
         body = renderer.render(report.do_plot(*args))
@@ -178,16 +183,9 @@ def _report_page(report: Report, file: str, args: Arguments) -> Page:
     )
 
 
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs
-
-    text: str = get_plotlyjs()
-    return text
-
-
 def _write_plotly(destination: Path) -> None:
     """Put plotly beside the pages, unless this version of it is there."""
-    script = _plotly().encode("utf-8")
+    script = plotly_script().encode("utf-8")
     path = destination / pages.PLOTLY_FILE
     try:
         if path.is_file() and path.read_bytes() == script:

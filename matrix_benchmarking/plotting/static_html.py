@@ -145,6 +145,14 @@ class StaticHTML:
         )
 
 
+def plotly_script() -> str:
+    """The text of plotly.js."""
+    from plotly.offline import get_plotlyjs
+
+    text: str = get_plotlyjs()
+    return text
+
+
 def section_link(identity: str, heading: str) -> str:
     """A link behind a *heading* to itself, so that its address can be copied."""
     label = escape(f"Link to the section {heading}")

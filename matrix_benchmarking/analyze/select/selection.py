@@ -111,10 +111,9 @@ def select(
             len(runs),
             [run for run in runs if (time_us := run.load_time()) is not None and time_us >= since_us],
         )
-        if len(runs) < every:
-            notes.append(
-                f"{every - len(runs)} {plural(every - len(runs), 'run')} left out: before the time asked for, or of unknown time"
-            )
+        late = every - len(runs)
+        if late:
+            notes.append(f"{late} {plural(late, 'run')} left out: from before the time asked for, or of unknown time")
     notes += _about_runs(runs, workload, now_us)
     return select_runs(runs, workload, notes, kpi_filter=kpi_filter)
 
@@ -301,15 +300,22 @@ def _with_gaps(found: Iterable[SelectedSeries], newest: str | None, axis: str | 
             yield dataclasses.replace(one, notes=(*one.notes, note))
 
 
+def _first_us(point: SeriesPoint) -> int | None:
+    """When the first run of a point ended, where that is at hand."""
+    facts = point.entries[0].facts
+    return None if point.time_us is None or facts is None else facts.time_us
+
+
 def _out_of_order(found: Sequence[SelectedSeries]) -> list[str]:
     """A sentence where a version was measured before one that precedes it: versions order a series, not times."""
     pairs = {}
     for one in found:
         for index, (before, after) in enumerate(zip(one.points, one.points[1:], strict=False)):
-            if before.time_us is not None and after.time_us is not None and after.time_us < before.time_us:
+            times = [_first_us(before), _first_us(after)]
+            if None not in times and times[1] < times[0]:  # type: ignore[operator]
                 pairs[one.keys[index], one.keys[index + 1]] = one.versions[index], one.versions[index + 1]
     if not pairs:
         return []
     older, newer = next(iter(pairs.values()))
-    more = f", and {len(pairs) - 1} more such pairs" if len(pairs) > 1 else ""
+    more = f", and {len(pairs) - 1} more such {plural(len(pairs) - 1, 'pair')}" if len(pairs) > 1 else ""
     return [f"{newer} was measured before {older}{more}: the order is that of the versions, not of the times"]

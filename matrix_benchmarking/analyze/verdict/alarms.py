@@ -85,7 +85,7 @@ def amount(minimum: MinimumEffect, level: float) -> float:
 
 
 def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
-    """The id of each change: its own, or that of the alarm that was raised next to it before the history was amended."""
+    """The id of each change: its own, or that of an alarm raised next to it before the history was amended."""
     own = [alarm_id(series.id, series.keys[change.first]) for change in changes]
     taken = set(own)
     places = {alarm_id(series.id, key): place for place, key in enumerate(series.keys)}

@@ -82,7 +82,7 @@ def worded_good(verdict: SeriesVerdict) -> str:
 
 
 def size(verdict: SeriesVerdict) -> str:
-    """The size of a change with its interval: ``+10.3 % (+8.1 to +12.4 %)``; in the KPI's unit where it has no ratio."""
+    """The size of a change with its interval: ``+10.3 % (+8.1 to +12.4 %)``; in the KPI's unit if there is no ratio."""
     if verdict.effect is not None:
         low, high = percent(verdict.effect.low, unit=False), percent(verdict.effect.high)
         return f"{percent(verdict.effect.value)}{_between(low, high, verdict.effect)}"

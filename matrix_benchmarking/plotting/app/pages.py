@@ -99,7 +99,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         return _run(snapshot, catalogue, current, data)
     name = _name(snapshot, current.show)
     deferred = Deferred(wanted, current.cfg, key_of(snapshot, current))
-    shown = catalogue.shown_by(run_page.addresses(snapshot, current), deferred.section)
+    shown = catalogue.shown_by(run_page.addresses(snapshot, current), deferred.section, deferred.place)
     if name in snapshot.reports:
         report = shown.report(name)
         own = report.controls()

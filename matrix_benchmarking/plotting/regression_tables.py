@@ -1,0 +1,221 @@
+"""The tables of an analysis: what changed, alarms that were dealt with, what didn't change, what can't be told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from ..analyze.history_wording import cut_inside
+from ..analyze.verdict import wording
+from ..analyze.verdict.model import Alarm, Analysis, NotAnalysed, Outcome, SeriesVerdict, Status
+from ..matrix import Entry
+from .tables import Cell, Column, Row, kpi_cell, table
+from .template import short
+
+RUNS_LINKED = 5
+LONGEST_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 28, 400
+WORSE, BETTER, DOUBTFUL = "✕", "★", "◆"
+"""The same signs as in the charts, so that colour isn't all that tells."""
+
+Link = Callable[[Entry, str], Any]
+
+
+def changed(analysis: Analysis) -> list[SeriesVerdict]:
+    """The series that changed or may have: what fails first, then other regressions, improvements, doubtful ones."""
+    return sorted((one for one in analysis.verdicts if one.changes or _is_told(one)), key=_severity)
+
+
+def _is_told(verdict: SeriesVerdict) -> bool:
+    outcome = verdict.outcome
+    return outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) or (
+        outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
+    )
+
+
+def _severity(verdict: SeriesVerdict) -> int:
+    """The order of the reports; within one rank it is the analysis'."""
+    if verdict.fails:
+        return 0
+    if verdict.outcome is Outcome.REGRESSION:
+        return 1
+    if verdict.is_new:
+        return 2
+    return 3 if verdict.outcome is Outcome.IMPROVEMENT else 4 if verdict.reruns else 5
+
+
+def outcome_text(verdict: SeriesVerdict) -> str:
+    """The verdict with its sign: ``✕ regression, new``."""
+    outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
+    if outcome is Outcome.REGRESSION:
+        state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
+        return f"{WORSE} regression{new}{state}"
+    if outcome is Outcome.IMPROVEMENT:
+        return f"{BETTER} improvement{new}{', with an open alarm' if verdict.fails else ''}"
+    if outcome is Outcome.NO_CHANGE and verdict.reruns:
+        return f"{DOUBTFUL} in doubt"
+    return f"{BETTER} back on an old level{new}" if verdict.changes else outcome.value
+
+
+def name_of(verdict: SeriesVerdict) -> str:
+    """The series in words, cut where it is long."""
+    return short(verdict.name, LONGEST_NAME)
+
+
+def version(shown: str | None) -> str:
+    """A version in a cell; long ones differ at their ends."""
+    return "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
+
+
+def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Any:
+    """By severity: each series that changed, the first *charts* of them with the address of their chart."""
+    columns = [
+        Column("Verdict"),
+        Column("KPI"),
+        Column("Series"),
+        Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
+        Column("Levels", numeric=True, help="old level → new level"),
+        Column("First bad", help="the first version on the new level; of an improvement the first better one"),
+        Column("Last good", help="the last version on the old level"),
+        Column("Alarm"),
+        Column("Runs", numeric=True, help="behind the old level → behind the new one"),
+        Column("q", numeric=True, help="the false discovery rate at which this series is among the discoveries"),
+    ]
+    rows: Iterator[Row] = (_changed_row(one, number < charts, number) for number, one in enumerate(verdicts))
+    return table(columns, rows, caption="What changed, the most severe first", limit=limit)
+
+
+def chart_id(number: int) -> str:
+    """The address of a chart on its page; two hyphens, so that no heading has it."""
+    return f"regression-chart--{number + 1}"
+
+
+def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
+    from dash import html
+
+    kpi = verdict.kpi
+    name: Any = html.A(kpi.name, href=f"#{chart_id(number)}", title="its chart") if has_chart else kpi.name
+    effect = verdict.effect or verdict.difference
+    return [
+        Cell(outcome_text(verdict), mark=verdict.fails),
+        Cell(name),
+        name_of(verdict),
+        Cell(wording.size(verdict), sort=None if effect is None else effect.value),
+        Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
+        version(verdict.first_bad_version),
+        version(verdict.last_good_version),
+        Cell(_alarms(verdict)),
+        Cell(f"{verdict.runs_before} → {verdict.runs_after}", sort=verdict.runs_after),
+        Cell(wording.probability(verdict.q_value), sort=verdict.q_value),
+    ]
+
+
+def _alarms(verdict: SeriesVerdict) -> list[Any]:
+    """The alarms of a series that count: those that aren't fixed, else the last one."""
+    from dash import html
+
+    shown = [alarm for alarm in verdict.alarms if alarm.status is not Status.FIXED] or list(verdict.alarms[-1:])
+    parts: list[Any] = []
+    for alarm in shown[-3:]:
+        parts += [", "] if parts else []
+        parts += [html.Code(alarm.id), f" {alarm.status.value}"]
+    return parts or ["–"]
+
+
+def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
+    """The alarms that somebody, or a later version, dealt with."""
+    columns = [
+        Column("Alarm"),
+        Column("Status"),
+        Column("KPI"),
+        Column("Series"),
+        Column("First bad"),
+        Column("Levels", numeric=True, help="when the alarm was raised"),
+        Column("By"),
+        Column("When"),
+        Column("Reason"),
+        Column("Until"),
+    ]
+    rows: Iterator[Row] = (_alarm_row(verdict, alarm) for verdict, alarm in known)
+    return table(columns, rows, caption="Alarms that were acknowledged, resolved, or fixed by a version")
+
+
+def _alarm_row(verdict: SeriesVerdict, alarm: Alarm) -> Row:
+    from dash import html
+
+    status = alarm.status.value
+    if alarm.fixed_by is not None:
+        status = f"{status} by {version(alarm.fixed_by)}"
+    reason = " ".join(part for part in (alarm.reason, alarm.note) if part)
+    return [
+        Cell(html.Code(alarm.id)),
+        status,
+        alarm.kpi,
+        name_of(verdict),
+        version(alarm.first_bad),
+        Cell(wording.levels(verdict.kpi, alarm), sort=alarm.new_level),
+        short(alarm.author or "–", 60),
+        "–" if alarm.at is None else alarm.at.strftime("%Y-%m-%d %H:%M UTC"),
+        short(reason or "–", LONGEST_REASON),
+        version(alarm.until) if alarm.until or status != Status.ACKNOWLEDGED.value else "always",
+    ]
+
+
+def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Any:
+    """Series without much to say: their size, their newest level, their newest runs."""
+    columns = [
+        Column("KPI"),
+        Column("Series"),
+        Column("Versions", numeric=True),
+        Column("Runs", numeric=True),
+        Column("Newest", numeric=True, help="the mean at the newest version"),
+        Column("Newest version"),
+        Column("To know"),
+        Column("Newest runs"),
+    ]
+    rows: Iterator[Row] = (_brief_row(one, link) for one in verdicts)
+    return table(columns, rows, caption=caption)
+
+
+def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
+    points = verdict.points
+    runs = sum(point.count for point in points)
+    newest: list[Cell | str] = ["–", "–"]
+    if points:
+        shown = kpi_cell(verdict.kpi, points[-1].mean)
+        newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), version(verdict.versions[-1])]
+    notes = list(verdict.notes)
+    if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
+        notes.insert(0, wording.history_missing(verdict))
+    return [
+        verdict.kpi.name,
+        name_of(verdict),
+        Cell(str(len(points)), sort=len(points)),
+        Cell(str(runs), sort=runs),
+        *newest,
+        short("; ".join(notes), LONGEST_REASON),
+        Cell(run_links(points[-1].entries, link) if points else "–"),
+    ]
+
+
+def not_analysed_table(which: Sequence[NotAnalysed]) -> Any:
+    """What was not analysed, and why."""
+    columns = [Column("KPI"), Column("Series"), Column("Why"), Column("Runs", numeric=True)]
+    rows: Iterator[Row] = (
+        [
+            one.kpi,
+            short(one.series, LONGEST_NAME) or "all",
+            short(one.reason, LONGEST_REASON),
+            Cell(str(one.runs), sort=one.runs),
+        ]
+        for one in which
+    )
+    return table(columns, rows, caption="What was not analysed, and why")
+
+
+def run_links(entries: Sequence[Entry], link: Link) -> list[Any]:
+    """Links to the first few runs by their numbers, and how many more there are."""
+    parts: list[Any] = []
+    for number, entry in enumerate(entries[:RUNS_LINKED], 1):
+        parts += [link(entry, str(number)), " "]
+    more = len(entries) - RUNS_LINKED
+    return [*parts, *([f"and {more} more"] if more > 0 else [])]

@@ -1,0 +1,253 @@
+"""Report: what an analysis says: the verdict, what changed with a chart each, what can't be told and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..analyze.history_wording import cut_inside
+from ..analyze.verdict import wording
+from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..analyze.wording import plural
+from ..matrix import SettingLists, Variables
+from . import series_chart
+from .base import Report
+from .catalogue import Late
+from .plot_history import why_nothing
+from .regression_tables import (
+    alarms_table,
+    brief_table,
+    changed,
+    changed_table,
+    chart_id,
+    name_of,
+    not_analysed_table,
+    outcome_text,
+    run_links,
+)
+from .template import short
+
+MOST_CHARTS = 40
+CHARTS_OF_A_LATE_PAGE = 12
+"""How many charts there are where the page is made as one part, after it was opened."""
+MOST_ROWS = 200
+FAILING_NAMED = 5
+NOTES_SHOWN = 20
+LONGEST_SENTENCE = 420
+PAGE_HEIGHT_PX = 700
+
+
+class RegressionReport(Report):
+    """The verdict on the newest version of each series, from the catalogue's analysis."""
+
+    name: ClassVar[str] = "report: Regression analysis"
+    description: ClassVar[str] = (
+        "Did the newest version make something worse? Every series of every KPI against its own past."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        from dash import html
+
+        late = self.catalogue.late
+        if late is None or self.catalogue.has_analysis:
+            return self._parts(MOST_CHARTS, late)
+        # What may take long is made when the page is there, as one part: only then is known what it consists of.
+        return [late(lambda: html.Div(self._parts(CHARTS_OF_A_LATE_PAGE, None)), PAGE_HEIGHT_PX)]
+
+    def summary(self) -> str:
+        analysis = self.catalogue.analysis
+        return self._nothing() if analysis is None else wording.headline(analysis)
+
+    def _nothing(self) -> str:
+        return f"There is nothing to analyse. {why_nothing(self.catalogue)}".strip()
+
+    def _parts(self, most_charts: int, late: Late | None) -> list[Any]:
+        from dash import html
+
+        analysis = self.catalogue.analysis
+        if analysis is None:
+            return [html.P(self._nothing())]
+        parts: list[Any] = [verdict_box(analysis), _scope(analysis)]
+        shown = changed(analysis)
+        if shown:
+            parts += [html.H2("What changed"), changed_table(shown, most_charts, MOST_ROWS)]
+            parts += self._charts(shown, most_charts, late)
+        return [*parts, *self._alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
+
+    def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Any]:
+        from dash import html
+
+        cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
+        parts: list[Any] = [html.H2("The series that changed"), _legend()]
+        if len(shown) > most:
+            left = len(shown) - most
+            parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
+        return [*parts, html.Div(cards, className="series-charts")]
+
+    def _card(self, verdict: SeriesVerdict, number: int, late: Late | None) -> Any:
+        from dash import html
+
+        heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
+        body: list[Any] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
+        body.append(_chart(verdict) if late is None else late(lambda: _chart(verdict), series_chart.HEIGHT_PX))
+        body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
+        body.append(html.P(self._runs(verdict), className="note"))
+        return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")
+
+    def _runs(self, verdict: SeriesVerdict) -> list[Any]:
+        """Links to the runs of the last good, the first bad and the newest version."""
+        good, bad, newest = verdict.last_good, verdict.first_bad, len(verdict.points) - 1
+        words = ("last good", "first bad") if verdict.outcome is Outcome.REGRESSION else ("last before", "first after")
+        wanted = [(words[0], good), (words[1], bad)]
+        if newest >= 0 and newest not in (good, bad):
+            wanted.append(("newest", newest))
+        elif newest == bad:
+            wanted[1] = (f"{words[1]} and newest", bad)
+        parts: list[Any] = ["Runs: "]
+        for what, place in wanted:
+            if place is not None:
+                parts += ["" if len(parts) == 1 else " · ", f"{what} {cut_inside(verdict.versions[place], 40)}: "]
+                parts += run_links(verdict.points[place].entries, self.link)
+        return parts
+
+    def _alarms(self, analysis: Analysis) -> list[Any]:
+        from dash import html
+
+        dealt = (Status.ACKNOWLEDGED, Status.RESOLVED, Status.FIXED)
+        known = [pair for status in dealt for pair in analysis.alarms(status)]
+        if not known:
+            return []
+        return [html.H2("Alarms that were dealt with"), alarms_table(known)]
+
+    def _others(self, analysis: Analysis) -> list[Any]:
+        """What has no change, and what has too little history, in brief."""
+        from dash import html
+
+        told = {one.id for one in changed(analysis)}
+        same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.id not in told]
+        few = [one for one in analysis.having(Outcome.NOT_ENOUGH_HISTORY) if one.id not in told]
+        parts: list[Any] = []
+        for which, what in ((same, "without a change"), (few, "without enough history")):
+            if which:
+                title = f"{len(which)} series {what}"
+                parts.append(html.Details([html.Summary(title), brief_table(which, title.capitalize(), self.link)]))
+        return [html.H2("The other series"), *parts] if parts else []
+
+
+def verdict_box(analysis: Analysis) -> Any:
+    """The verdict in sentences: the headline, what else happened, and the series that fail, the worst first."""
+    from dash import html
+
+    first, *others = wording.lead(analysis)
+    lines: list[Any] = [html.P(first, className="lead")]
+    failing = analysis.failing
+    if failing:
+        lines.append(
+            html.Ul([html.Li(short(wording.sentence(one), LONGEST_SENTENCE)) for one in failing[:FAILING_NAMED]])
+        )
+    if len(failing) > FAILING_NAMED:
+        lines.append(html.P(f"And {len(failing) - FAILING_NAMED} more, in the table below."))
+    if others:
+        lines.append(html.P(" ".join(others)))
+    return html.Div(lines, className=f"verdict{' failing' if failing else ''}")
+
+
+def _scope(analysis: Analysis) -> Any:
+    """From what the verdict was made, and what it assumes."""
+    from dash import html
+
+    count, kpis = len(analysis.verdicts), len(analysis.kpis)
+    over = (
+        f"{count} series of {kpis} {plural(kpis, 'KPI')}, {analysis.points:,} {plural(analysis.points, 'value')} of "
+        f"{analysis.runs:,} {plural(analysis.runs, 'run')}"
+    )
+    return html.P(f"{over}. {assumptions(analysis)}", className="note")
+
+
+def assumptions(analysis: Analysis) -> str:
+    """What the analysis takes for granted and what counts as a change, in a few words.
+
+    At most 5 % of the regressions named are false, on average; a change counts from 1 % of the old level …
+    """
+    rate = f"{100 * analysis.false_discovery_rate:g} %"
+    relative = sorted({one.minimum_effect for one in analysis.verdicts})
+    absolute = {
+        one.kpi.name: one.kpi.show(one.minimum_effect_absolute)
+        for one in analysis.verdicts
+        if one.minimum_effect_absolute > 0
+    }
+    said = f"On average at most {rate} of the changes named are false alarms, if runs differ by chance alone"
+    if relative:
+        ends = f"{100 * relative[0]:g}" if len(relative) == 1 else f"{100 * relative[0]:g} to {100 * relative[-1]:g}"
+        said += f"; a change counts from {ends} % of the old level"
+    if absolute:
+        named = ", ".join(f"{amount} for {name}" for name, amount in list(absolute.items())[:4])
+        more = f" and {len(absolute) - 4} more KPIs" if len(absolute) > 4 else ""
+        said += f", and from {named}{more}"
+    return f"{said}."
+
+
+def _chart(verdict: SeriesVerdict) -> list[Any]:
+    """The chart, and what it leaves out."""
+    from dash import dcc, html
+
+    points, levels = series_chart.points_frame(verdict), series_chart.levels_frame(verdict)
+    if points.empty:
+        return []
+    figure = series_chart.series_figure(points, levels, series_chart.changes_frame(verdict), verdict)
+    parts: list[Any] = [dcc.Graph(figure=figure)]
+    left = len(verdict.points) - len(points)
+    outside = int(series_chart.beyond(points, series_chart.limits(points, levels)).sum())
+    said = []
+    if left:
+        said.append(f"{len(points)} of {len(verdict.points):,} points are drawn: the extremes of each stretch.")
+    if outside:
+        said.append(f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼.")
+    return [*parts, *([html.P(" ".join(said), className="note")] if said else [])]
+
+
+def _legend() -> Any:
+    from dash import html
+
+    return html.P(
+        "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed "
+        "line is the old level, the thick one the new: ✕ worse, ★ better, ◆ in doubt. A line across is a change; a "
+        "dotted one is for the better, or was dealt with. Each chart has a vertical axis of its own.",
+        className="note",
+    )
+
+
+def _sentence(verdict: SeriesVerdict) -> str:
+    """What :func:`.wording.sentence` says, without the name, which stands in the heading."""
+    said = wording.sentence(verdict).removeprefix(f"{verdict.kpi.name} of {verdict.name}")
+    said = said.removeprefix(":").removeprefix(" is").strip()
+    return _as_sentence(short(said, LONGEST_SENTENCE))
+
+
+def _as_sentence(said: str) -> str:
+    return said[:1].upper() + said[1:]
+
+
+def _not_analysed(analysis: Analysis) -> list[Any]:
+    from dash import html
+
+    if not analysis.not_analysed:
+        return []
+    return [html.H2("Not analysed, and why"), not_analysed_table(analysis.not_analysed)]
+
+
+def _notes(analysis: Analysis) -> list[Any]:
+    from dash import html
+
+    if not analysis.notes:
+        return []
+    items = [html.Li(short(note, 500)) for note in analysis.notes[:NOTES_SHOWN]]
+    more = len(analysis.notes) - NOTES_SHOWN
+    return [html.H2("Notes on the data"), html.Ul([*items, *([html.Li(f"and {more} more")] if more > 0 else [])])]

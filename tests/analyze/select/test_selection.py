@@ -1,0 +1,91 @@
+"""Who is compared with whom, case by case; and what holds of every selection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from regression_support import DAY_US, entry, workload
+
+from matrix_benchmarking.analyze.select.selection import SelectedSeries, Selection, Skipped, select, series_id
+
+CASES = yaml.safe_load((Path(__file__).parent / "selection_cases.yaml").read_text(encoding="utf-8"))
+
+
+def selected(runs: list[dict[str, Any]], options: dict[str, Any] | None = None, **keys: Any) -> Selection:
+    entries = [entry(run, number) for number, run in enumerate(runs)]
+    return select(entries, workload(**keys), **(options or {}))
+
+
+def line(series: SelectedSeries) -> str:
+    values = [" ".join(f"{value:g}" for value in repeats) for repeats in series.values]
+    points = ", ".join(f"{version}={value}" for version, value in zip(series.versions, values, strict=True))
+    return " ".join([f"{series.kpi.name} of {series.name}: {points}", *(f"({note})" for note in series.notes)])
+
+
+def skipped_line(skipped: Skipped) -> str:
+    return f"{skipped.kpi}{f' of {skipped.series}' if skipped.series else ''}: {skipped.reason} [{skipped.runs}]"
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_selection_is_as_its_case_says(case: dict[str, Any]) -> None:
+    options = {"kpi_filter": case.get("kpi_filter", ())}
+    options |= {f"{name}_us": case[name] * DAY_US for name in ("since", "now") if name in case}
+    found = selected(case["runs"], options, **case.get("keys", {}))
+    assert [line(series) for series in found.series] == case["series"]
+    assert list(found.notes) == case.get("notes", [])
+    about = case.get("kpis", ["cost"])
+    assert [skipped_line(each) for each in found.skipped if each.kpi in about] == case.get("skipped", [])
+    if "kpis" in case:
+        assert list(found.kpis) == case["kpis"]
+    if "newest" in case:
+        assert found.newest == case["newest"]
+
+
+labels = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([0.0, 1.0, 2.5]), st.text(max_size=3))
+runs = st.lists(
+    st.fixed_dictionaries(
+        {"version": st.sampled_from(["1.0", "1.1", "2.0", "main"])},
+        optional={"size": labels, "zone": labels, "cost": st.floats(1, 9), "day": st.integers(0, 9)},
+    ),
+    max_size=12,
+)
+
+
+@given(runs)
+def test_each_run_is_in_one_series_or_counted_as_left_out(some: list[dict[str, Any]]) -> None:
+    found = selected(some, {"kpi_filter": ["cost"]})
+    inside = sum(point.count for series in found.series for point in series.points)
+    outside = sum(each.runs for each in found.skipped)
+    assert inside == sum("cost" in run for run in some)
+    assert inside + outside == found.runs
+
+
+@given(runs)
+def test_series_have_names_and_ids_of_their_own(some: list[dict[str, Any]]) -> None:
+    found = selected(some).series
+    assert len({series.id for series in found}) == len(found)
+    assert len({(series.kpi.name, series.name) for series in found}) == len(found)
+    for series in found:
+        assert len(set(series.keys)) == len(series.points)
+
+
+@given(runs, st.randoms(use_true_random=False))
+def test_the_order_in_which_runs_come_changes_nothing(some: list[dict[str, Any]], random: Any) -> None:
+    dated = [{**run, "day": number} for number, run in enumerate(some)]
+    mixed = random.sample(dated, len(dated))
+    first, second = selected(dated), selected(mixed)
+    assert {one.id: (one.versions, one.values) for one in first.series} == {
+        one.id: (one.versions, one.values) for one in second.series
+    }
+
+
+def test_the_identity_of_a_series_depends_on_types_and_unit() -> None:
+    ids = {series_id("toy", "cost", "USD", {"size": value}) for value in (1, "1", 1.0, True, None)}
+    assert len(ids) == 5
+    assert series_id("toy", "cost", "USD", {"a": 1, "b": 2}) == series_id("toy", "cost", "USD", {"b": 2, "a": 1})
+    assert series_id("toy", "cost", "EUR", {"a": 1}) != series_id("toy", "cost", "USD", {"a": 1})

@@ -1,0 +1,219 @@
+"""Verdicts, case by case; the life of an alarm, version by version; and what holds of every analysis."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from regression_support import entry, workload
+
+from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.verdict.alarms import alarm_id
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.events import new_events
+from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
+from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
+from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
+from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.workload import MinimumEffect
+
+CASES = yaml.safe_load((Path(__file__).parent / "verdict_cases.yaml").read_text(encoding="utf-8"))
+NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+
+
+def version(number: int) -> str:
+    return f"1.{number}.0"
+
+
+def history(
+    versions: int = 30,
+    steps: dict[int, float] | None = None,
+    *,
+    level: float = 100.0,
+    noise: float = 1.0,
+    kpi: str = "cost",
+    repeats: int = 1,
+    seed: int = 5,
+    **labels: Any,
+) -> list[Entry]:
+    """The runs of a series: its level from each version on, and noise that is the same for all steps."""
+    random = np.random.default_rng(seed).normal(0.0, noise, (versions, repeats))
+    levels = {0: level, **(steps or {})}
+    runs = []
+    for number in range(versions):
+        at = levels[max(start for start in levels if start <= number)]
+        for repeat in range(repeats):
+            value = at + float(random[number, repeat])
+            runs.append({"version": version(number), **labels, kpi: value, "day": number})
+    return [entry(run, 1000 * len(labels) + number) for number, run in enumerate(runs)]
+
+
+def analyse(entries: list[Entry], events: list[AlarmEvent] | tuple[()] = (), **options: Any) -> Analysis:
+    options = {"kpi_filter": ["cost", "rate"], "now": NOW, **options}
+    return analyse_runs(entries, workload(), data="a test", events=events, **options)
+
+
+def event(entries: list[Entry], text: str, kpi: str, number: int = 0) -> AlarmEvent:
+    """What somebody did to the alarm of the only series, as ``acknowledged at 20 until 1.25.0``."""
+    action, place, until = re.fullmatch(r"(\w+) at (\d+)(?: until (.*))?", text).groups()  # type: ignore[union-attr]
+    series = select(entries, workload(), kpi_filter=[kpi]).series[0]
+    subject = AlarmSubject(
+        workload="toy",
+        kpi=kpi,
+        unit=series.kpi.unit,
+        lower_better=series.kpi.lower_better,
+        labels=dict(series.labels),
+        series=series.name,
+        first_bad=version(int(place)),
+        last_good=version(int(place) - 1),
+        old_level=100.0,
+        new_level=110.0,
+    )
+    return AlarmEvent(
+        alarm=alarm_id(series.id, series.keys[int(place)]),
+        action=Action(action),
+        at_us=number,
+        author="ada",
+        reason="known",
+        until=until,
+        subject=subject,
+    )
+
+
+def alarm_text(alarm: Alarm) -> str:
+    number = alarm.first_bad.split(".")[1]
+    fixed = "" if alarm.fixed_by is None else f" by {alarm.fixed_by.split('.')[1]}"
+    return f"{alarm.status.value} at {number}{fixed}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_verdict_is_as_its_case_says(case: dict[str, Any]) -> None:
+    kpi = case.get("kpi", "cost")
+    options = {name: case[name] for name in ("steps", "level", "noise") if name in case}
+    entries = history(case["versions"], kpi=kpi, **options)
+    events = [event(entries, text, kpi, number) for number, text in enumerate(case.get("events", ()))]
+    effects = {kpi: MinimumEffect(**case["minimum"])} if "minimum" in case else {}
+    (verdict,) = analyse(entries, events, minimum_effects=effects).verdicts
+    assert verdict.outcome.value == case["outcome"]
+    assert verdict.fails is case["fails"]
+    for name in ("first_bad", "last_good"):
+        if name in case:
+            assert getattr(verdict, name) == case[name]
+    if "alarms" in case:
+        assert [alarm_text(alarm) for alarm in verdict.alarms] == case["alarms"]
+    if verdict.outcome is Outcome.REGRESSION:
+        assert verdict.difference is not None
+        assert verdict.difference.low < verdict.difference.value < verdict.difference.high
+        assert 0 < verdict.runs_after < len(entries)
+
+
+def test_an_alarm_is_raised_once_and_keeps_its_name_while_versions_go_on() -> None:
+    entries = history(60, {25: 108, 50: 100})
+    events: list[AlarmEvent] = []
+    failing, fixed = [], []
+    for versions in range(8, 61):
+        analysis = analyse(entries[:versions], events)
+        added = new_events(analysis, known_alarms(events))
+        events += added
+        if analysis.failed:
+            failing.append(versions)
+        fixed += [versions for one in added if one.action is Action.FIXED]
+    assert [one.action for one in events] == [Action.RAISED, Action.FIXED]
+    assert len({one.alarm for one in events}) == 1
+    assert events[0].subject.first_bad == version(25)
+    assert 26 < failing[0] <= 30
+    assert failing == list(range(failing[0], fixed[0]))
+
+
+def test_an_alarm_that_was_raised_stays_when_many_quiet_series_join() -> None:
+    entries = history(24, {18: 104}, noise=1.0, image="a")
+    events = new_events(analyse(entries), {})
+    assert [one.action for one in events] == [Action.RAISED]
+    crowd = [one for number in range(150) for one in history(24, noise=1.0, seed=100 + number, image=f"b{number}")]
+    alone = next(one for one in analyse([*entries, *crowd]).verdicts if one.labels["image"] == "a")
+    kept = next(one for one in analyse([*entries, *crowd], events).verdicts if one.labels["image"] == "a")
+    assert kept.fails
+    assert alone.q_value is not None
+    assert kept.q_value == alone.q_value
+
+
+def test_over_many_quiet_series_few_analyses_fail() -> None:
+    failed = 0
+    for seed in range(20):
+        entries = [one for place in range(30) for one in history(30, seed=1000 * seed + place, image=f"i{place}")]
+        failed += analyse(entries).failed
+    assert failed <= 3
+
+
+def test_a_version_measured_again_in_between_keeps_the_alarm() -> None:
+    entries = history(40, {30: 108})
+    events = new_events(analyse(entries), {})
+    backport = entry({"version": "1.29.5", "cost": 108.5, "day": 50}, 9999)
+    analysis = analyse([*entries, backport], events)
+    (verdict,) = analysis.verdicts
+    assert [alarm.id for alarm in verdict.alarms] == [events[0].alarm]
+    assert new_events(analysis, known_alarms(events)) == []
+
+
+def test_alarms_of_another_workload_are_not_ours() -> None:
+    entries = history(30, {24: 110})
+    acknowledged = event(entries, "acknowledged at 24", "cost")
+    other = AlarmSubject(
+        **{**{n: getattr(acknowledged.subject, n) for n in AlarmSubject.__struct_fields__}, "workload": "x"}
+    )
+    changed = AlarmEvent(**{**{n: getattr(acknowledged, n) for n in AlarmEvent.__struct_fields__}, "subject": other})
+    assert analyse(entries, [changed]).failed
+
+
+def test_scaling_changes_no_verdict() -> None:
+    entries = history(40, {30: 106})
+    plain = analyse(entries).verdicts[0]
+    for factor in (1e-9, 0.1, 7.0, 1e12):
+        scaled = [_with_value(one, one.kpis["cost"] * factor) for one in entries]
+        verdict = analyse(scaled).verdicts[0]
+        assert (verdict.outcome, verdict.first_bad) == (plain.outcome, plain.first_bad)
+        assert verdict.effect is not None
+        assert plain.effect is not None
+        assert verdict.effect.value == pytest.approx(plain.effect.value)
+
+
+def test_reversing_the_direction_swaps_the_verdicts() -> None:
+    for steps, expected in (({24: 110}, Outcome.REGRESSION), ({24: 90}, Outcome.IMPROVEMENT)):
+        worse, better = (analyse(history(30, steps, kpi=name)).verdicts[0] for name in ("cost", "rate"))
+        assert worse.outcome is expected
+        assert {worse.outcome, better.outcome} == {Outcome.REGRESSION, Outcome.IMPROVEMENT}
+        assert worse.first_bad == better.first_bad
+
+
+def test_failing_series_come_first_and_the_largest_of_them() -> None:
+    entries = [
+        *history(30, {24: 105}, image="small", seed=1),
+        *history(30, {24: 120}, image="large", seed=2),
+        *history(30, {24: 80}, image="better", seed=3),
+        *history(30, image="quiet", seed=4),
+    ]
+    assert [one.labels["image"] for one in analyse(entries).verdicts] == ["large", "small", "better", "quiet"]
+
+
+def test_an_empty_history_is_an_empty_analysis() -> None:
+    analysis = analyse([])
+    assert (analysis.verdicts, analysis.failed, analysis.newest) == ((), False, None)
+
+
+def test_the_status_of_an_alarm_is_told_with_author_time_and_reason() -> None:
+    entries = history(30, {24: 110})
+    (verdict,) = analyse(entries, [event(entries, "acknowledged at 24", "cost", 10**6)]).verdicts
+    (alarm,) = verdict.alarms
+    assert (alarm.status, alarm.author, alarm.reason) == (Status.ACKNOWLEDGED, "ada", "known")
+    assert alarm.at == dt.datetime(1970, 1, 1, 0, 0, 1, tzinfo=dt.UTC)
+
+
+def _with_value(one: Entry, value: float) -> Entry:
+    import dataclasses
+
+    return dataclasses.replace(one, kpis={"cost": value})

@@ -1,0 +1,60 @@
+"""Runs that a history might hold, of a workload with a cost, a rate and a memory, to analyse for regressions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from matrix_benchmarking import kpi
+from matrix_benchmarking.matrix import Entry, Facts
+from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
+
+DAY_US = 24 * 3600 * 10**6
+NO_LABELS = ("cost", "rate", "memory", "day", "exit_code", "other_units", "other_directions")
+
+
+@kpi.LowerBetter
+@kpi.KPIMetadata(help="What it costs", unit="USD")
+def cost(lts: Any) -> Any:
+    return lts.results.cost
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="What it does", unit="1/s")
+def rate(lts: Any) -> Any:
+    return lts.results.rate
+
+
+@kpi.LowerBetter
+@kpi.IgnoredForRegression
+@kpi.KPIMetadata(help="What it holds", unit="MB")
+def memory(lts: Any) -> Any:
+    return lts.results.memory
+
+
+def workload(**keys: Any) -> Workload:
+    kpis = kpi.collect([cost, rate, memory])
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpis)
+    return Workload(name="toy", store=store, regression=RegressionKeys(**{"comparison_keys": ["version"], **keys}))
+
+
+def entry(run: dict[str, Any], number: int) -> Entry:
+    labels = {name: value for name, value in run.items() if name not in NO_LABELS}
+    day = run.get("day", number)
+    facts = Facts(
+        None if day is None else day * DAY_US,
+        labels,
+        frozenset(run.get("other_units", ())),
+        frozenset(run.get("other_directions", ())),
+    )
+    return Entry(
+        settings={name: value for name, value in labels.items() if not isinstance(value, dict)},
+        repeat=0,
+        location=Path("/nowhere"),
+        name=f"run {number}",
+        exit_code=run.get("exit_code", 0),
+        test_uuid=f"run {number}",
+        kpis={name: run[name] for name in ("cost", "rate", "memory") if run.get(name) is not None},
+        facts=facts,
+        kept_in="sqlite:///x.db",
+    )
