@@ -69,9 +69,8 @@ class Recorder:
             self.notes.append(sentence)
 
     def _is_declared(self, relative: str) -> bool:
-        return relative in (TEST_UUID_FILE, TEST_START_END_FILE) or any(
-            fnmatch.fnmatchcase(relative, name) for name in self._declared
-        )
+        is_known = relative in (TEST_UUID_FILE, TEST_START_END_FILE)
+        return is_known or any(fnmatch.fnmatchcase(relative, name) for name in self._declared)
 
 
 class ArtifactPath(os.PathLike[str]):
