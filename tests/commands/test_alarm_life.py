@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -33,26 +33,27 @@ store = BaseStore(parse_once=parse, important_files=["duration.json"], models_kp
 workload = Workload(name="releases", store=store, regression=RegressionKeys(comparison_keys=["version"]))
 """
 NOISE = (0.0, 0.3, -0.2, 0.1, -0.3, 0.2, -0.1)
-TODAY = "2999-12-31"
+LAST_DAY = "2999-12-31"
 
 
 @pytest.fixture
 def release(directory: Path, capsys: Capture) -> Release:
-    """Measures 1.NUMBER at LEVEL, three times, and gives the exit status of its analysis."""
+    """Measures the next versions, 1.NUMBER, at LEVEL, three times each; gives the exit status of their analysis."""
     (directory / "releases.py").write_text(WORKLOAD, encoding="utf-8")
     count = 0
 
-    def analyse(number: int, level: float, *options: str) -> int:
+    def analyse(numbers: Iterable[int], level: float, *options: str) -> int:
         nonlocal count
-        for repeat in range(3):
-            path = directory / f"releases_{number}" / f"run_{repeat}"
-            path.mkdir(parents=True)
-            (path / "settings.yaml").write_text(json.dumps({"version": f"1.{number}", "image": "fp32"}))
-            (path / "duration.json").write_text(str(level + NOISE[count % len(NOISE)]))
-            (path / "exit_code").write_text("0")
-            count += 1
-        tree = f"--results-dirname=releases_{number}"
-        assert main(["upload_lts", "--workload=releases.py", tree]) == 0
+        tree = directory / f"releases_{count}"
+        for number in numbers:
+            for repeat in range(3):
+                path = tree / f"run_{number}_{repeat}"
+                path.mkdir(parents=True)
+                (path / "settings.yaml").write_text(json.dumps({"version": f"1.{number}", "image": "fp32"}))
+                (path / "duration.json").write_text(str(level + NOISE[count % len(NOISE)]))
+                (path / "exit_code").write_text("0")
+                count += 1
+        assert main(["upload_lts", "--workload=releases.py", f"--results-dirname={tree}"]) == 0
         status = main(["analyze_lts", "--workload=releases.py", "--history=sqlite:///matbench.db", *options])
         capsys.readouterr()
         return status
@@ -77,43 +78,44 @@ def the_id(capsys: Capture, first_bad: str) -> str:
 def test_an_acknowledged_alarm_fails_no_build_until_it_gets_worse_and_a_fix_closes_it(
     release: Release, capsys: Capture
 ) -> None:
-    assert [release(number, 100.0) for number in range(12)] == [0] * 12
+    assert release(range(12), 100.0) == 0
     assert statuses(capsys) == {}
-    assert release(12, 110.0) == 1
+    assert release([12], 110.0) == 1
     assert statuses(capsys) == {"1.12": "open"}
-    assert release(13, 110.0) == 1  # it stays where it is
+    assert release([13], 110.0) == 1  # it stays where it is
     assert statuses(capsys) == {"1.12": "open"}
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known"]) == 0
-    assert [release(number, 110.0) for number in (14, 15, 16)] == [0] * 3
-    assert release(17, 125.0) == 1
-    assert statuses(capsys) == {"1.12": "acknowledged", "1.17": "open"}
-    assert [release(number, 100.0) for number in (18, 19)] == [0] * 2
-    assert statuses(capsys) == {"1.12": "fixed", "1.17": "fixed"}
-    assert main(["alarms", "ack", the_id(capsys, "1.17"), "--reason=late"]) == 2
-    assert "is fixed by 1.18 on " in capsys.readouterr().err
+    assert release([14], 110.0) == release(range(15, 20), 110.0) == 0
+    assert release([20], 125.0) == 1
+    assert statuses(capsys) == {"1.12": "acknowledged", "1.20": "open"}
+    assert release(range(21, 28), 125.0) == 1
+    assert release(range(28, 31), 100.0) == 0
+    assert statuses(capsys) == {"1.12": "fixed", "1.20": "fixed"}
+    assert main(["alarms", "ack", the_id(capsys, "1.20"), "--reason=late"]) == 2
+    assert "is fixed by 1.28 on " in capsys.readouterr().err
 
 
 def test_an_acknowledgement_up_to_a_version_is_over_with_the_next_one(release: Release, capsys: Capture) -> None:
-    assert [release(number, 100.0) for number in range(12)] == [0] * 12
-    assert release(12, 110.0) == 1
+    assert release(range(12), 100.0) == 0
+    assert release([12], 110.0) == 1
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known", "--until=1.13"]) == 0
-    assert release(13, 110.0) == 0
-    assert release(14, 110.0) == 1
-    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=still", f"--until={TODAY}"]) == 0
-    assert release(15, 110.0) == 0
+    assert release([13], 110.0) == 0
+    assert release([14], 110.0) == 1
+    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=still", f"--until={LAST_DAY}"]) == 0
+    assert release([15], 110.0) == 0
 
 
 def test_what_is_resolved_stays_so_and_what_is_reopened_fails_again(release: Release, capsys: Capture) -> None:
-    assert [release(number, 100.0) for number in range(12)] == [0] * 12
-    assert release(12, 110.0) == 1
+    assert release(range(12), 100.0) == 0
+    assert release([12], 110.0) == 1
     assert main(["alarms", "resolve", the_id(capsys, "1.12"), "--reason=this is the level that we want"]) == 0
-    assert release(13, 110.0) == 0
+    assert release([13], 110.0) == 0
     assert main(["alarms", "reopen", the_id(capsys, "1.12")]) == 0
-    assert release(14, 110.0) == 1
+    assert release([14], 110.0) == 1
     assert statuses(capsys) == {"1.12": "open"}
 
 
 def test_an_analysis_that_is_not_to_record_keeps_nothing(release: Release, capsys: Capture) -> None:
-    assert [release(number, 100.0, "--record=no") for number in range(12)] == [0] * 12
-    assert release(12, 110.0, "--record=no") == 1
+    assert release(range(12), 100.0, "--record=no") == 0
+    assert release([12], 110.0, "--record=no") == 1
     assert statuses(capsys) == {}
