@@ -26,7 +26,7 @@ def publish(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> 
 
     A summary that can't be written is a warning: it never decides what becomes of the command.
     """
-    from ..analyze.report.annotations import annotations
+    from ..analyze.report.annotations import error_lines
     from ..analyze.report.markdown import markdown
 
     summary = environment.get("GITHUB_STEP_SUMMARY")
@@ -37,7 +37,7 @@ def publish(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> 
             reason = os_reason(error) if isinstance(error, OSError) else str(error)
             run.warn([f"the summary of this step can't be written to {summary}: {reason}"])
     if environment.get("GITHUB_ACTIONS") == "true":
-        for line in annotations(analysis):
+        for line in error_lines(analysis):
             click.echo(line)
 
 

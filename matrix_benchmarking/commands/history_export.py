@@ -31,7 +31,7 @@ def command(invocation: Invocation, file: Path, place: Place) -> None:
     assert invocation.config is not None
     location = locate(invocation.config, place)
     _refuse_a_database(file)
-    written = 0
+    written = transfer.Contents(0, 0)
     with open_history(location, writable=False) as history, run.progress_bar("exporting") as progress:
         total = sum(each.runs for each in history.summary().workloads)
         show = None if progress is None else lambda done: progress(done, max(total, done))
@@ -45,7 +45,7 @@ def command(invocation: Invocation, file: Path, place: Place) -> None:
                 written = transfer.write_export(history, stream, progress=show)
 
         outputs.write(file, write)
-    click.echo(run.printable(f"{location}: {written} payloads exported to {file}"), err=True)
+    click.echo(run.printable(f"{location}: {written} exported to {file}"), err=True)
 
 
 def _refuse_a_database(file: Path) -> None:

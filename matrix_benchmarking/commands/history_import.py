@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from . import outcome, run
 from .options import Command, Invocation, common, flag
 from .place import Place, locate, place
+
+if TYPE_CHECKING:
+    from ..history.transfer import Imported
 
 
 @click.command("import", cls=Command, section="history_import")
@@ -23,9 +27,17 @@ def command(invocation: Invocation, file: Path, place: Place, replace: bool) -> 
 
     assert invocation.config is not None
     location = locate(invocation.config, place)
-    total = transfer.count(file)
+    total = transfer.contents(file).payloads
     with open_history(location, writable=True) as history, run.progress_bar("importing") as progress:
         show = None if progress is None else lambda done: progress(done, total)
-        pushed = transfer.read_import(history, file, replace=replace, progress=show)
-    click.echo(run.printable(f"{location}: {outcome.counts(pushed)}"))
-    outcome.raise_for(pushed.conflicts, pushed.rejected, {})
+        imported = transfer.read_import(history, file, replace=replace, progress=show)
+    click.echo(run.printable(f"{location}: {outcome.counts(imported.pushed)}{_alarms(imported)}"))
+    outcome.raise_for(imported.pushed.conflicts, imported.pushed.rejected, {})
+
+
+def _alarms(imported: Imported) -> str:
+    """What became of the events of alarms; empty where there were none."""
+    added, unchanged = imported.alarms_added, imported.alarms_unchanged
+    if not added and not unchanged:
+        return ""
+    return f"; {added} events of alarms added" + (f", {unchanged} there already" if unchanged else "")

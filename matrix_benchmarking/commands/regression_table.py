@@ -16,12 +16,13 @@ from ..analyze.wording import plural
 from . import run
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, JustifyMethod
     from rich.table import Table
 
 ROWS = 20
 REASONS = 5
 _CELL = 200
+_WORD = 40
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,26 +32,32 @@ class _Column:
     Attributes:
         title: its heading.
         cells: one a row.
+        folds_to: its cells may be folded to so many characters; None for cells that stay in one line.
         drop: where the table is too wide, columns go by this number, the largest first; 0 is never left out.
         is_number: aligned to the right.
     """
 
     title: str
     cells: Sequence[str]
+    folds_to: int | None = None
     drop: int = 0
     is_number: bool = False
 
     @property
-    def width(self) -> int:
+    def least_width(self) -> int:
+        """With its border."""
         from rich.cells import cell_len
 
-        return max(cell_len(cell) for cell in (self.title, *self.cells)) + 3
+        widest = max(cell_len(line) for cell in (self.title, *self.cells) for line in cell.split("\n"))
+        return 3 + (widest if self.folds_to is None else min(widest, self.folds_to))
 
 
 def print_analysis(analysis: Analysis, console: Console | None = None) -> None:
     """Print the verdict, the series that changed or are in doubt, and what is to be known of the data."""
     console = run.answer_console() if console is None else console
-    _say(" ".join(wording.lead(analysis)), 2000)
+    first, *others = wording.lead(analysis)
+    for sentences in filter(None, (first, " ".join(others))):
+        _say(sentences, 1000)
     shown = [one for one in analysis.verdicts if _is_shown(one)]
     if shown:
         console.print(_table(analysis, shown[:ROWS], console.width))
@@ -73,14 +80,15 @@ def _table(analysis: Analysis, shown: Sequence[SeriesVerdict], width: int) -> Ta
     from rich.text import Text
 
     columns = _columns(analysis, shown)
-    while sum(column.width for column in columns) + 1 > width:
+    while sum(column.least_width for column in columns) + 1 > width:
         last = max(columns, key=lambda column: column.drop)
         if not last.drop:
             break
         columns.remove(last)
     table = Table()
     for column in columns:
-        table.add_column(Text(column.title), overflow="fold", justify="right" if column.is_number else "left")
+        justify: JustifyMethod = "right" if column.is_number else "left"
+        table.add_column(Text(column.title), overflow="fold", justify=justify, no_wrap=column.folds_to is None)
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*map(Text, row))
     return table
@@ -97,10 +105,10 @@ def _columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[_Column
         before.append(one.last_good_version if bad is None else bad.alarm.last_good)
         alarms.append(_alarm(one) if bad is None else bad.alarm.id)
     return [
-        _column("KPI", [one.kpi.name for one in shown]),
-        _column("Series", [one.name for one in shown]),
-        _column("Verdict", [_verdict(one) for one in shown]),
-        _column("Change", sizes, is_number=True),
+        _column("KPI", [one.kpi.name for one in shown], folds_to=12),
+        _column("Series", [one.name for one in shown], folds_to=14),
+        _column("Verdict", [_verdict(one) for one in shown], folds_to=12),
+        _Column("Change", [_two_lines(size) for size in sizes], is_number=True),
         _column("Level", levels, drop=1, is_number=True),
         _column("Since", [version or "–" for version in since]),
         _column("Last before", [version or "–" for version in before], drop=3),
@@ -110,8 +118,16 @@ def _columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[_Column
     ]
 
 
-def _column(title: str, cells: Sequence[str], *, drop: int = 0, is_number: bool = False) -> _Column:
-    return _Column(title, [one_line(cell, _CELL) for cell in cells], drop, is_number)
+def _two_lines(size: str) -> str:
+    """The interval below the size: one line of both is too wide for most terminals."""
+    return one_line(size, 2 * _WORD).replace(" (", "\n(")
+
+
+def _column(
+    title: str, cells: Sequence[str], *, folds_to: int | None = None, drop: int = 0, is_number: bool = False
+) -> _Column:
+    limit = _WORD if folds_to is None else _CELL
+    return _Column(title, [one_line(cell, limit) for cell in cells], folds_to, drop, is_number)
 
 
 def _verdict(verdict: SeriesVerdict) -> str:

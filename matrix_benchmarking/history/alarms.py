@@ -1,17 +1,18 @@
-"""What happened to alarms: raised by an analysis, acknowledged or resolved by a person, fixed by a version.
+"""What happened to alarms: raised by an analysis, acknowledged, resolved or opened again by a person, fixed by a build.
 
-A history keeps these events as they came and changes none; what became of an alarm is read from them in their order.
+A history keeps these events as they came, and changes none; what became of an alarm is read from them in their order.
 """
 
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from .records import digest
+from .errors import HistoryError
+from .records import LONGEST_NAME, digest, moment
 
 
 class Action(enum.Enum):
@@ -46,8 +47,14 @@ class AlarmSubject(msgspec.Struct, frozen=True, kw_only=True):
     old_level: float
     new_level: float
 
+    def __post_init__(self) -> None:
+        """Hold what JSON gives back: ``20`` would come as ``20.0``, and be another event then."""
+        msgspec.structs.force_setattr(self, "labels", dict(self.labels))
+        for name in ("old_level", "new_level"):
+            msgspec.structs.force_setattr(self, name, float(getattr(self, name)))
 
-class AlarmEvent(msgspec.Struct, frozen=True, kw_only=True):
+
+class AlarmEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One event.
 
     Attributes:
@@ -72,5 +79,48 @@ class AlarmEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def id(self) -> str:
-        """A digest of the content: the same event is kept once."""
+        """A digest of what is said in it: the same event is kept once, and a field that is added later changes none."""
         return digest(msgspec.to_builtins(self))
+
+
+def encode(event: AlarmEvent) -> str:
+    """*event* as JSON, as every history keeps it.
+
+    Raises:
+        HistoryError: it could not be read back as it is.
+    """
+    try:
+        moment(event.at_us)
+        text = msgspec.json.encode(event).decode()
+        if not 0 < len(event.alarm) <= LONGEST_NAME or not 0 < len(event.subject.workload) <= LONGEST_NAME:
+            raise ValueError(f"its id and its workload need 1 to {LONGEST_NAME} characters")
+        if decode(text) != event:
+            raise ValueError("JSON can't hold it")
+    except (TypeError, ValueError, OverflowError, RecursionError, HistoryError) as error:
+        raise HistoryError(f"an event of alarm '{event.alarm!s:.50}' can't be kept: {error}") from error
+    return text
+
+
+def decode(text: str | bytes) -> AlarmEvent:
+    """The reverse of :func:`encode`.
+
+    Raises:
+        HistoryError: *text* is no event.
+    """
+    try:
+        return msgspec.json.decode(text, type=AlarmEvent)
+    except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError) as error:
+        raise HistoryError(f"this is no event of an alarm that this matbench knows: {error}") from error
+
+
+def by_id(events: Iterable[AlarmEvent]) -> dict[str, AlarmEvent]:
+    """*events* by id, each once.
+
+    Raises:
+        HistoryError: as :func:`encode`.
+    """
+    found = {}
+    for event in events:
+        encode(event)
+        found[event.id] = event
+    return found

@@ -16,6 +16,7 @@ from .errors import HistoryError
 DEFAULT = "sqlite:///matbench.db"
 DEFAULT_INDEX = "matbench"
 DEFAULT_SUFFIX = "-prom"
+ALARM_SUFFIX = "-alarms"
 _SQLITE = "sqlite:///"
 _INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
 
@@ -32,7 +33,7 @@ class SQLiteLocation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OpenSearchLocation:
-    """Two indices on an OpenSearch server.
+    """The indices of a history on an OpenSearch server.
 
     Attributes:
         url: scheme, host, port and, behind a proxy, the path in front of the server's own.
@@ -48,6 +49,11 @@ class OpenSearchLocation:
 
     def __str__(self) -> str:
         return f"{self.url}/{self.index}"
+
+    @property
+    def alarm_index(self) -> str:
+        """The index of what happened to alarms."""
+        return f"{self.index}{ALARM_SUFFIX}"
 
     @property
     def is_local(self) -> bool:
@@ -76,11 +82,11 @@ Location = SQLiteLocation | OpenSearchLocation
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Indices:
-    """How the indices of an OpenSearch history are called: ``<prefix><index>`` and ``<prefix><index><suffix>``.
+    """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
 
     Attributes:
         index: used where the URL names none.
-        prefix, suffix: in front of both, and behind that of the KPIs.
+        prefix, suffix: in front of all, and behind that of the KPIs.
         path_is_prefix: the path of a URL is what a proxy puts in front, where ``index`` is given; else its last part is
             the index.
     """
@@ -169,13 +175,17 @@ def _opensearch(text: str, indices: Indices, access: Credentials) -> OpenSearchL
     if indices.path_is_prefix and indices.index and last and last != indices.index:
         above, last = [*above, last], ""
     index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
-    for name in (index, index + indices.suffix):
+    for name in (index, index + indices.suffix, index + ALARM_SUFFIX):
         if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
             raise HistoryError(
                 f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
             )
     if not indices.suffix:
         raise HistoryError("prom_index_suffix is empty: payloads and KPIs need an index each")
+    if indices.suffix == ALARM_SUFFIX:
+        raise HistoryError(
+            f"prom_index_suffix is {ALARM_SUFFIX}, which is for the alarms: KPIs need an index of their own"
+        )
     shown = f"[{host}]" if ":" in host else host
     default_port = 443 if parts.scheme == "https" else 9200
     base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])

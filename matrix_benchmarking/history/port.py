@@ -12,6 +12,7 @@ from typing import Any, Protocol, Self
 
 from .. import filters
 from ..filters import Filters
+from .alarms import AlarmEvent
 from .records import Record
 
 Progress = Callable[[int], None]
@@ -194,6 +195,12 @@ class History(Protocol):
 
     def summary(self) -> Summary:
         """What is in it."""
+
+    def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
+        """What happened to alarms (of *workload*, where given), oldest first, ties in the order of the ids."""
+
+    def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
+        """Keep *events*; one that is there already is not kept twice. How many were new."""
 
     def close(self) -> None:
         """Let go of files and connections."""

@@ -19,7 +19,9 @@ from typing import Any, Self
 import msgspec
 
 from ..errors import os_reason
+from . import alarms
 from . import sqlite_rows as rows
+from .alarms import AlarmEvent
 from .errors import HistoryError
 from .port import (
     EVERYTHING,
@@ -35,7 +37,7 @@ from .port import (
     conflict,
 )
 from .records import KPIRecord, Record, record
-from .sqlite_schema import UNKNOWN_TIME, migrate, version
+from .sqlite_schema import UNKNOWN_TIME, WITH_ALARMS, migrate, version
 
 CHUNK = 500
 BUSY_TIMEOUT_S = 120.0
@@ -142,6 +144,18 @@ class SQLiteHistory:
             )
         return Summary([WorkloadSummary(*row) for row in found], size)
 
+    def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
+        with self._sentences():
+            if version(self._connection, self.location) < WITH_ALARMS:
+                return []  # written by an older matbench, and open for reading
+            found = self._connection.execute(rows.ALARM_EVENTS, {"workload": workload}).fetchall()
+        return [self._event(*row) for row in found]
+
+    def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
+        wanted = [rows.alarm_row(event) for event in events]
+        with self._transaction():
+            return sum(self._connection.execute(rows.INSERT_ALARM_EVENT, row).rowcount for row in wanted)
+
     def close(self) -> None:
         self._connection.close()
 
@@ -164,6 +178,13 @@ class SQLiteHistory:
         _until_free(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
         connection.execute("PRAGMA synchronous = FULL")
         migrate(connection, self.location)
+
+    def _event(self, event_id: str, text: Any) -> AlarmEvent:
+        try:
+            return alarms.decode(text)
+        except (HistoryError, TypeError) as error:
+            where = f"history '{self.path}': the event {event_id} of an alarm in it is damaged"
+            raise HistoryError(f"{where}, or of a newer matbench: {error}") from error
 
     def _push_chunk(self, chunk: Sequence[Record], seen: dict[str, str], *, replace: bool) -> Pushed:
         """*seen* are the digests that this push has brought so far, by id."""

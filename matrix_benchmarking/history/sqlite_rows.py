@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from . import alarms
+from .alarms import AlarmEvent
 from .port import Series
 from .records import KPIRecord, Record
 from .sqlite_schema import UNKNOWN_TIME
@@ -64,6 +66,12 @@ SUMMARY = """
         min(time_us), max(time_us)
     FROM payloads GROUP BY workload ORDER BY workload
 """
+INSERT_ALARM_EVENT = """
+    INSERT OR IGNORE INTO alarm_events (id, workload, at_us, alarm, action, author, event) VALUES (?, ?, ?, ?, ?, ?, ?)
+"""
+ALARM_EVENTS = """
+    SELECT id, event FROM alarm_events WHERE :workload IS NULL OR workload = :workload ORDER BY at_us, id
+"""
 
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; what was committed before is kept",
@@ -116,6 +124,12 @@ def series(row: tuple[Any, ...]) -> Series:
         first_us,
         last_us,
     )
+
+
+def alarm_row(event: AlarmEvent) -> tuple[Any, ...]:
+    """The parameters of :data:`INSERT_ALARM_EVENT`."""
+    text = alarms.encode(event)
+    return event.id, event.subject.workload, event.at_us, event.alarm, event.action.value, event.author, text
 
 
 def stored_time(time_us: int | None) -> int:

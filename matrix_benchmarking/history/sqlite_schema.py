@@ -55,7 +55,25 @@ _FIRST = (
     """,
 )
 
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST,)
+_ALARMS = (
+    """
+    CREATE TABLE alarm_events (
+        id TEXT NOT NULL PRIMARY KEY,
+        workload TEXT NOT NULL,
+        at_us INTEGER NOT NULL,
+        alarm TEXT NOT NULL,
+        action TEXT NOT NULL,
+        author TEXT NOT NULL,
+        event TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX alarm_events_by_time ON alarm_events (at_us, id)",
+)
+
+WITH_ALARMS = 2
+"""The first version that keeps what happened to alarms."""
+
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS)
 """The statements that lead from each version to the next, from an empty database on."""
 
 

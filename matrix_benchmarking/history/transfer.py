@@ -1,7 +1,10 @@
-"""Everything of a history as one file, and back: a header, a payload a line, and a last line that says how many."""
+"""Everything of a history as one file, and back: a header, a payload a line, then an event of an alarm a line, and a
+last line that says how many. Without events it is version 1, which an older matbench reads; with them it is version 2.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import hashlib
 from collections.abc import Iterator
@@ -12,24 +15,49 @@ import msgspec
 
 from ..errors import os_reason
 from ..files import read_regular
+from . import alarms
+from .alarms import AlarmEvent
 from .errors import HistoryError
 from .port import EVERYTHING, History, Progress, Pushed, Query
 from .records import Record, record
 
-VERSION = 1
+WITHOUT_ALARMS, VERSION = 1, 2
 LONGEST_HEADER = 1000
 _GZIP = b"\x1f\x8b"
+_EVENT, _EVENT_END = b'{"alarm_event":', b"}\n"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Contents:
+    """How many payloads and events of alarms an export holds."""
+
+    payloads: int
+    alarm_events: int
+
+    def __str__(self) -> str:
+        events = f" and {self.alarm_events} events of alarms" if self.alarm_events else ""
+        return f"{self.payloads} payloads{events}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Imported:
+    """What became of an export's payloads; how many of its events of alarms were new, and how many there already."""
+
+    pushed: Pushed
+    alarms_added: int
+    alarms_unchanged: int
 
 
 def write_export(
     history: History, stream: gzip.GzipFile | IO[bytes], query: Query = EVERYTHING, progress: Progress | None = None
-) -> int:
-    """Write the payloads that *query* selects, newest first; how many there are.
+) -> Contents:
+    """Write the payloads that *query* selects, newest first, and all events of alarms of its workload, oldest first.
 
     Raises:
         HistoryError: the history can't be read.
     """
-    stream.write(msgspec.json.encode({"matbench_history": VERSION}) + b"\n")
+    events = history.alarm_events(query.workload)
+    stream.write(msgspec.json.encode({"matbench_history": VERSION if events else WITHOUT_ALARMS}) + b"\n")
     count, checksum = 0, hashlib.blake2b(digest_size=16)
     for payload in history.payloads(query):
         line = msgspec.json.encode(payload) + b"\n"
@@ -38,31 +66,37 @@ def write_export(
         count += 1
         if progress is not None:
             progress(count)
-    stream.write(msgspec.json.encode({"payloads": count, "checksum": checksum.hexdigest()}) + b"\n")
-    return count
+    for event in events:
+        line = _EVENT + alarms.encode(event).encode() + _EVENT_END
+        stream.write(line)
+        checksum.update(line)
+    stream.write(msgspec.json.encode(_end(count, len(events), checksum.hexdigest())) + b"\n")
+    return Contents(count, len(events))
 
 
-def read_import(history: History, path: Path, *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-    """Push all payloads of the export *path*, which is read twice: first to see that it is whole.
+def read_import(history: History, path: Path, *, replace: bool = False, progress: Progress | None = None) -> Imported:
+    """Keep all of the export *path*, which is read twice: first to see that it is whole.
 
     Raises:
         HistoryError: it is no export, was cut off, or the history can't be written.
     """
     with _open(path) as stream:
-        for _ in _lines(stream, path):
-            pass
+        events = [_event(line, path) for line in _lines(stream, path) if line.startswith(_EVENT)]
     with _open(path) as stream:
-        return history.push(_records(stream, path), replace=replace, progress=progress)
+        pushed = history.push(_records(stream, path), replace=replace, progress=progress)
+    added = history.record_alarms(events) if events else 0
+    return Imported(pushed, added, len(events) - added)
 
 
-def count(path: Path) -> int:
-    """How many payloads the export *path* holds.
+def contents(path: Path) -> Contents:
+    """What the export *path* holds.
 
     Raises:
         HistoryError: as :func:`read_import`.
     """
     with _open(path) as stream:
-        return sum(1 for _ in _lines(stream, path))
+        are_events = [line.startswith(_EVENT) for line in _lines(stream, path)]
+    return Contents(are_events.count(False), are_events.count(True))
 
 
 def _open(path: Path) -> gzip.GzipFile | BinaryIO:
@@ -74,29 +108,44 @@ def _open(path: Path) -> gzip.GzipFile | BinaryIO:
 
 
 def _records(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[Record]:
-    for number, line in enumerate(_lines(stream, path), start=1):
+    payloads = (line for line in _lines(stream, path) if not line.startswith(_EVENT))
+    for number, line in enumerate(payloads, start=1):
         try:
             yield record(msgspec.json.decode(line))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HistoryError) as error:
             raise HistoryError(f"{path}: payload {number}: {error}") from error
 
 
+def _event(line: bytes, path: Path) -> AlarmEvent:
+    try:
+        return alarms.decode(line.removeprefix(_EVENT).removesuffix(_EVENT_END))
+    except HistoryError as error:
+        raise HistoryError(f"{path}: an event of an alarm: {error}") from error
+
+
 def _lines(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[bytes]:
-    """The lines of the payloads, all but the header and the last one, which are checked."""
+    """The lines of payloads and events, all but the header and the last one, which are checked."""
     try:
         _check_header(_decoded(stream.readline(LONGEST_HEADER)), path)
-        checksum, found, last = hashlib.blake2b(digest_size=16), 0, b""
+        checksum, payloads, events, last = hashlib.blake2b(digest_size=16), 0, 0, b""
         for line in stream:
             if last:
                 checksum.update(last)
-                found += 1
+                is_event = last.startswith(_EVENT)
+                payloads, events = payloads + (not is_event), events + is_event
                 yield last
             last = line
     except (OSError, EOFError) as error:
         raise HistoryError(f"'{path}' is damaged: {error}") from error
-    end = _decoded(last)
-    if end != {"payloads": found, "checksum": checksum.hexdigest()}:
-        raise HistoryError(f"'{path}' was cut off or changed: its last line does not fit its {found} payloads")
+    if _decoded(last) != _end(payloads, events, checksum.hexdigest()):
+        raise HistoryError(
+            f"'{path}' was cut off or changed: its last line does not fit its {Contents(payloads, events)}"
+        )
+
+
+def _end(payloads: int, events: int, checksum: str) -> dict[str, Any]:
+    """The last line."""
+    return {"payloads": payloads, **({"alarm_events": events} if events else {}), "checksum": checksum}
 
 
 def _check_header(header: Any, path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from history_support.alarms import event, subject
 from history_support.payloads import payload, test_id
 
 from matrix_benchmarking import history
@@ -24,6 +25,7 @@ def filled(place):
         *(payload(number) for number in range(10, 800)),
     ]
     kept.push(record(each) for each in payloads)
+    kept.record_alarms([*map(event, range(20)), event(7, about=subject(labels=strange, workload="other"))])
     return kept
 
 
@@ -41,16 +43,19 @@ def test_there_and_back_again_changes_nothing(new_place, tmp_path, first):
     with filled(new_place(first)) as kept:
         path.write_bytes(exported(kept))
         series = [(each, list(kept.values(each).values)) for each in kept.series()]
+        events = kept.alarm_events()
     with history.open_history(new_place(second), writable=True) as other:
-        assert transfer.read_import(other, path).added == 793
+        assert transfer.read_import(other, path).pushed.added == 793
         assert exported(other) == path.read_bytes()
         assert [(each, list(other.values(each).values)) for each in other.series()] == series
+        assert other.alarm_events() == events
         back = tmp_path / "back.jsonl"
         back.write_bytes(exported(other))
     with history.open_history(new_place(first), writable=True) as again:
-        assert transfer.read_import(again, back).added == 793
+        assert transfer.read_import(again, back).pushed.added == 793
         assert exported(again) == path.read_bytes()
-        assert transfer.read_import(again, back).unchanged == 793
+        third = transfer.read_import(again, back)
+        assert (third.pushed.unchanged, third.alarms_added, third.alarms_unchanged) == (793, 0, 21)
 
 
 @pytest.fixture
@@ -70,8 +75,8 @@ def empty(tmp_path):
 
 def test_a_compressed_export_is_understood(export, empty):
     export.write_bytes(gzip.compress(export.read_bytes()))
-    assert transfer.count(export) == 10
-    assert transfer.read_import(empty, export).added == 10
+    assert transfer.contents(export) == transfer.Contents(10, 0)
+    assert transfer.read_import(empty, export).pushed.added == 10
 
 
 def test_an_export_that_was_cut_off_anywhere_imports_nothing(export, empty):
@@ -105,7 +110,7 @@ def test_an_export_that_was_changed_imports_nothing(export, empty):
         (b"{}\n{}\n", "no export"),
         (b"[1]\n", "no export"),
         (b"\xff\xfe", "no export"),
-        (json.dumps({"matbench_history": 2}).encode() + b"\n", "newer matbench"),
+        (json.dumps({"matbench_history": 3}).encode() + b"\n", "newer matbench"),
     ],
 )
 def test_what_is_no_export_is_a_sentence(tmp_path, empty, content, sentence):
@@ -127,13 +132,68 @@ def test_a_missing_export_is_a_sentence(tmp_path, empty):
 def test_an_empty_history_makes_an_export_that_imports_nothing(tmp_path, empty):
     path = tmp_path / "file"
     path.write_bytes(exported(empty))
-    assert transfer.read_import(empty, path) == history.Pushed()
+    assert transfer.read_import(empty, path) == transfer.Imported(history.Pushed(), 0, 0)
 
 
 def test_a_part_can_be_exported(export, empty):
     transfer.read_import(empty, export)
     stream = io.BytesIO()
-    assert transfer.write_export(empty, stream, Query(limit=3)) == 3
+    assert transfer.write_export(empty, stream, Query(limit=3)) == transfer.Contents(3, 0)
+
+
+def test_alarms_are_exported_after_the_runs_and_imported_once(export, empty, tmp_path):
+    transfer.read_import(empty, export)
+    assert empty.record_alarms([event(2), event(1)]) == 2
+    lines = exported(empty).splitlines()
+    assert json.loads(lines[0]) == {"matbench_history": 2}
+    assert [json.loads(line)["alarm_event"]["at_us"] for line in lines[11:13]] == [event(1).at_us, event(2).at_us]
+    assert json.loads(lines[13])["alarm_events"] == 2
+    path = tmp_path / "alarms.jsonl.gz"
+    path.write_bytes(gzip.compress(exported(empty)))
+    assert transfer.contents(path) == transfer.Contents(10, 2)
+    with history.open_history(history.SQLiteLocation(tmp_path / "other.db"), writable=True) as other:
+        other.record_alarms([event(1)])
+        imported = transfer.read_import(other, path)
+        assert (imported.pushed.added, imported.alarms_added, imported.alarms_unchanged) == (10, 1, 1)
+        assert other.alarm_events() == [event(1), event(2)]
+
+
+def test_an_export_without_alarms_is_one_that_an_older_matbench_reads(export):
+    lines = export.read_bytes().splitlines()
+    assert json.loads(lines[0]) == {"matbench_history": 1}
+    assert set(json.loads(lines[-1])) == {"payloads", "checksum"}
+
+
+def test_an_export_with_alarms_that_was_cut_off_or_changed_imports_nothing(export, empty):
+    with history.open_history(history.SQLiteLocation(export.with_name("a.db")), writable=True) as kept:
+        transfer.read_import(kept, export)
+        kept.record_alarms(map(event, range(3)))
+        content = exported(kept)
+    lines = content.splitlines(keepends=True)
+    changed = [lines[:-1], lines[:-2], [*lines[:-2], lines[-1]], [*lines[:-4], lines[-1]], [*lines[:5], *lines[6:]]]
+    for each in [*map(b"".join, changed), content.replace(b'"first_bad":"1.3.0"', b'"first_bad":"1.4.0"', 1)]:
+        export.write_bytes(each)
+        with pytest.raises(HistoryError, match="cut off or changed"):
+            transfer.read_import(empty, export)
+    assert (list(empty.runs()), empty.alarm_events()) == ([], [])
+
+
+def test_an_event_that_this_matbench_does_not_know_imports_nothing(export, empty, monkeypatch):
+    with history.open_history(history.SQLiteLocation(export.with_name("a.db")), writable=True) as kept:
+        transfer.read_import(kept, export)
+        kept.record_alarms([event(1)])
+        genuine = transfer.alarms.encode
+        monkeypatch.setattr(transfer.alarms, "encode", lambda each: genuine(each).replace('"raised"', '"blessed"'))
+        export.write_bytes(exported(kept))
+    with pytest.raises(HistoryError, match="an event of an alarm: this is no event of an alarm that this matbench"):
+        transfer.read_import(empty, export)
+    assert list(empty.runs()) == []
+
+
+def test_a_part_of_one_workload_has_the_alarms_of_that_workload(kept):
+    kept.record_alarms([event(1), event(2, about=subject(workload="other"))])
+    stream = io.BytesIO()
+    assert transfer.write_export(kept, stream, Query(workload="other")) == transfer.Contents(0, 1)
 
 
 def chosen(kept, **choice):

@@ -13,7 +13,7 @@ from .worse import ACCEPT, Worse, worse
 AT_MOST = 10
 
 
-def annotations(analysis: Analysis) -> list[str]:
+def error_lines(analysis: Analysis) -> list[str]:
     """At most :data:`AT_MOST` lines; none for an analysis that doesn't fail."""
     found = worse(analysis)
     if len(found) <= AT_MOST:

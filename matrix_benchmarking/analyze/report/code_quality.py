@@ -50,10 +50,11 @@ def code_quality(analysis: Analysis, path: str = DEFAULT_PATH) -> str:
 
 
 def _finding(verdict: SeriesVerdict, description: str, severity: str, path: str) -> dict[str, Any]:
+    identity = f"{CHECK_NAME}\0{verdict.id}".encode("utf-8", "backslashreplace")
     return {
         "description": one_line(description, 1000),
         "check_name": CHECK_NAME,
-        "fingerprint": hashlib.sha256(f"{CHECK_NAME}\0{verdict.id}".encode()).hexdigest(),
+        "fingerprint": hashlib.sha256(identity).hexdigest(),
         "severity": severity,
         "location": {"path": path.removeprefix("./"), "lines": {"begin": 1}},
     }

@@ -145,7 +145,7 @@ def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
 
 def _labels(labels: Mapping[str, Any]) -> dict[str, Any]:
     """Labels that are set; one of a type without a JSON form as text."""
-    return {name: _plain(value) for name, value in labels.items() if value is not NOT_SET}
+    return {to_jsonable(name): _plain(value) for name, value in labels.items() if value is not NOT_SET}
 
 
 def _plain(value: Any) -> Any:

@@ -22,7 +22,7 @@ _GAPS = re.compile(
     r"@"  # @team, a@b.org
     r"|[#!~%&$^](?=[\w\"'])"  # references: #12, !3, ~label, %milestone, &epic, $snippet
     r"|:(?=//)|(?<![^\W_])www(?=\.)"  # addresses
-    r"|:(?=[\w+-]+:)"  # :emoji:
+    r"|:(?=[\w+-]+(?::|$))"  # :emoji:, whose last colon may be ours
     r"|GH-(?=[0-9])|\b(?:mailto|xmpp)(?=:)",
     re.IGNORECASE,
 )

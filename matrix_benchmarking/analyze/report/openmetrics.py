@@ -4,7 +4,7 @@ Few families, whose names and labels are the same in each analysis:
 
 * ``matbench_regressions``, ``matbench_improvements``: how many series fail, and how many are newly better;
 * ``matbench_series{outcome="no change"}``: how many series have which verdict;
-* ``matbench_kpi``: the level of each series, with its KPI and its labels: since its last change, else of the newest version;
+* ``matbench_kpi``: the level of each series, by KPI and labels: since its last change, else of the newest version;
 * ``matbench_kpi_change_ratio``: of a series that is worse or better, new level / old level − 1.
 """
 
@@ -60,7 +60,7 @@ def _ratio(verdict: SeriesVerdict) -> float | None:
 
 
 def _labels(analysis: Analysis) -> dict[str, Labels]:
-    """The labels of each series, by its id; two series that would have the same ones (``1``, ``"1"``) say who they are."""
+    """The labels of each series, by its id; series that would have the same ones (``1``, ``"1"``) say who they are."""
     found = {one.id: _of_series(analysis, one) for one in analysis.verdicts}
     same = collections.Counter(tuple(sorted(labels.items())) for labels in found.values())
     return {

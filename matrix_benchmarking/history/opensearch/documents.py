@@ -1,4 +1,4 @@
-"""Records as documents of the two indices, encoded as lines of a bulk request."""
+"""Records, and what happened to alarms, as documents of the indices, encoded as lines of a bulk request."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any, Literal
 import msgspec
 
 from ... import filters
+from .. import alarms
+from ..alarms import AlarmEvent
 from ..port import Query
-from ..records import KPIRecord, Record
+from ..records import KPIRecord, Record, moment
 from .mappings import LONGEST_KEYWORD
 
 LONGEST_NAME_IN_ID = 200
@@ -22,7 +24,7 @@ Operation = Literal["create", "index", "delete"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Action:
-    """One action of a bulk request: its document's index and id, whose run it is, and its lines."""
+    """One action of a bulk request: its document's index and id, whose run (or event) it is, and its lines."""
 
     index: str
     id: str
@@ -73,6 +75,26 @@ def kpi_document(record: Record, kpi: KPIRecord) -> dict[str, Any]:
         "urls": kpi.urls,
         "matbench": {"series": kpi.series, "time_us": kpi.time_us, "labels": _encode(kpi.labels).decode()},
     }
+
+
+def alarm_action(index: str, event: AlarmEvent) -> Action:
+    """*event* as a new document, whose id is its own: one that is there already is refused."""
+    subject = event.subject
+    document = {
+        "@timestamp": moment(event.at_us).isoformat(),
+        "alarm": event.alarm,
+        "action": event.action.value,
+        "author": event.author,
+        "reason": event.reason,
+        "until": event.until,
+        "version": event.version,
+        "workload": subject.workload,
+        "kpi": subject.kpi,
+        "series": subject.series,
+        "first_bad": subject.first_bad,
+        "matbench": {"id": event.id, "at_us": event.at_us, "event": alarms.encode(event)},
+    }
+    return action("create", index, event.id, event.id, document)
 
 
 def kpi_id(run: str, name: str) -> str:

@@ -9,11 +9,12 @@ from typing import Any, Self
 
 import msgspec
 
+from ..alarms import AlarmEvent
 from ..errors import UnavailableError
 from ..location import OpenSearchLocation
 from ..port import EVERYTHING, Progress, Pushed, Query, Run, Series, SeriesValues, Summary, WorkloadSummary
 from ..records import Record
-from . import documents, indices, search
+from . import alarm_index, documents, indices, search
 from .client import connect, patiently, sentences
 from .writer import Writer
 
@@ -154,6 +155,14 @@ class OpenSearchHistory:
             names = [self._place.index, self._place.kpi_index]
             stats: Any = patiently(lambda: self._client.indices.stats(index=names, metric="store"))
         return Summary(workloads, int(stats["_all"]["total"]["store"]["size_in_bytes"]))
+
+    def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
+        with sentences(self._place):
+            return alarm_index.events(self._client, self._place, workload)
+
+    def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
+        with sentences(self._place):
+            return alarm_index.record(self._client, self._place, events)
 
     def close(self) -> None:
         self._client.close()

@@ -1,4 +1,7 @@
-"""The two indices and their templates: made on first use, checked afterwards."""
+"""The indices and their templates: made on first use, checked afterwards.
+
+Those of payloads and KPIs are made when a history is opened for writing, that of the alarms with the first of them.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +27,12 @@ def ensure(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> Non
         opensearchpy.OpenSearchException: the server refused.
     """
     for name, wanted in _wanted(location):
-        found = _mapping(client, name)
-        if found is None:
-            _create(client, name, wanted)
-            found = _mapping(client, name) or {}
-        _check(name, wanted, found)
-        if mappings.missing(wanted, found):
-            _add_fields(client, name, wanted)
+        _ensure(client, name, wanted)
+
+
+def ensure_alarms(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
+    """As :func:`ensure`, for the index of the alarms."""
+    _ensure(client, location.alarm_index, mappings.ALARMS)
 
 
 def check(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
@@ -45,6 +47,29 @@ def check(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None
         if found is None:
             raise HistoryError(f"{location.url} has no index '{name}' yet: 'matbench upload_lts' makes it")
         _check(name, wanted, found)
+
+
+def has_alarms(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> bool:
+    """True if there is an index of alarms, which is checked.
+
+    Raises:
+        HistoryError, opensearchpy.OpenSearchException: as :func:`ensure`.
+    """
+    found = _mapping(client, location.alarm_index)
+    if found is None:
+        return False
+    _check(location.alarm_index, mappings.ALARMS, found)
+    return True
+
+
+def _ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
+    found = _mapping(client, name)
+    if found is None:
+        _create(client, name, wanted)
+        found = _mapping(client, name) or {}
+    _check(name, wanted, found)
+    if mappings.missing(wanted, found):
+        _add_fields(client, name, wanted)
 
 
 def _wanted(location: OpenSearchLocation) -> list[tuple[str, Mapping[str, Any]]]:

@@ -1,7 +1,8 @@
-"""What the two indices look like: explicit, strict mappings with a version. Pure data.
+"""What the three indices look like: explicit, strict mappings with a version. Pure data.
 
-A document has the fields of the payload, or of the KPI, as people query them, and below ``matbench`` what the engine
-itself needs. Labels are keywords for dashboards; their types are kept in ``matbench.labels``.
+A document has the fields of the payload, of the KPI or of what happened to an alarm, as people query them, and below
+``matbench`` what the engine itself needs. Labels are keywords for dashboards; their types are kept in
+``matbench.labels``.
 """
 
 from __future__ import annotations
@@ -78,6 +79,33 @@ KPIS: Mapping[str, Any] = {
                 "series": _EXACT,
                 "time_us": {"type": "long"},
                 "labels": _TEXT_ONLY_KEPT,
+            },
+        },
+    },
+}
+
+ALARMS: Mapping[str, Any] = {
+    "dynamic": "strict",
+    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "alarms"}},
+    "properties": {
+        "@timestamp": {"type": "date"},
+        "alarm": _EXACT,
+        "action": _EXACT,
+        "author": _KEYWORD,
+        "reason": _KEYWORD,
+        "until": _KEYWORD,
+        "version": _KEYWORD,
+        "workload": _EXACT,
+        "kpi": _KEYWORD,
+        "series": _KEYWORD,
+        "first_bad": _KEYWORD,
+        "matbench": {
+            "type": "object",
+            "dynamic": "strict",
+            "properties": {
+                "id": _EXACT,
+                "at_us": {"type": "long"},
+                "event": _TEXT_ONLY_KEPT,
             },
         },
     },
