@@ -14,7 +14,7 @@ from .template import short
 
 RUNS_LINKED = 5
 LONGEST_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 28, 400
-WORSE, BETTER, DOUBTFUL = "✕", "★", "◆"
+WORSE, BETTER, DOUBTFUL = "✕\u00a0", "★\u00a0", "◆\u00a0"
 """The same signs as in the charts, so that colour isn't all that tells."""
 
 Link = Callable[[Entry, str], Any]
@@ -48,12 +48,12 @@ def outcome_text(verdict: SeriesVerdict) -> str:
     outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
     if outcome is Outcome.REGRESSION:
         state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
-        return f"{WORSE} regression{new}{state}"
+        return f"{WORSE}regression{new}{state}"
     if outcome is Outcome.IMPROVEMENT:
-        return f"{BETTER} improvement{new}{', with an open alarm' if verdict.fails else ''}"
+        return f"{BETTER}improvement{new}{', with an open alarm' if verdict.fails else ''}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
-        return f"{DOUBTFUL} in doubt"
-    return f"{BETTER} back on an old level{new}" if verdict.changes else outcome.value
+        return f"{DOUBTFUL}in doubt"
+    return f"{BETTER}back on an old level{new}" if verdict.changes else outcome.value
 
 
 def name_of(verdict: SeriesVerdict) -> str:
@@ -74,14 +74,13 @@ def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) ->
         Column("Series"),
         Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
         Column("Levels", numeric=True, help="old level → new level"),
-        Column("First bad", help="the first version on the new level; of an improvement the first better one"),
-        Column("Last good", help="the last version on the old level"),
+        Column("Last good → first bad", help="the last version on the old level, and the first on the new one"),
         Column("Alarm"),
         Column("Runs", numeric=True, help="behind the old level → behind the new one"),
         Column("q", numeric=True, help="the false discovery rate at which this series is among the discoveries"),
     ]
     rows: Iterator[Row] = (_changed_row(one, number < charts, number) for number, one in enumerate(verdicts))
-    return table(columns, rows, caption="What changed, the most severe first", limit=limit)
+    return table(columns, rows, caption="Series that changed, the most severe first", limit=limit)
 
 
 def chart_id(number: int) -> str:
@@ -95,18 +94,24 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
     kpi = verdict.kpi
     name: Any = html.A(kpi.name, href=f"#{chart_id(number)}", title="its chart") if has_chart else kpi.name
     effect = verdict.effect or verdict.difference
+    said = outcome_text(verdict)
     return [
-        Cell(outcome_text(verdict), mark=verdict.fails),
+        Cell(html.Strong(said) if verdict.fails else said),
         Cell(name),
-        name_of(verdict),
+        Cell(html.Span(name_of(verdict), className="series-name")),
         Cell(wording.size(verdict), sort=None if effect is None else effect.value),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
-        version(verdict.first_bad_version),
-        version(verdict.last_good_version),
+        _way(version(verdict.last_good_version), version(verdict.first_bad_version)),
         Cell(_alarms(verdict)),
         Cell(f"{verdict.runs_before} → {verdict.runs_after}", sort=verdict.runs_after),
         Cell(wording.probability(verdict.q_value), sort=verdict.q_value),
     ]
+
+
+def _way(old: str, new: str) -> str:
+    """From one version to another, in one line where they are short."""
+    said = f"{old} → {new}"
+    return said.replace(" ", "\u00a0") if len(said) < 24 else said
 
 
 def _alarms(verdict: SeriesVerdict) -> list[Any]:
@@ -117,7 +122,7 @@ def _alarms(verdict: SeriesVerdict) -> list[Any]:
     parts: list[Any] = []
     for alarm in shown[-3:]:
         parts += [", "] if parts else []
-        parts += [html.Code(alarm.id), f" {alarm.status.value}"]
+        parts += [html.Code(alarm.id), f"\u00a0{alarm.status.value}"]
     return parts or ["–"]
 
 
@@ -209,7 +214,7 @@ def not_analysed_table(which: Sequence[NotAnalysed]) -> Any:
         ]
         for one in which
     )
-    return table(columns, rows, caption="What was not analysed, and why")
+    return table(columns, rows, caption="Runs that no verdict is about")
 
 
 def run_links(entries: Sequence[Entry], link: Link) -> list[Any]:

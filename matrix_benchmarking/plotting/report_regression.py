@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +12,7 @@ from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import plural
 from ..matrix import SettingLists, Variables
-from . import series_chart
+from . import series_chart, series_frames
 from .base import Report
 from .catalogue import Late
 from .plot_history import why_nothing
@@ -33,7 +35,7 @@ CHARTS_OF_A_LATE_PAGE = 12
 MOST_ROWS = 200
 FAILING_NAMED = 5
 NOTES_SHOWN = 20
-LONGEST_SENTENCE = 420
+LONGEST_NAME, LONGEST_VERSION = 120, 40
 PAGE_HEIGHT_PX = 700
 
 
@@ -149,14 +151,27 @@ def verdict_box(analysis: Analysis) -> Any:
     lines: list[Any] = [html.P(first, className="lead")]
     failing = analysis.failing
     if failing:
-        lines.append(
-            html.Ul([html.Li(short(wording.sentence(one), LONGEST_SENTENCE)) for one in failing[:FAILING_NAMED]])
-        )
+        lines.append(html.Ul([html.Li(wording.sentence(_cut(one))) for one in failing[:FAILING_NAMED]]))
     if len(failing) > FAILING_NAMED:
-        lines.append(html.P(f"And {len(failing) - FAILING_NAMED} more, in the table below."))
+        more = f"And {len(failing) - FAILING_NAMED} more, in the table below."
+        lines.append(html.P(f"{more} {_since(failing)}"))
     if others:
         lines.append(html.P(" ".join(others)))
     return html.Div(lines, className=f"verdict{' failing' if failing else ''}")
+
+
+def _since(failing: Sequence[SeriesVerdict]) -> str:
+    """From which versions on the series got worse: most often it is one for many."""
+    counts = collections.Counter(one.first_bad_version for one in failing if one.first_bad_version is not None)
+    named = [f"{number} since {cut_inside(version, LONGEST_VERSION)}" for version, number in counts.most_common(3)]
+    more = f", and others since {len(counts) - 3} more versions" if len(counts) > 3 else ""
+    return f"Of all {len(failing)}, {', '.join(named)}{more}." if named else ""
+
+
+def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
+    """*verdict* with what is long in its words cut, so that a sentence with it still says what happened."""
+    versions = [cut_inside(version, LONGEST_VERSION) for version in verdict.versions]
+    return dataclasses.replace(verdict, name=short(verdict.name, LONGEST_NAME), versions=versions)
 
 
 def _scope(analysis: Analysis) -> Any:
@@ -198,10 +213,10 @@ def _chart(verdict: SeriesVerdict) -> list[Any]:
     """The chart, and what it leaves out."""
     from dash import dcc, html
 
-    points, levels = series_chart.points_frame(verdict), series_chart.levels_frame(verdict)
+    points, levels = series_frames.points_frame(verdict), series_frames.levels_frame(verdict)
     if points.empty:
         return []
-    figure = series_chart.series_figure(points, levels, series_chart.changes_frame(verdict), verdict)
+    figure = series_chart.series_figure(points, levels, series_frames.changes_frame(verdict), verdict)
     parts: list[Any] = [dcc.Graph(figure=figure)]
     left = len(verdict.points) - len(points)
     outside = int(series_chart.beyond(points, series_chart.limits(points, levels)).sum())
@@ -226,9 +241,9 @@ def _legend() -> Any:
 
 def _sentence(verdict: SeriesVerdict) -> str:
     """What :func:`.wording.sentence` says, without the name, which stands in the heading."""
-    said = wording.sentence(verdict).removeprefix(f"{verdict.kpi.name} of {verdict.name}")
-    said = said.removeprefix(":").removeprefix(" is").strip()
-    return _as_sentence(short(said, LONGEST_SENTENCE))
+    shown = _cut(verdict)
+    said = wording.sentence(shown).removeprefix(f"{shown.kpi.name} of {shown.name}")
+    return _as_sentence(said.removeprefix(":").removeprefix(" is").strip())
 
 
 def _as_sentence(said: str) -> str:

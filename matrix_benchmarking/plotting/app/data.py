@@ -54,7 +54,7 @@ class Source:
     read: Callable[[Progress | None], Matrix]
     read_index: Callable[[], Matrix | None] = lambda: None
     past: Callable[[Matrix], Matrix | None] = lambda matrix: None
-    analysis_options: AnalysisOptions = AnalysisOptions()
+    analysis_options: AnalysisOptions = dataclasses.field(default_factory=AnalysisOptions)
 
 
 class Snapshot:
