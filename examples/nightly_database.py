@@ -45,7 +45,7 @@ def measured(name, unit, direction, help):
     """The KPI *name* as the file has it."""
 
     @direction
-    @kpi.Format("{:,.6g}")
+    @kpi.Format("{:,.1f}")
     @kpi.KPIMetadata(name=name, help=help, unit=unit)
     def function(lts_payload):
         return lts_payload.results.metrics[name]

@@ -16,7 +16,8 @@ from matrix_benchmarking import __version__, cli
 from matrix_benchmarking.commands import COMMANDS, leaves, load_command, parse
 
 Capture = pytest.CaptureFixture[str]
-WORDS = [["history", name.removeprefix("history_")] if name.startswith("history_") else [name] for name in leaves()]
+GROUPS = ("history", "alarms")
+WORDS = [list(parts[::2]) if (parts := name.partition("_"))[0] in GROUPS else [name] for name in leaves()]
 HEAVY = ["pydantic", "yaml", "pandas", "numpy", "plotly", "dash", "rich", "msgspec", "pyarrow", "jsonschema"]
 
 
@@ -172,7 +173,9 @@ def test_a_reader_that_stops_reading_ends_it_quietly(monkeypatch: pytest.MonkeyP
     assert capsys.readouterr().err == ""
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["history", "--help"], *([*words, "--help"] for words in WORDS)])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], *([group, "--help"] for group in GROUPS), *([*words, "--help"] for words in WORDS)]
+)
 def test_help_imports_nothing_heavy(arguments: list[str], repository: Path) -> None:
     code = (
         "import sys; from matrix_benchmarking.cli import main; main(sys.argv[1:]); "

@@ -10,6 +10,7 @@ from ..history.records import moment
 from ..matrix import NOT_SET, typed
 from .changes import Change, count
 from .select.series import KPISeries, Series, SeriesPoint
+from .select.versions import in_words
 from .wording import difference_label, plural, value_label
 
 LONGEST_NAME = 160
@@ -26,7 +27,7 @@ def step_texts(found: KPISeries) -> list[str]:
     """Each step's version; with those of other comparison keys, and text in quotes, where that tells them apart."""
     if found.axis is None:
         return []
-    axis, shown = found.axis, [show(step[found.axis]) for step in found.steps]
+    axis, shown = found.axis, in_words([step[found.axis] for step in found.steps])
     counts = {typed(value): sum(typed(step[axis]) == typed(value) for step in found.steps) for value in found.versions}
     same = [show(value) for value in found.versions]
     texts = []

@@ -16,6 +16,7 @@ COMMANDS = {
     "upload_lts": "Keep the LTS payloads of a results directory in a history.",
     "download_lts": "Write the LTS payloads of a history to files.",
     "history": "Show what is in a history; export, import, prune, flush.",
+    "alarms": "List alarms; acknowledge, resolve, open them again.",
     "analyze_lts": "Judge the newest runs against their history: is something worse?",
     "compare": "Compare two results trees, or two versions: is the second one worse?",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",

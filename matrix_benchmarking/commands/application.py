@@ -36,6 +36,7 @@ def _source(config: Config, selection: Selection) -> Source:
     from .. import filters
     from ..errors import MatbenchError
     from ..plotting.app.data import Source
+    from .analysed import analysis_options
 
     wanted = filters.parse(selection.filters)
     workload = run.load_workload(selection.workload)
@@ -60,4 +61,5 @@ def _source(config: Config, selection: Selection) -> Source:
         read=read,
         read_index=read_index,
         past=lambda matrix: sources.read_past(workload, matrix, selection, wanted),
+        analysis_options=analysis_options(config, workload, selection),
     )

@@ -71,6 +71,19 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
+class Group(click.Group):
+    """Commands in the order in which they were added; the first one is meant where none is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        asks_for_help = bool(args) and args[0] in ctx.help_option_names
+        if not asks_for_help and (not args or args[0].startswith("-")):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
 def option(*flags: str, config_key: str | None = None, **attributes: Any) -> Callable[[C], C]:
     """Like ``click.option``, for an :class:`Option`."""
     return click.option(*flags, cls=Option, config_key=config_key, **attributes)

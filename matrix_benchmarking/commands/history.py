@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +12,7 @@ from .history_export import command as export_command
 from .history_flush import command as flush_command
 from .history_import import command as import_command
 from .history_prune import command as prune_command
-from .options import Command, Invocation, common, flag
+from .options import Command, Group, Invocation, common, flag
 from .place import Place, locate, outboxes, place
 
 if TYPE_CHECKING:
@@ -19,23 +20,10 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..history import Series, Summary, WorkloadSummary
+    from ..history import History, Series, Summary, WorkloadSummary
 
 
-class HistoryGroup(click.Group):
-    """``matbench history`` alone is ``matbench history show``; the commands come in the order of this file."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        asks_for_help = bool(args) and args[0] in ctx.help_option_names
-        if not asks_for_help and (not args or args[0].startswith("-")):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)
-
-
-@click.group("history", cls=HistoryGroup)
+@click.group("history", cls=Group)
 def command() -> None:
     """Show what is in a history; export, import, prune and deliver.
 
@@ -51,7 +39,7 @@ def command() -> None:
 def show(invocation: Invocation, place: Place, series: bool) -> None:
     """Show what is in a history.
 
-    Workloads, series, first and last run, and its size.
+    Workloads, series, first and last run, its size, and how many alarms nobody has dealt with.
     """
     from ..history import open_history
     from ..history.outbox import Outbox
@@ -65,6 +53,9 @@ def show(invocation: Invocation, place: Place, series: bool) -> None:
         console.print(_workloads(summary))
         if series:
             console.print(_series(history.series()))
+        alarms = _alarms(history)
+    if alarms:
+        click.echo(alarms)
     waiting = Outbox(outboxes(), str(location)).pending()
     if waiting:
         runs = "1 run waits" if waiting == 1 else f"{waiting} runs wait"
@@ -73,6 +64,19 @@ def show(invocation: Invocation, place: Place, series: bool) -> None:
 
 for each in (show, export_command, import_command, prune_command, flush_command):
     command.add_command(each)
+
+
+def _alarms(history: History) -> str:
+    """How many alarms are open and acknowledged; empty where there are none."""
+    events = history.alarm_events()
+    if not events:
+        return ""
+    from ..analyze.verdict.lifecycle import known_alarms
+    from ..analyze.verdict.model import Status
+
+    counts = collections.Counter(alarm.status for alarm in known_alarms(events).values())
+    parts = [f"{counts[each]} {each.value}" for each in (Status.OPEN, Status.ACKNOWLEDGED) if counts[each]]
+    return f"Alarms: {', '.join(parts)} ('matbench alarms' lists them)" if parts else ""
 
 
 def _workloads(summary: Summary) -> Table:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import click
 
-from .base import Command, Invocation, Option, flag, option, set_debug, strength
+from .base import Command, Group, Invocation, Option, flag, option, set_debug, strength
 
 if TYPE_CHECKING:
     from ..history import Location
 
 __all__ = [
     "Command",
+    "Group",
     "Invocation",
     "Option",
     "Price",

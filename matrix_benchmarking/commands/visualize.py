@@ -123,6 +123,7 @@ def command(
     from ..plotting import png
     from ..plotting.catalogue import Catalogue
     from ..plotting.site import write_site
+    from .analysed import analysis_options
     from .best_table import print_verdict
 
     browser = png.find_browser() if "png" in format else None
@@ -132,6 +133,7 @@ def command(
     results_dirname = run.results_of(selection)
     html = "html" in format
     options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser, "past": work.past}
+    options["analysis_options"] = analysis_options(invocation.config, work.workload, selection)
     written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
     print_verdict(Catalogue(work.matrix, work.workload).best)
     first = written.pages[0] if written.pages else report_dest / png.FOLDER

@@ -41,7 +41,7 @@ class Contents:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Imported:
-    """What became of an export's payloads, and how many of its events of alarms were new, and how many there already."""
+    """What became of an export's payloads; how many of its events of alarms were new, and how many there already."""
 
     pushed: Pushed
     alarms_added: int

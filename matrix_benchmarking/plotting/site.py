@@ -22,7 +22,7 @@ from ..workload import Workload
 from . import controls, png
 from . import page as pages
 from .base import Arguments, Plot, Report, plot_section, set_config
-from .catalogue import Catalogue
+from .catalogue import AnalysisOptions, Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
 from .slug import Slugs
@@ -58,6 +58,7 @@ def write_site(
     first: Sequence[str] = (),
     past: Matrix | None = None,
     selection: str = "",
+    analysis_options: AnalysisOptions | None = None,
 ) -> Written:
     """Write the reports *names* (none: all) and their index into *destination*.
 
@@ -71,11 +72,13 @@ def write_site(
         first: the variables that come first.
         past: all known runs, where there is a history.
         selection: the filters that left *matrix*, as a person writes them.
+        analysis_options: what the analysis of the runs takes besides them.
 
     Raises:
         MatbenchError: an unknown report, a report that fails, or a page that can't be written.
     """
-    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination), past=past)
+    options = {"past": past, "analysis_options": analysis_options}
+    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination), **options)
     reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]
     files = _files(reports)
     if single_file:

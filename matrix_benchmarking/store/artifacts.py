@@ -18,6 +18,7 @@ from .fingerprint import Glob, Sighting, digest, list_names, matching
 from .names import natural
 
 TEST_UUID_FILE = ".uuid"
+TEST_START_END_FILE = "test_start_end.json"
 
 
 class Recorder:
@@ -68,7 +69,8 @@ class Recorder:
             self.notes.append(sentence)
 
     def _is_declared(self, relative: str) -> bool:
-        return relative == TEST_UUID_FILE or any(fnmatch.fnmatchcase(relative, name) for name in self._declared)
+        is_known = relative in (TEST_UUID_FILE, TEST_START_END_FILE)
+        return is_known or any(fnmatch.fnmatchcase(relative, name) for name in self._declared)
 
 
 class ArtifactPath(os.PathLike[str]):

@@ -30,7 +30,7 @@ from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, unchanged
 from .parsers import TEST_CONFIG_FILE
 from .sealed import BrokenCache, Envelope
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _ENVELOPE = Envelope(b"matbench", FORMAT_VERSION, "matbench cache")
 MAGIC = _ENVELOPE.magic
 

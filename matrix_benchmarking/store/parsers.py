@@ -8,11 +8,10 @@ import uuid
 from typing import Any
 
 from ..errors import ArtifactError
-from .artifacts import TEST_UUID_FILE, ArtifactPath
+from .artifacts import TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath
 from .readers import ignore_file_not_found, read_json, read_text, read_yaml
 
 TEST_CONFIG_FILE = "config.yaml"
-TEST_START_END_FILE = "test_start_end.json"
 
 _REQUIRED: Any = object()
 

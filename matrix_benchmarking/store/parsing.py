@@ -24,7 +24,7 @@ from .artifacts import Recorder, TestDirectory
 from .cache import CachedTest
 from .find import Candidate
 from .layouts import layouts_of
-from .parsers import parse_test_uuid
+from .parsers import parse_test_start_end, parse_test_uuid
 from .payload import build_payload
 from .sealed import BrokenCache
 
@@ -112,6 +112,8 @@ def _parse_artifacts(
     own_uuid = parse_test_uuid(test_dir)
     try:
         store.parse_once(results, test_dir)
+        if store.generate_lts_payload is None:
+            _add_times(results, test_dir)
     except Exception as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error))
     missing = [] if candidate.is_file else _missing_files(recorder, store.important_files)
@@ -139,6 +141,15 @@ def _parse_artifacts(
             reason = os_reason(error.__cause__) if isinstance(error.__cause__, OSError) else str(error)
             notes.append(f"no cache is kept, {place} can't be written either: {reason}")
     return cached, results
+
+
+def _add_times(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
+    """When the test started and ended, for a payload that nobody else makes; a workload's own times stay."""
+    if hasattr(results, "start") or hasattr(results, "end"):
+        return
+    times = parse_test_start_end(test_dir)
+    if times is not None:
+        results.start, results.end = times.start, times.end
 
 
 def _read_settings(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plotting_support.visit import Visit
 
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import site
@@ -18,6 +19,7 @@ PAGES = (
     "compare.html",
     "kpi-overview.html",
     "error-report.html",
+    "regression-analysis.html",
     "kpi-history.html",
     "costs.html",
 )
@@ -42,45 +44,22 @@ def pages(matrix: Matrix, workload: Workload, tmp_path: Path) -> Path:
     return tmp_path / "report"
 
 
-class _Visit:
-    """A page with what happened while it was open."""
-
-    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
-        self.context = browser.new_context(**options)
-        self.page = self.context.new_page()
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.page.on("console", lambda message: self.complaints.append(f"{message.type}: {message.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", self._on_dialog)
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
-        self.page.goto(path.as_uri())
-        self.page.wait_for_load_state("load")
-
-    def _on_dialog(self, dialog: Any) -> None:
-        self.complaints.append(f"dialog: {dialog.message}")
-        dialog.dismiss()
-
-    def __enter__(self) -> _Visit:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.context.close()
-
-
 @pytest.mark.parametrize("colour_scheme", ["light", "dark"])
 def test_pages_draw_their_figures_load_nothing_and_run_nothing_hostile(
     browser: Any, pages: Path, colour_scheme: str
 ) -> None:
     for name in PAGES:
-        with _Visit(browser, pages / name, color_scheme=colour_scheme) as visit:
+        with Visit(browser, pages / name, color_scheme=colour_scheme) as visit:
             figures = visit.page.locator(".figure")
             drawn = visit.page.locator(".figure svg.main-svg .trace")
             assert (drawn.count() > 0) == (figures.count() > 0) == (name == "costs.html")
             assert visit.complaints == []
             assert all(url.startswith((pages.as_uri(), "data:")) for url in visit.requests)
-            assert name in ("compare.html", "kpi-history.html") or "alert(1)" in visit.page.inner_text("body")
+            assert name in (
+                "compare.html",
+                "regression-analysis.html",
+                "kpi-history.html",
+            ) or "alert(1)" in visit.page.inner_text("body")
             assert visit.page.locator("img, main script:not([type='application/json'])").count() == 0
 
 
@@ -88,13 +67,13 @@ def test_a_script_that_found_its_way_into_a_page_would_be_refused(browser: Any, 
     page = pages / "index.html"
     text = page.read_text(encoding="utf-8").replace("<main", "<script>document.title = 'run'</script><main")
     page.write_text(text, encoding="utf-8")
-    with _Visit(browser, page) as visit:
+    with Visit(browser, page) as visit:
         assert visit.page.title() != "run"
         assert any("Content Security Policy" in complaint for complaint in visit.complaints)
 
 
 def test_a_click_on_a_header_sorts_by_value_and_again_the_other_way(browser: Any, pages: Path) -> None:
-    with _Visit(browser, pages / "kpi-overview.html") as visit:
+    with Visit(browser, pages / "kpi-overview.html") as visit:
         table = visit.page.locator("table").nth(1)
         header = table.locator("th", has_text="speed")
         for direction in ("ascending", "descending"):
@@ -107,7 +86,7 @@ def test_a_click_on_a_header_sorts_by_value_and_again_the_other_way(browser: Any
 
 def test_a_narrow_window_scrolls_its_tables_and_not_the_page(browser: Any, pages: Path) -> None:
     for name in PAGES:
-        with _Visit(browser, pages / name, viewport={"width": 400, "height": 800}) as visit:
+        with Visit(browser, pages / name, viewport={"width": 400, "height": 800}) as visit:
             width = visit.page.evaluate("document.documentElement.scrollWidth")
             assert width <= 400, name
 
@@ -132,7 +111,7 @@ def test_every_figure_of_the_sample_is_drawn_and_nothing_complains(
     drawn = {}
     for path in sorted(real_pages.glob("*.html")):
         size = {"width": width, "height": 800}
-        with _Visit(browser, path, color_scheme=colour_scheme, viewport=size) as visit:
+        with Visit(browser, path, color_scheme=colour_scheme, viewport=size) as visit:
             figures = visit.page.locator(".figure")
             for number in range(figures.count()):
                 assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
@@ -143,7 +122,7 @@ def test_every_figure_of_the_sample_is_drawn_and_nothing_complains(
 
 
 def test_the_slider_shows_what_fewer_users_would_have_found(browser: Any, real_pages: Path) -> None:
-    with _Visit(browser, real_pages / "sanity-checks.html") as visit:
+    with Visit(browser, real_pages / "sanity-checks.html") as visit:
         bars = visit.page.locator(".figure").first.locator("g.bars text.bartext")
         assert set(bars.all_text_contents()) == {"100%"}
         visit.page.locator(".slider-tick-touch-rect, .slider-rail-touch-rect").first.click(position={"x": 3, "y": 3})
@@ -165,7 +144,7 @@ def test_a_single_file_has_everything_inside_and_needs_nothing_else(
     matrix = store.parse_tree(encoder_bench, results)
     (path,) = site.write_site(matrix, encoder_bench, tmp_path / "report", [], results, single_file=True).pages
     alone = path.rename(tmp_path / "moved.html")
-    with _Visit(browser, alone) as visit:
+    with Visit(browser, alone) as visit:
         figures = visit.page.locator(".figure")
         assert figures.count() >= 4
         for number in range(figures.count()):
@@ -186,11 +165,11 @@ def test_a_single_file_of_hostile_data_runs_nothing(
     browser: Any, matrix: Matrix, workload: Workload, tmp_path: Path
 ) -> None:
     (path,) = site.write_site(matrix, workload, tmp_path / "report", [], Path("results"), single_file=True).pages
-    with _Visit(browser, path) as visit:
+    with Visit(browser, path) as visit:
         assert visit.complaints == []
         assert "alert(1)" in visit.page.inner_text("body")
     path.write_text(path.read_text().replace("<main", "<script>document.title = 'run'</script><main"))
-    with _Visit(browser, path) as visit:
+    with Visit(browser, path) as visit:
         assert visit.page.title() != "run"
 
 
@@ -200,7 +179,7 @@ def test_a_figure_is_saved_as_svg_and_png_with_the_background_of_the_page(
 ) -> None:
     from PIL import Image
 
-    with _Visit(browser, real_pages / "cost-analysis.html", color_scheme=colour_scheme) as visit:
+    with Visit(browser, real_pages / "cost-analysis.html", color_scheme=colour_scheme) as visit:
         for file_format in ("SVG", "PNG"):
             button = visit.page.get_by_role("button", name=f"Save the figure Cost against latency as {file_format}")
             with visit.page.expect_download() as waiting:
@@ -219,7 +198,7 @@ def test_a_figure_is_saved_as_svg_and_png_with_the_background_of_the_page(
 
 def test_each_section_has_an_address_that_its_link_leads_to(browser: Any, real_pages: Path) -> None:
     for path in sorted(real_pages.glob("*.html")):
-        with _Visit(browser, path) as visit:
+        with Visit(browser, path) as visit:
             headings = visit.page.locator("h2, h3")
             for number in range(headings.count()):
                 heading = headings.nth(number)
@@ -228,7 +207,7 @@ def test_each_section_has_an_address_that_its_link_leads_to(browser: Any, real_p
                 assert (link.get_attribute("aria-label") or "").startswith("Link to the section ")
             ids = visit.page.locator("[id]").evaluate_all("elements => elements.map(element => element.id)")
             assert len(ids) == len(set(ids))
-    with _Visit(browser, real_pages / "runs.html") as visit:
+    with Visit(browser, real_pages / "runs.html") as visit:
         visit.page.locator("#latency-quantiles-over-virtual-users a.anchor").press("Enter")
         assert visit.page.url.endswith("runs.html#latency-quantiles-over-virtual-users")
         visit.page.emulate_media(media="print")
@@ -242,7 +221,7 @@ def test_no_page_has_a_serious_barrier(browser: Any, real_pages: Path, pages: Pa
     found = {}
     for path in [*sorted(real_pages.glob("*.html")), pages / "error-report.html"]:
         # The page's policy forbids scripts that aren't its own; axe is one.
-        with _Visit(browser, path, color_scheme=colour_scheme, bypass_csp=True) as visit:
+        with Visit(browser, path, color_scheme=colour_scheme, bypass_csp=True) as visit:
             violations = Axe().run(visit.page).response["violations"]
             found[path.name] = [
                 (one["id"], [node["html"][:200] for node in one["nodes"][:3]])

@@ -130,12 +130,13 @@ def select_runs(
         names = _names_of(of_kpi)
         found += [_selected(workload, of_kpi, one, name) for one, name in zip(of_kpi.series, names, strict=True)]
         skipped += _skipped(of_kpi, runs)
-    newest = None if axis is None else show(ordered_versions(runs, axis)[-1])
+    last = None if axis is None else ordered_versions(runs, axis)[-1]
+    newest = None if axis is None else _in_words(found, axis, last)
     return Selection(
         workload=workload.name,
         newest=newest,
         kpis=tuple(kpi.name for kpi in kpis),
-        series=tuple(_with_gaps(found, newest, axis)),
+        series=tuple(_with_gaps(found, newest, axis, last)),
         skipped=tuple(skipped),
         notes=(*about_kpis, *notes, *([] if axis is None else _out_of_order(found))),
         runs=len(runs),
@@ -290,10 +291,20 @@ def _key(labels: Mapping[str, Any]) -> Any:
     return tuple(sorted((name, *map(str, typed(_plain(value)))) for name, value in labels.items()))
 
 
-def _with_gaps(found: Iterable[SelectedSeries], newest: str | None, axis: str | None) -> Iterable[SelectedSeries]:
+def _in_words(found: Sequence[SelectedSeries], axis: str, version: Any) -> str:
+    """The *version* as the series that have it call it."""
+    for one in found:
+        if typed(one.points[-1].versions[axis]) == typed(version):
+            return one.versions[-1]
+    return show(version)
+
+
+def _with_gaps(
+    found: Iterable[SelectedSeries], newest: str | None, axis: str | None, last: Any
+) -> Iterable[SelectedSeries]:
     """The series; those without a value at the newest version say so."""
     for one in found:
-        if newest is None or axis is None or show(one.points[-1].versions[axis]) == newest:
+        if axis is None or typed(one.points[-1].versions[axis]) == typed(last):
             yield one
         else:
             note = f"no value at {newest}, the newest version: judged up to {one.versions[-1]}"

@@ -8,7 +8,7 @@ commits), which only time can put in order. ``1`` and ``"1"`` are different labe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...filters import show
@@ -24,6 +24,8 @@ _DATE = re.compile(
 _NUMBERED = re.compile(r"([^0-9]*)([0-9]+(?:\.[0-9]+)*)(.*)", re.DOTALL)
 _PARTS = re.compile(r"[0-9]+|[A-Za-z]+")
 _COMMIT = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}")
+_FULL_COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
+_SHORT_COMMIT, _LONGEST_COMMIT = 10, 64
 _DIGITS_OF_A_COMMIT = re.compile(r"[0-9]{7,40}")
 _COMMITS_SINCE = re.compile(r"-[0-9]+-g[0-9a-f]{4,40}(?:-dirty)?")
 _SAME = {"a": "alpha", "b": "beta", "c": "rc", "pre": "rc", "preview": "rc", "snapshot": "dev", "nightly": "dev"}
@@ -47,6 +49,16 @@ def in_order(labels: Iterable[object]) -> list[object]:
         return (PLAIN,) if may_be_commit else key(label)
 
     return sorted(distinct, key=sorting_key)
+
+
+def in_words(labels: Sequence[object]) -> list[str]:
+    """Each of *labels* as text; full commits are cut to as many digits as tell them apart, ten at least."""
+    texts = [show(label) for label in labels]
+    commits = {text for text in texts if _FULL_COMMIT.fullmatch(text)}
+    for length in range(_SHORT_COMMIT, _LONGEST_COMMIT):
+        if len({text[:length] for text in commits}) == len(commits):
+            return [text[:length] if text in commits else text for text in texts]
+    return texts
 
 
 def needs_time(labels: Iterable[object]) -> bool:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import re
 from collections.abc import Iterable, Sequence
 
+from ...filters import show
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
+from ..select.versions import in_order
 from .model import Status
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _STATUS = {
     Action.RAISED: Status.OPEN,
@@ -56,4 +61,30 @@ def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
 
 
 def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) -> bool:
-    return False
+    """Whether an acknowledgement that holds *until* a version or a date is over.
+
+    Args:
+        until: a date is over when its day is, UTC; a version, when there is a later one. None is never over.
+        now: with a time zone.
+        versions: labels of the series, in their order; one that is written as *until* is meant, whatever its type.
+    """
+    if until is None:
+        return False
+    day = date_of(until)
+    if day is not None:
+        return now.astimezone(dt.UTC).date() > day
+    ordered = in_order(versions)
+    meant = [index for index, label in enumerate(ordered) if show(label) == until]
+    if meant:
+        return meant[-1] < len(ordered) - 1
+    return in_order([*versions, until])[-1] != until
+
+
+def date_of(until: str) -> dt.date | None:
+    """The date that *until* is, as in 2026-01-31; None for a version."""
+    if not _DATE.fullmatch(until):
+        return None
+    try:
+        return dt.date.fromisoformat(until)
+    except ValueError:  # the 31st of February
+        return None

@@ -186,4 +186,5 @@ class Pages:
             first=current.order,
             past=shown.past,
             selection=view.write_filters(current.filters),
+            analysis_options=shown.analysis_options,
         )

@@ -23,7 +23,7 @@ from ...errors import MatbenchError
 from ...filters import Filters
 from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
-from ..catalogue import Catalogue
+from ..catalogue import AnalysisOptions, Catalogue
 from .facets import Facets, short_ids
 from .view import write_filters
 
@@ -45,6 +45,7 @@ class Source:
         read_index: what is known without reading the tests; None where nothing is.
         read: everything, reporting its progress.
         past: from what was read to all known runs, those of a history among them; None where there is none.
+        analysis_options: what the analysis of the runs takes besides them.
     """
 
     workload: Workload
@@ -53,6 +54,7 @@ class Source:
     read: Callable[[Progress | None], Matrix]
     read_index: Callable[[], Matrix | None] = lambda: None
     past: Callable[[Matrix], Matrix | None] = lambda matrix: None
+    analysis_options: AnalysisOptions = AnalysisOptions()
 
 
 class Snapshot:
@@ -65,8 +67,9 @@ class Snapshot:
         read_at: when it was read.
     """
 
-    def __init__(self, workload: Workload, matrix: Matrix, number: int, past: Matrix | None = None) -> None:
-        self.workload = workload
+    def __init__(self, source: Source, matrix: Matrix, number: int, past: Matrix | None = None) -> None:
+        self.workload = source.workload
+        self.analysis_options = source.analysis_options
         self.matrix = matrix
         self.past = past
         self.number = number
@@ -115,7 +118,8 @@ class Snapshot:
             self.facets.check(filters)
             matrix = self.facets.select(filters)
             past = matrix if self.past is self.matrix else self.past and Facets(self.past).select(filters)
-            catalogue = Catalogue(ordered(matrix, order), self.workload, whole=self.matrix, past=past)
+            others = {"whole": self.matrix, "past": past, "analysis_options": self.analysis_options}
+            catalogue = Catalogue(ordered(matrix, order), self.workload, **others)
             _ = catalogue.best
             self._selections[key] = catalogue
             if len(self._selections) > _KEPT_SELECTIONS:
@@ -208,7 +212,7 @@ class Data:
         if not is_asked and current is not None and same(current.matrix, matrix) and same(current.runs, past or matrix):
             current.read_at = dt.datetime.now().astimezone()
             return
-        self.snapshot = Snapshot(self.source.workload, matrix, 1 if current is None else current.number + 1, past)
+        self.snapshot = Snapshot(self.source, matrix, 1 if current is None else current.number + 1, past)
 
 
 def with_own_ids(matrix: Matrix) -> Matrix:

@@ -1,7 +1,9 @@
 "use strict";
-// Draws the page's figures in the colours of its style, and makes its tables sortable.
+// Draws the page's figures in the colours of its style, those far below when they are seen; makes its tables sortable.
 (() => {
   const figures = new Map();
+  const drawn = new Set();
+  const DRAWN_AT_ONCE = 12;
 
   function colours() {
     const style = getComputedStyle(document.documentElement);
@@ -48,8 +50,28 @@
     region.after(group);
   }
 
-  function drawAll() {
-    for (const [element, figure] of figures) draw(element, figure);
+  function show(element) {
+    drawn.add(element);
+    draw(element, figures.get(element));
+  }
+
+  const seen = new IntersectionObserver((changes) => {
+    for (const { target, isIntersecting } of changes) {
+      if (!isIntersecting || drawn.has(target)) continue;
+      seen.unobserve(target);
+      show(target);
+    }
+  }, { rootMargin: "1000px" });
+
+  function drawFirst() {
+    for (const element of figures.keys()) {
+      if (drawn.size < DRAWN_AT_ONCE) show(element);
+      else seen.observe(element);
+    }
+  }
+
+  function redraw() {
+    drawn.forEach(show);
   }
 
   function readFigures() {
@@ -105,14 +127,15 @@
       if (printing) details.dataset.wasOpen = details.open;
       details.open = printing || details.dataset.wasOpen === "true";
     }
-    drawAll();
+    if (printing) for (const element of figures.keys()) drawn.add(element);
+    redraw();
     for (const element of figures.keys()) Plotly.Plots.resize(element);
   }
 
   readFigures();
-  drawAll();
+  drawFirst();
   document.querySelectorAll("table.sortable").forEach(makeSortable);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   addEventListener("beforeprint", () => print(true));
   addEventListener("afterprint", () => print(false));
 })();

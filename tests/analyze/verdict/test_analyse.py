@@ -131,10 +131,10 @@ def test_an_alarm_is_raised_once_and_keeps_its_name_while_versions_go_on() -> No
 
 
 def test_an_alarm_that_was_raised_stays_when_many_quiet_series_join() -> None:
-    entries = history(24, {18: 104}, noise=1.0, image="a")
+    entries = history(44, {36: 104}, noise=1.0, image="a")
     events = new_events(analyse(entries), {})
     assert [one.action for one in events] == [Action.RAISED]
-    crowd = [one for number in range(150) for one in history(24, noise=1.0, seed=100 + number, image=f"b{number}")]
+    crowd = [one for number in range(150) for one in history(44, noise=1.0, seed=100 + number, image=f"b{number}")]
     alone = next(one for one in analyse([*entries, *crowd]).verdicts if one.labels["image"] == "a")
     kept = next(one for one in analyse([*entries, *crowd], events).verdicts if one.labels["image"] == "a")
     assert kept.fails

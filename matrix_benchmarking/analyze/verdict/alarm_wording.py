@@ -1,0 +1,72 @@
+"""A known alarm in words, and as plain data for machines."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+from ...history.alarms import Action, AlarmSubject
+from ...history.records import moment
+from .lifecycle import Known, is_expired
+from .model import Status
+from .wording import percent
+
+
+def about(subject: AlarmSubject) -> str:
+    """What an alarm is about: ``p95_latency of onnx-fp32 since 1.3.0 (20 → 22.5 ms, +12.5 %)``."""
+    return _line(f"{subject.kpi} of {subject.series} since {subject.first_bad} ({levels(subject)})")
+
+
+def levels(subject: AlarmSubject) -> str:
+    """Both levels and, where there is one, their ratio: ``20 → 22.5 ms, +12.5 %``."""
+    text = f"{subject.old_level:.4g} → {subject.new_level:.4g} {subject.unit}".rstrip()
+    if subject.old_level <= 0 or subject.new_level < 0:
+        return text
+    return f"{text}, {percent(subject.new_level / subject.old_level - 1)}"
+
+
+def standing(alarm: Known, now: dt.datetime) -> str:
+    """The status with what stands behind it: ``acknowledged by ann on 2026-03-01 until 1.4: known``.
+
+    Whether a version is over, only an analysis knows; a date that is over is said.
+    """
+    last = alarm.last
+    if last.action is Action.RAISED:
+        return alarm.status.value
+    done = "reopened" if last.action is Action.REOPENED else alarm.status.value
+    by = f" by {last.version}" if last.version else "" if last.action is Action.FIXED else f" by {last.author}"
+    until = f" until {last.until}" if last.until else ""
+    over = ", which is over" if is_expired(last.until, now, []) else ""
+    reason = f": {last.reason}" if last.reason else ""
+    return _line(f"{done}{by} on {moment(last.at_us):%Y-%m-%d}{until}{over}{reason}")
+
+
+def as_data(alarm: Known) -> dict[str, Any]:
+    """What is known of *alarm*, as JSON has it: times as ISO 8601, levels in the unit, null for what nobody said."""
+    subject, last = alarm.subject, alarm.last
+    return {
+        "id": alarm.id,
+        "status": alarm.status.value,
+        "workload": subject.workload,
+        "kpi": subject.kpi,
+        "unit": subject.unit,
+        "lower_better": subject.lower_better,
+        "labels": dict(subject.labels),
+        "series": subject.series,
+        "first_bad": subject.first_bad,
+        "last_good": subject.last_good,
+        "old_level": subject.old_level,
+        "new_level": subject.new_level,
+        "raised_at": moment(alarm.raised_us).isoformat(),
+        "changed_at": moment(last.at_us).isoformat(),
+        "author": last.author,
+        "reason": last.reason,
+        "until": last.until,
+        "fixed_by": last.version if alarm.status is Status.FIXED else None,
+        "events": alarm.events,
+    }
+
+
+def _line(text: str) -> str:
+    """*text* in one line, so that no reason looks like another alarm."""
+    return " ".join(text.split())

@@ -1,0 +1,125 @@
+"""What people do with alarms: which they mean by the beginnings of ids, and the events that keep what they said."""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ...errors import ConfigError
+from ...history.alarms import Action, AlarmEvent
+from .alarm_wording import standing
+from .lifecycle import Known, date_of
+from .model import Status
+
+SHORTEST, SHOWN = 4, 8
+LISTED = 5
+_LIKE_A_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}")
+_REFUSED = {
+    Action.ACKNOWLEDGED: {Status.FIXED, Status.RESOLVED},
+    Action.RESOLVED: {Status.FIXED, Status.RESOLVED},
+    Action.REOPENED: {Status.OPEN},
+}
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """Each id with its beginning that no other id has, of at least :data:`SHOWN` characters."""
+    ordered = sorted(ids)
+    lengths = dict.fromkeys(ordered, SHOWN)
+    for one, other in itertools.pairwise(ordered):
+        distinct = 1 + sum(
+            1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+        )
+        lengths[one], lengths[other] = max(lengths[one], distinct), max(lengths[other], distinct)
+    return {one: one[:length] for one, length in lengths.items()}
+
+
+def chosen(known: Mapping[str, Known], texts: Iterable[str]) -> list[Known]:
+    """The alarms that *texts* mean, each once: whole ids, or beginnings that only one alarm has.
+
+    Raises:
+        ConfigError: one of *texts* means no alarm, or several.
+    """
+    found: dict[str, Known] = {}
+    problems = []
+    for text in dict.fromkeys(texts):
+        matches = [text] if text in known else [each for each in known if each.startswith(text)]
+        if len(matches) == 1 and (len(text) >= SHORTEST or text in known):
+            found[matches[0]] = known[matches[0]]
+        else:
+            problems.append(_not_one(text, matches, known))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return list(found.values())
+
+
+def events(
+    alarms: Sequence[Known],
+    action: Action,
+    *,
+    author: str,
+    now: dt.datetime,
+    reason: str | None = None,
+    until: str | None = None,
+) -> list[AlarmEvent]:
+    """What is to be kept when *author* does *action* to *alarms*: now or, where clocks differ, after the last event.
+
+    Raises:
+        ConfigError: it can't be done to one of them, such as to acknowledge what is fixed.
+    """
+    problems = [f"alarm {each.id[:SHOWN]} {_why_not(each, now)}" for each in alarms if each.status in _REFUSED[action]]
+    if problems:
+        raise ConfigError("\n".join(problems))
+    now_us = (now - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+    return [
+        AlarmEvent(
+            alarm=each.id,
+            action=action,
+            at_us=max(now_us, each.last.at_us + 1),
+            author=author,
+            subject=each.subject,
+            reason=reason,
+            until=until,
+        )
+        for each in alarms
+    ]
+
+
+def checked_until(text: str, now: dt.datetime) -> str:
+    """*text* as a date (2026-01-31) that is not over, or else as the version that it is.
+
+    Raises:
+        ConfigError: it is empty, no date of the calendar, or a day in the past.
+    """
+    if not text.strip():
+        raise ConfigError("--until is empty: give a version, a date such as 2026-01-31, or leave it out")
+    if not _LIKE_A_DATE.fullmatch(text.strip()):
+        return text
+    day = date_of(text.strip())
+    if day is None:
+        raise ConfigError(f"--until is '{text}', which is no date such as 2026-01-31")
+    if day < now.astimezone(dt.UTC).date():
+        raise ConfigError(f"--until is {day}, which is in the past: the acknowledgement would be over already")
+    return day.isoformat()
+
+
+def _not_one(text: str, matches: Sequence[str], known: Mapping[str, Known]) -> str:
+    if matches:
+        short = short_ids(known)
+        listed = ", ".join(f"{short[each]} ({known[each].subject.kpi})" for each in matches[:LISTED])
+        more = f" and {len(matches) - LISTED} more" if len(matches) > LISTED else ""
+        if len(matches) > 1:
+            return f"'{text}' is the beginning of {len(matches)} alarms: {listed}{more}; give more of the id"
+        return f"'{text}' is too short for an id, of which {SHORTEST} characters are needed: did you mean {listed}?"
+    length = max(len(text), SHOWN)
+    nearest = difflib.get_close_matches(text, [each[:length] for each in known], n=1, cutoff=0.6)
+    hint = f"did you mean '{nearest[0]}'?" if nearest else "'matbench alarms --all' lists those that there are"
+    return f"there is no alarm '{text}': {hint}"
+
+
+def _why_not(alarm: Known, now: dt.datetime) -> str:
+    if alarm.status is Status.OPEN:
+        return "is open already"
+    return f"is {standing(alarm, now)}: 'matbench alarms reopen' opens it again"

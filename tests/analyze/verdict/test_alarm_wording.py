@@ -1,0 +1,77 @@
+"""Alarms in words."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from history_support.alarms import event, subject
+
+from matrix_benchmarking.analyze.verdict.alarm_wording import about, as_data, levels, standing
+from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
+from matrix_benchmarking.history.alarms import Action, AlarmEvent
+
+NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "unit", "words"),
+    [
+        (20.0, 22.5, "ms", "20 → 22.5 ms, +12.5 %"),
+        (158.84, 146.0, "inputs/s", "158.8 → 146 inputs/s, −8.1 %"),
+        (0.0, 0.01, "", "0 → 0.01"),
+        (-5.0, 5.0, "°C", "-5 → 5 °C"),
+        (5.0, 0.0, "", "5 → 0, −100 %"),
+    ],
+)
+def test_levels_have_a_unit_and_where_there_is_one_a_ratio(old: float, new: float, unit: str, words: str) -> None:
+    assert levels(subject(old_level=old, new_level=new, unit=unit)) == words
+
+
+def test_what_an_alarm_is_about_is_one_line() -> None:
+    words = about(subject(series="a\nb"))
+    assert words == "p95_latency of a b since 1.3.0 (20 → 22.5 ms, +12.5 %)"
+
+
+@pytest.mark.parametrize(
+    ("last", "words"),
+    [
+        (event(1, alarm="a"), "open"),
+        (event(1, Action.REOPENED, alarm="a", reason="still\nbad"), "reopened by ann on 2026-03-01: still bad"),
+        (event(1, Action.RESOLVED, alarm="a", reason="rolled back"), "resolved by ann on 2026-03-01: rolled back"),
+        (event(1, Action.FIXED, alarm="a", version="1.3.2"), "fixed by 1.3.2 on 2026-03-01"),
+        (event(1, Action.FIXED, alarm="a"), "fixed on 2026-03-01"),
+        (event(1, Action.ACKNOWLEDGED, alarm="a", until="1.4"), "acknowledged by ann on 2026-03-01 until 1.4"),
+        (
+            event(1, Action.ACKNOWLEDGED, alarm="a", until="2026-02-28", reason="known"),
+            "acknowledged by ann on 2026-03-01 until 2026-02-28, which is over: known",
+        ),
+    ],
+)
+def test_what_became_of_an_alarm_is_said_with_what_stands_behind_it(last: AlarmEvent, words: str) -> None:
+    assert standing(known_alarms([event(0, alarm="a"), last])["a"], NOW) == words
+
+
+def test_an_alarm_as_data_has_all_that_is_known() -> None:
+    events = [event(0, alarm="a"), event(1, Action.FIXED, alarm="a", version="1.3.2")]
+    assert as_data(known_alarms(events)["a"]) == {
+        "id": "a",
+        "status": "fixed",
+        "workload": "speed",
+        "kpi": "p95_latency",
+        "unit": "ms",
+        "lower_better": True,
+        "labels": {"image": "onnx-fp32", "batch_size": 8},
+        "series": "onnx-fp32 · batch_size 8",
+        "first_bad": "1.3.0",
+        "last_good": "1.2.10",
+        "old_level": 20.0,
+        "new_level": 22.5,
+        "raised_at": "2026-03-01T12:00:00+00:00",
+        "changed_at": "2026-03-01T12:00:01+00:00",
+        "author": "matbench",
+        "reason": None,
+        "until": None,
+        "fixed_by": "1.3.2",
+        "events": 2,
+    }

@@ -1,0 +1,172 @@
+"""Which alarms people mean, and what is kept of what they say."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import pytest
+from history_support.alarms import AT_US, event
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix_benchmarking.analyze.verdict import handling
+from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
+from matrix_benchmarking.analyze.verdict.model import Status
+from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.history.alarms import Action
+
+NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
+
+
+def known(*ids: str) -> dict[str, Known]:
+    return known_alarms(event(number, alarm=each) for number, each in enumerate(ids))
+
+
+def after(*actions: Action) -> list[Known]:
+    """The alarm ``abcdef012345`` after these actions."""
+    events = [event(number, each, alarm="abcdef012345", version=None) for number, each in enumerate(actions)]
+    return list(known_alarms(events).values())
+
+
+@given(st.sets(st.text("ab01", min_size=1, max_size=14), max_size=12))
+def test_a_short_id_means_its_alarm_alone(ids: set[str]) -> None:
+    short = handling.short_ids(ids)
+    assert set(short) == ids
+    assert len(set(short.values())) == len(ids)
+    for each, text in short.items():
+        assert each.startswith(text)
+        assert len(text) >= min(len(each), handling.SHOWN)
+        assert text in ids or [other for other in ids if other.startswith(text)] == [each]
+
+
+def test_alarms_are_found_by_their_beginnings_each_once() -> None:
+    alarms = known("abcd1111", "abce2222", "ffff3333")
+    assert [each.id for each in handling.chosen(alarms, ["ffff", "abcd1111", "abcd", "ffff"])] == [
+        "ffff3333",
+        "abcd1111",
+    ]
+
+
+def test_a_whole_id_is_meant_even_if_others_begin_with_it_or_it_is_short() -> None:
+    alarms = known("abcd", "abcd1111", "x")
+    assert [each.id for each in handling.chosen(alarms, ["abcd", "x"])] == ["abcd", "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            "abc",
+            "'abc' is the beginning of 2 alarms: abcd1111 (p95_latency), abce2222 (p95_latency); give more of the id",
+        ),
+        ("f", "'f' is too short for an id, of which 4 characters are needed: did you mean ffff3333 (p95_latency)?"),
+        ("abcd1112", "there is no alarm 'abcd1112': did you mean 'abcd1111'?"),
+        ("9876", "there is no alarm '9876': 'matbench alarms --all' lists those that there are"),
+        ("", "'' is the beginning of 3 alarms: "),
+    ],
+)
+def test_what_means_no_alarm_or_several_is_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        handling.chosen(known("abcd1111", "abce2222", "ffff3333"), [text])
+    assert str(caught.value).startswith(sentence)
+
+
+def test_every_problem_is_named_at_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        handling.chosen(known("abcd1111", "abcd2222"), ["abcd", "9999", "abcd1111"])
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_of_many_alarms_some_are_listed() -> None:
+    with pytest.raises(ConfigError, match=r"the beginning of 30 alarms: .* and 25 more; give more of the id"):
+        handling.chosen(known(*(f"abcd{number:04}" for number in range(30))), ["abcd"])
+
+
+def test_there_is_nothing_to_mean_in_an_empty_history() -> None:
+    with pytest.raises(ConfigError, match="there is no alarm 'abcd'"):
+        handling.chosen({}, ["abcd"])
+
+
+def test_what_was_said_is_an_event_of_now() -> None:
+    (alarm,) = after(Action.RAISED)
+    (said,) = handling.events(
+        [alarm], Action.ACKNOWLEDGED, author="ann", now=NOW, reason="known, see the wiki", until="1.4"
+    )
+    assert (said.alarm, said.action, said.author, said.subject) == (
+        alarm.id,
+        Action.ACKNOWLEDGED,
+        "ann",
+        alarm.subject,
+    )
+    assert (said.reason, said.until, said.at_us) == ("known, see the wiki", "1.4", AT_US + 3600 * 1_000_000)
+    assert known_alarms([alarm.last, said])[alarm.id].status is Status.ACKNOWLEDGED
+
+
+def test_what_was_said_counts_even_if_the_clock_of_the_last_event_was_ahead() -> None:
+    ahead = event(alarm="abcdef012345", at_us=AT_US + 10**12)
+    (alarm,) = known_alarms([ahead]).values()
+    (said,) = handling.events([alarm], Action.RESOLVED, author="ann", now=NOW)
+    assert said.at_us == ahead.at_us + 1
+    assert known_alarms([said, ahead])[alarm.id].status is Status.RESOLVED
+
+
+@pytest.mark.parametrize(
+    ("before", "action", "sentence"),
+    [
+        (Action.FIXED, Action.ACKNOWLEDGED, "is fixed on 2026-03-01: 'matbench alarms reopen' opens it again"),
+        (Action.RESOLVED, Action.ACKNOWLEDGED, "is resolved by ann on 2026-03-01: 'matbench alarms reopen' opens it"),
+        (Action.FIXED, Action.RESOLVED, "is fixed on"),
+        (Action.RESOLVED, Action.RESOLVED, "is resolved by ann"),
+        (Action.REOPENED, Action.REOPENED, "is open already"),
+        (Action.RAISED, Action.REOPENED, "is open already"),
+    ],
+)
+def test_what_can_not_be_done_is_a_sentence(before: Action, action: Action, sentence: str) -> None:
+    alarms = [*after(Action.RAISED, before), *known("ffff3333").values()]
+    with pytest.raises(ConfigError, match=f"alarm abcdef01 {sentence}"):
+        handling.events(alarms, action, author="ann", now=NOW)
+
+
+@pytest.mark.parametrize("before", [Action.RAISED, Action.ACKNOWLEDGED, Action.REOPENED])
+@pytest.mark.parametrize("action", [Action.ACKNOWLEDGED, Action.RESOLVED])
+def test_what_is_not_dealt_with_can_be_acknowledged_again_and_resolved(before: Action, action: Action) -> None:
+    assert len(handling.events(after(before), action, author="ann", now=NOW)) == 1
+
+
+@pytest.mark.parametrize("before", [Action.ACKNOWLEDGED, Action.RESOLVED, Action.FIXED])
+def test_what_was_dealt_with_can_be_opened_again(before: Action) -> None:
+    assert len(handling.events(after(before), Action.REOPENED, author="ann", now=NOW)) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("2026-03-01", "2026-03-01"),
+        (" 2026-12-31 ", "2026-12-31"),
+        ("1.4", "1.4"),
+        (" 1.4", " 1.4"),
+        ("2026.3.1", "2026.3.1"),
+        ("v1-20260131", "v1-20260131"),
+        ("2026-03-01-rc1", "2026-03-01-rc1"),
+        ("next", "next"),
+    ],
+)
+def test_until_is_a_day_or_a_version_as_it_is_written(text: str, kept: str) -> None:
+    assert handling.checked_until(text, NOW) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "--until is empty"),
+        (" ", "--until is empty"),
+        ("2026-02-28", "--until is 2026-02-28, which is in the past"),
+        ("2026-02-30", "'2026-02-30', which is no date such as 2026-01-31"),
+        ("2026-13-01", "which is no date"),
+        ("2027-1-5", "which is no date"),
+        ("2027/01/05", "which is no date"),
+    ],
+)
+def test_until_a_day_that_can_not_be_meant_is_a_sentence(text: str, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        handling.checked_until(text, NOW)

@@ -1,0 +1,217 @@
+"""The report of an analysis: the verdict first, what changed by severity, a chart each, what can't be told and why."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotting_support.analyses import analysis_of, event, run, series, toy_workload, versions
+
+from matrix_benchmarking.analyze.verdict.model import Analysis, NotAnalysed, Outcome
+from matrix_benchmarking.history.alarms import Action
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting import regression_tables, report_regression
+from matrix_benchmarking.plotting.catalogue import AnalysisOptions, Catalogue
+from matrix_benchmarking.plotting.regression_page import write_regression_page
+from matrix_benchmarking.plotting.report_regression import RegressionReport
+from matrix_benchmarking.plotting.static_html import StaticHTML
+
+HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(1)">'
+VERSIONS = versions(14)
+
+
+def catalogue(entries: Iterable[Entry], analysis: Analysis | None = None, **options: Any) -> Catalogue:
+    known = list(entries)
+    return Catalogue(Matrix(known), toy_workload(), past=Matrix(known), analysis=analysis, **options)
+
+
+def page(of: Catalogue) -> str:
+    return StaticHTML().render(of.report("Regression analysis").do_plot(*of.arguments()))
+
+
+def mixed() -> list[Entry]:
+    """One regression, one improvement, one that was repaired, one without a change, one too short."""
+    return [
+        *series("worse", VERSIONS, {11: 1.12}),
+        *series("better", VERSIONS, {12: 0.8}),
+        *series("repaired", VERSIONS, {4: 1.3, 9: 1 / 1.3}),
+        *series("same", VERSIONS),
+        *series("young", VERSIONS[-3:]),
+    ]
+
+
+def test_the_verdict_stands_on_top_in_sentences() -> None:
+    shown = page(catalogue(mixed()))
+    top = re.sub(r"<[^>]*>", "\n", shown.split("<h2")[0])
+    lines = [line for line in top.splitlines() if line.strip()]
+    assert lines[0] == "1 of 5 series of 2 KPIs is worse: 1.13 against its history."
+    assert lines[1].startswith("latency of worse is worse since 1.11 (last good 1.10): +1")
+    assert any("1 without enough history" in line for line in lines[:4])
+    assert any("at most 5 %" in line and "from 1 % of the old level" in line for line in lines)
+
+
+def test_what_changed_is_a_table_by_severity_with_levels_versions_alarm_and_runs() -> None:
+    of = catalogue(mixed())
+    shown = page(of)
+    rows = re.findall(r"<tr>(<td.*?)</tr>", shown.split("<tbody>")[1].split("</tbody>")[0])
+    assert [re.sub(r"<[^>]*>", " ", row).split()[1] for row in rows] == ["regression,", "improvement,", "back"]
+    assert of.analysis is not None
+    worst = of.analysis.failing[0]
+    for wanted in (worst.alarms[0].id, "1.11", "1.10", "33 → 9", "&lt; 0.001", "ms</td>"):
+        assert wanted in rows[0]
+
+
+def test_each_series_that_changed_has_a_chart_with_links_to_its_runs() -> None:
+    of = catalogue(mixed())
+    shown = page(of)
+    cards = shown.split('class="series-chart')[2:]
+    assert len(cards) == 3
+    assert "latency: worse" in cards[0]
+    assert cards[0].startswith(" failing")
+    assert "last good 1.10: " in cards[0]
+    assert "first bad 1.11: " in cards[0]
+    assert "newest 1.13: " in cards[0]
+    assert cards[0].count('href="file:///results/worse-1.1') == 9
+    assert "last before 1.11: " in cards[1]
+    assert 'href="#regression-chart--1"' in shown
+    assert 'id="regression-chart--1"' in cards[0]
+
+
+def test_series_without_a_change_are_folded_away() -> None:
+    shown = page(catalogue(mixed()))
+    folded = re.findall(r"<details><summary>(.*?)</summary>", shown)
+    assert folded == ["1 series without a change", "1 series without enough history"]
+    assert "not enough history: 3 versions" in shown
+
+
+def test_what_was_not_analysed_stands_with_its_reason() -> None:
+    shown = page(catalogue([*mixed(), run("1.3", "empty", float("nan"))]))
+    rest = shown.split("Not analysed, and why")[1]
+    assert "throughput" in rest
+    assert "latency" in rest
+    assert "not a finite number" in rest or "no finite number" in rest or "unknown" in rest
+
+
+def test_an_acknowledged_alarm_shows_who_when_why_and_until() -> None:
+    entries = mixed()
+    first = analysis_of(entries)
+    place = next(number for number, one in enumerate(first.verdicts) if one.name == "worse")
+    said = event(first, place, Action.ACKNOWLEDGED, reason=f"known {HOSTILE}", until="2027-06-01")
+    of = catalogue(entries, analysis_options=AnalysisOptions(events=lambda: [said]))
+    shown = page(of)
+    dealt = shown.split("Alarms that were dealt with")[1]
+    for wanted in ("acknowledged", "Ada", "UTC", "known &lt;script&gt;", "2027-06-01", "fixed by 1.9"):
+        assert wanted in dealt
+    assert "<script>alert" not in shown
+    assert "regression, acknowledged" in shown
+    assert "series-chart failing" not in shown
+    assert shown.index("Nothing is worse") < shown.index("1 alarm acknowledged.")
+
+
+def test_a_bound_on_charts_and_rows_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report_regression, "MOST_CHARTS", 3)
+    monkeypatch.setattr(report_regression, "MOST_ROWS", 4)
+    shown = page(catalogue([entry for n in range(6) for entry in series(f"image{n}", VERSIONS, {9: 1.3})]))
+    assert shown.count('class="figure-scroll"') == 3
+    assert "The 3 most severe are drawn, 3 more are in the table above." in shown
+    assert "(the first 4 of 6 rows)" in shown
+    assert "And 1 more, in the table below." in shown
+    assert shown.count('href="#regression-chart--') >= 3
+    assert 'href="#regression-chart--4"' not in shown
+
+
+@pytest.mark.parametrize("texts", [HOSTILE, "<b>" * 100, "long name " * 60, "\x00\u2028\ud800"])
+def test_hostile_and_long_text_stays_text(texts: str, tmp_path: Path) -> None:
+    entries = [*series(texts, VERSIONS, {10: 1.3}), *series("other", [f"{one} {texts}" for one in VERSIONS], {10: 1.3})]
+    analysis = dataclasses.replace(
+        analysis_of(entries),
+        notes=[f"note {texts}"],
+        data=texts,
+        not_analysed=[NotAnalysed(texts, texts, {}, f"because {texts}", 1)],
+    )
+    path = write_regression_page(analysis, Matrix(entries), toy_workload(), tmp_path)
+    shown = path.read_text(encoding="utf-8").split("<footer>")[0]
+    assert "<script>alert" not in shown
+    assert "<img" not in shown
+    assert "<b>b" not in shown
+    body = StaticHTML().render(RegressionReport(catalogue(entries, analysis)).do_plot(*catalogue(entries).arguments()))
+    assert max(map(len, re.findall(r"<td[^>]*>([^<]*)</td>", body))) < 3000
+    figures = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', body)
+    assert figures
+    assert not any("<" in figure for figure in figures)
+
+
+def test_one_version_is_said_in_a_plain_sentence() -> None:
+    alone = Catalogue(Matrix(series("image", ["1.0"])), toy_workload())
+    assert "There is nothing to analyse. These runs have one value of version" in page(alone)
+    assert alone.report("Regression analysis").summary().startswith("There is nothing to analyse.")
+    assert alone.analysis is None
+    with_history = catalogue(series("image", ["1.0"]))
+    assert "Not enough history for a verdict on 1 series" in page(with_history)
+    assert "is the same" in page(catalogue([])) or "Nothing could be analysed" in page(catalogue([]))
+
+
+def test_an_analysis_that_is_given_is_shown_and_none_is_made() -> None:
+    entries = mixed()
+    given = dataclasses.replace(analysis_of(entries), question="asked by somebody")
+    of = catalogue([], given)
+    assert of.analysis is given
+    assert "is worse: asked by somebody." in page(of)
+
+
+def test_the_analysis_is_made_once_and_shared_by_the_copies_of_a_catalogue() -> None:
+    of = catalogue(mixed())
+    copied = of.shown_by(lambda entry: None, of.section)
+    made = copied.analysis
+    assert made is not None
+    assert of.analysis is made
+
+
+def test_minimum_effects_and_where_the_data_came_from_reach_the_analysis() -> None:
+    from matrix_benchmarking.workload import MinimumEffect
+
+    options = AnalysisOptions(data="somewhere", minimum_effects={"latency": MinimumEffect(relative=0.5, absolute=2.0)})
+    of = catalogue(mixed(), analysis_options=options)
+    assert of.analysis is not None
+    assert of.analysis.data == "somewhere"
+    assert not of.analysis.failing
+    assert "a change counts from 50 % of the old level, and from 2.00 ms for latency" in page(of)
+
+
+def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None:
+    analysis = analysis_of(mixed())
+    same = next(one for one in analysis.verdicts if one.name == "same")
+    doubtful = dataclasses.replace(same, reruns=2)
+    verdicts = [doubtful if one is same else one for one in analysis.verdicts]
+    analysis = dataclasses.replace(analysis, verdicts=verdicts)
+    assert same.outcome is Outcome.NO_CHANGE
+    shown = page(catalogue(mixed(), analysis))
+    cards = shown.split('class="series-chart')[2:]
+    assert "◆ in doubt" in cards[2]
+    assert "2 more runs would tell" in cards[2]
+    assert [one.name for one in regression_tables.changed(analysis)] == ["worse", "better", "same", "repaired"]
+
+
+def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) -> None:
+    entries = mixed()
+    path = write_regression_page(analysis_of(entries), Matrix(entries), toy_workload(), tmp_path / "new" / "report")
+    assert [each.name for each in path.parent.iterdir()] == ["index.html"]
+    shown = path.read_text(encoding="utf-8")
+    assert "<title>Regression analysis – toy – matbench</title>" in shown
+    assert "Data: a history of the tests." in shown
+    assert "Written 2027-01-01 00:00 UTC" in shown
+    quiet = series("same", VERSIONS)
+    alone = write_regression_page(analysis_of(quiet), Matrix(quiet), toy_workload(), tmp_path / "quiet")
+    assert alone.stat().st_size < 60_000
+    assert "Nothing is worse in 1 series" in alone.read_text(encoding="utf-8")
+
+
+def test_the_report_is_there_for_every_workload_and_in_the_plots_file(repository: Path) -> None:
+    from matrix_benchmarking.plotting import plots_file
+
+    assert "report: Regression analysis" in Catalogue(Matrix([]), toy_workload()).reports
+    assert "report: Regression analysis" in plots_file.read(repository / "data" / "plots.yaml", "toy", ())

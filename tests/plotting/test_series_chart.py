@@ -1,0 +1,167 @@
+"""The chart of a series: which points are drawn, where its levels and changes are, how its axes are labelled."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import pytest
+from plotting_support.analyses import analysis_of, series, versions
+
+from matrix_benchmarking.analyze.verdict.model import SeriesVerdict
+from matrix_benchmarking.plotting import series_chart
+from matrix_benchmarking.plotting.template import COLOURS
+
+
+def verdict(count: int = 14, steps: dict[int, float] | None = None, **options: Any) -> SeriesVerdict:
+    names = options.pop("names", None) or versions(count)
+    (one,) = analysis_of(series("image", names, steps, **options)).verdicts
+    return one
+
+
+def figure(of: SeriesVerdict) -> Any:
+    points, levels = series_chart.points_frame(of), series_chart.levels_frame(of)
+    return series_chart.series_figure(points, levels, series_chart.changes_frame(of), of)
+
+
+def test_points_levels_and_changes_are_in_the_frames() -> None:
+    of = verdict(steps={10: 1.2})
+    points = series_chart.points_frame(of)
+    assert points["place"].tolist() == list(range(14))
+    assert points["is_new"].tolist() == [False] * 10 + [True] * 4
+    assert (points["minimum"] < points["mean"]).all()
+    assert "<b>" in points["hover"][0]
+    assert "mean of 3 runs from" in points["hover"][0]
+    assert "2025-10-09 08:53 UTC" in points["hover"][0]
+    levels = series_chart.levels_frame(of)
+    assert levels[["start", "end", "role"]].values.tolist() == [[0, 9, "old"], [10, 13, "new"]]
+    assert levels["level"].tolist() == pytest.approx([20.0, 24.0], rel=0.02)
+    (change,) = series_chart.changes_frame(of).itertuples()
+    assert change.place == 9.5
+    assert change.is_open
+    assert change.label.startswith("▲ +")
+    assert change.label.endswith(", worse since 1.10")
+
+
+def test_earlier_levels_are_drawn_too_and_a_repair_is_better() -> None:
+    of = verdict(60, {20: 1.3, 40: 1 / 1.3})
+    levels = series_chart.levels_frame(of)
+    assert levels["role"].tolist() == ["earlier", "old", "new"]
+    assert series_chart.kind_of(of) == series_chart.BETTER
+    changes = series_chart.changes_frame(of)
+    assert changes["is_open"].tolist() == [False, False]
+    assert changes["label"].tolist()[0].endswith("worse since 1.20, fixed")
+    assert changes["label"].tolist()[1].endswith("better since 1.40")
+
+
+def test_against_one_version_the_old_level_begins_there() -> None:
+    of = verdict(steps={10: 1.2})
+    change = dataclasses.replace(of.changes[0], first=13, last_before=6)
+    levels = series_chart.levels_frame(dataclasses.replace(of, changes=[change], first_bad=13, last_good=6))
+    assert levels[["start", "end", "role"]].values.tolist() == [[6, 6, "old"], [13, 13, "new"]]
+
+
+def test_a_doubtful_level_is_drawn_where_it_would_begin() -> None:
+    same = verdict()
+    of = dataclasses.replace(same, reruns=3, runs_before=36, runs_after=6, old_level=20.0, new_level=20.4)
+    assert series_chart.kind_of(of) == series_chart.DOUBTFUL
+    assert series_chart.levels_frame(of)[["start", "end"]].values.tolist() == [[0, 11], [12, 13]]
+    marks = [trace.marker.symbol for trace in figure(of).data if trace.mode == "markers"]
+    assert marks == ["circle", "diamond"]
+
+
+def test_worse_and_better_differ_in_sign_and_words_besides_colour() -> None:
+    worse, better = figure(verdict(steps={10: 1.2})), figure(verdict(steps={10: 0.8}))
+    signs = [[trace.marker.symbol for trace in each.data if trace.mode == "markers"][-1] for each in (worse, better)]
+    assert signs == ["x", "star"]
+    captions = [each.layout.annotations[-1].text for each in (worse, better)]
+    assert "worse since 1.10" in captions[0]
+    assert "better since 1.10" in captions[1]
+    assert worse.layout.yaxis.title.text == "ms · lower = better"
+
+
+def test_a_change_that_was_dealt_with_is_drawn_weaker() -> None:
+    of = verdict(steps={10: 1.2})
+    from matrix_benchmarking.analyze.verdict.model import Status
+
+    known = dataclasses.replace(of, alarms=[dataclasses.replace(of.alarms[0], status=Status.ACKNOWLEDGED)])
+    (strong,), (weak,) = figure(of).layout.shapes, figure(known).layout.shapes
+    assert (strong.line.color, strong.line.dash) == (COLOURS[1], "solid")
+    assert (weak.line.color, weak.line.dash) == (COLOURS[6], "dot")
+    assert weak.line.width < strong.line.width
+
+
+@pytest.mark.parametrize("count", [2, 3, 8, 60, 365, 5000])
+def test_ticks_are_few_end_with_the_newest_and_their_texts_fit(count: int) -> None:
+    for name in ("1.{}", "2026-{:05}", "registry/very/long/image:{:06}"):
+        names = [name.format(number) for number in range(count)]
+        places = series_chart.ticks(names)
+        assert places[-1] == count - 1
+        texts = series_chart.tick_texts([names[place] for place in places])
+        assert all(len(text) <= series_chart.LONGEST_TICK for text in texts)
+        assert sum(len(text) + 2 for text in texts) <= 56
+        assert len(set(texts)) == len(texts)
+
+
+def test_times_are_shown_as_days_where_the_days_differ() -> None:
+    days = ["2026-01-01 03:00 UTC", "2026-01-02 03:00 UTC"]
+    assert series_chart.tick_texts(days) == ["2026-01-01", "2026-01-02"]
+    same = ["2026-01-01 03:00 UTC", "2026-01-01 04:00 UTC"]
+    assert all(len(text) <= series_chart.LONGEST_TICK for text in series_chart.tick_texts(same))
+
+
+def test_of_many_points_the_extremes_the_changes_and_the_newest_are_drawn() -> None:
+    of = verdict(3000, {2000: 1.2}, repeats=1, spikes=(777,))
+    places = series_chart.drawn_places(of)
+    assert len(places) <= series_chart.MOST_POINTS
+    assert {0, 777, 2999, *range(2980, 3000)} <= set(places)
+    assert {of.first_bad, of.last_good} <= set(places)
+    assert places == sorted(set(places))
+
+
+def test_a_spike_does_not_flatten_the_chart_and_is_marked_at_its_edge() -> None:
+    of = verdict(100, {70: 1.2}, repeats=1, noise=0.01, spikes=(30,))
+    points, levels = series_chart.points_frame(of), series_chart.levels_frame(of)
+    ends = series_chart.limits(points, levels)
+    assert ends is not None
+    assert ends[1] < 40 < points["maximum"].max()
+    assert series_chart.beyond(points, ends).sum() == 1
+    drawn = figure(of)
+    (edge,) = [trace for trace in drawn.data if trace.hovertext and "beyond the axis" in trace.hovertext[0]]
+    assert list(edge.marker.symbol) == ["triangle-up"]
+    assert list(edge.y) == [ends[1]]
+
+
+def test_noise_without_much_of_a_step_looks_like_noise_and_a_small_step_can_be_seen() -> None:
+    quiet = verdict(noise=0.0001)
+    low, high = series_chart.limits(series_chart.points_frame(quiet), series_chart.levels_frame(quiet)) or (0, 0)
+    assert high - low > 0.2 * 20
+    small = verdict(steps={9: 1.02}, noise=0.0005)
+    low, high = series_chart.limits(series_chart.points_frame(small), series_chart.levels_frame(small)) or (0, 0)
+    assert 0.2 < (0.02 * 20) / (high - low)
+
+
+@pytest.mark.parametrize("level", [0.0, -5.0, 1e308, 1e-320])
+def test_extreme_values_have_a_chart(level: float) -> None:
+    of = verdict(steps={9: 1.02}, level=level)
+    drawn = figure(of)
+    assert drawn.data
+    ends = drawn.layout.yaxis.range
+    assert ends is None or all(map(math.isfinite, ends))
+
+
+def test_a_marker_carries_the_id_of_its_first_run_as_a_plain_list() -> None:
+    markers = [trace for trace in figure(verdict(steps={10: 1.2})).data if trace.customdata is not None]
+    assert markers[0].to_plotly_json()["customdata"][0] == ["id-image-0-0"]
+    assert all(type(trace.to_plotly_json()["customdata"]) is list for trace in markers)
+
+
+def test_text_of_versions_and_labels_is_no_markup() -> None:
+    names = [f"<b>{number}</b>&amp;" for number in range(14)]
+    of = dataclasses.replace(verdict(steps={10: 1.2}), versions=names)
+    drawn = figure(of)
+    texts = [*drawn.layout.xaxis.ticktext, *(note.text for note in drawn.layout.annotations)]
+    hovers = [hover for trace in drawn.data if trace.hovertext for hover in trace.hovertext]
+    assert not any("<b>1" in text for text in [*texts, *hovers])
+    assert any("&lt;b&gt;" in text for text in texts)
