@@ -12,13 +12,11 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
-from matrix_benchmarking.analyze.detect.splits import Evidence, Series, candidates, every_lag, on_logarithms, weigh
+from matrix_benchmarking.analyze.detect.splits import Evidence, Series, as_clear_on_logarithms, candidates, every_lag, weigh
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
 _FIRST_SPLITS = 32
-# How far below the threshold the evidence on the logarithmic scale may stay.
-_LESS_ON_LOGARITHMS = 0.3
 MOST_CARRIED = 20.0
 
 
@@ -111,8 +109,7 @@ def _alarm(
     found: Evidence, over: Integers, series: Series, begin: int, levels: Levels, prior: Prior, least: int
 ) -> Alarm | None:
     """The best supported of the splits *over* their threshold, if it is so on the logarithmic scale too."""
-    splits = found.last[over], found.split.after[over].astype(np.int64)
-    over = over[on_logarithms(series, begin, levels, splits, prior) >= -_LESS_ON_LOGARITHMS]
+    over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
     if not len(over):
         return None
     best = int(over[np.argmax(found.weighed.score[over])])
@@ -131,11 +128,17 @@ def _locate(points: Floats, after: int, least: int) -> int:
     """Where the new level starts most likely, near the split that was found: the best fit of two levels."""
     few = min(2, after)
     starts = np.arange(max(least, len(points) - 3 * after), len(points) - few + 1)
-    old, new = np.median(points[:-after]), np.median(points[-after:])
+    old, new = _median(points[:-after]), _median(points[-after:])
     room = abs(new - old)
-    held = np.clip(points, min(old, new) - room, max(old, new) + room)
-    sums = np.cumsum(held)
+    held = np.minimum(np.maximum(points, min(old, new) - room), max(old, new) + room)
+    sums = held.cumsum()
     before, total = sums[starts - 1], sums[-1]
     behind = len(points) - starts
     fit = ((total - before) / behind - before / starts) ** 2 * (starts * behind)
-    return int(starts[np.argmax(fit)])
+    return int(starts[fit.argmax()])
+
+
+def _median(points: Floats) -> float:
+    """As numpy's, in a fifth of the time for few points."""
+    ordered, half = np.sort(points), len(points) // 2
+    return float(ordered[half] if len(points) % 2 else (ordered[half - 1] + ordered[half]) / 2.0)

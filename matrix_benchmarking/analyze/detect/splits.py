@@ -17,6 +17,8 @@ _HELD = np.array([0.0, 0.0, 1.0, 1.5, 1.5, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 
 # Plain means that differ by less than so many standard errors are not looked at.
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
+# How far below the threshold the evidence on the logarithmic scale may stay.
+_LESS_ON_LOGARITHMS = 0.3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -104,22 +106,36 @@ def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Int
     return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
 
 
-def on_logarithms(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Floats:
-    """By how much the same splits exceed the threshold if logarithms are compared; infinite if some points have none.
+def as_clear_on_logarithms(
+    series: Series, begin: int, levels: Levels, found: Evidence, over: Integers, prior: Prior
+) -> Integers:
+    """Those of the splits *over* their threshold that are so, or nearly, if logarithms are compared.
 
     Where the noise grows with the value, as that of latencies does, the largest values look further off than they are.
+    Where values have no logarithm, all of them are.
     """
-    last = int(found[0].max())
+    last = int(found.last[over].max())
     points = series.points[begin : begin + last + 1]
-    if not ((points > 0.0).all() or (points < 0.0).all()):
-        return np.full(len(found[0]), np.inf)
+    points = -points if points[0] < 0.0 else points
+    smallest, largest = float(points.min()), float(points.max())
+    if smallest <= 0.0:
+        return over
+    # Logarithms stretch a difference by between 1 / largest and 1 / smallest, so a score shrinks by their ratio at most,
+    # and that of the fences of both levels likewise.
+    excess, score = found.excess[over], found.weighed.score[over]
+    unsure = score * (1.0 - (smallest / largest) ** 2) > excess + _LESS_ON_LOGARITHMS
+    if not unsure.any():
+        return over
     logarithms = np.zeros(len(series.points))
-    logarithms[begin : begin + last + 1] = np.log(np.abs(points))
-    which = np.searchsorted(levels.counts, found[0] - found[1] + 1, side="right") - 1
+    logarithms[begin : begin + last + 1] = np.log(points)
+    asked = over[unsure]
+    splits = found.last[asked], found.split.after[asked].astype(np.int64)
+    which = np.searchsorted(levels.counts, splits[0] - splits[1] + 1, side="right") - 1
     needed = estimate(logarithms[begin : begin + last + 1], np.unique(levels.counts[which]))
-    spread = prior.deviation / abs(float(levels.level[0]))
-    relative = Prior(prior.degrees, spread, prior.correlation)
-    return weigh(dataclasses.replace(series, points=logarithms), begin, needed, found, relative).excess
+    relative = Prior(prior.degrees, prior.deviation / abs(float(levels.level[0])), prior.correlation)
+    again = weigh(dataclasses.replace(series, points=logarithms), begin, needed, splits, relative)
+    unsure[unsure] = again.excess < -_LESS_ON_LOGARITHMS
+    return over[~unsure]
 
 
 def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Integers) -> Split:
@@ -150,7 +166,7 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
 
 
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
-    """The *lag* points up to each of *last*, the newest first: shape (len(last), longest lag); and which of them count."""
+    """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (len(last), longest)."""
     back = np.arange(lag.max())
     return back < lag[:, None], points[np.maximum(last[:, None] - back, 0)]
 
@@ -161,8 +177,7 @@ def _sum(points: Floats, last: Integers, lag: Integers) -> Floats:
 
 
 def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> tuple[Floats, Floats]:
-    """Between which values points of the new level count in full: near that of its middle points that is next to the old
-    level."""
+    """Between which values points of the new level count in full: near its middle point that is next to the old level."""
     shown = windows[:, :_ORDERED_UP_TO]
     ordered = np.where(inside[:, :_ORDERED_UP_TO], shown, np.inf)
     ordered.sort(axis=1)
