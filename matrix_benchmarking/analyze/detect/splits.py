@@ -117,13 +117,10 @@ def as_clear_on_logarithms(
     last = int(found.last[over].max())
     points = series.points[begin : begin + last + 1]
     points = -points if points[0] < 0.0 else points
-    smallest, largest = float(points.min()), float(points.max())
+    smallest = float(points.min())
     if smallest <= 0.0:
         return over
-    # Logarithms stretch a difference by between 1 / largest and 1 / smallest, so a score shrinks by their ratio at most,
-    # and that of the fences of both levels likewise.
-    excess, score = found.excess[over], found.weighed.score[over]
-    unsure = score * (1.0 - (smallest / largest) ** 2) > excess + _LESS_ON_LOGARITHMS
+    unsure = _shrinking(found, over, levels, smallest) > found.excess[over] + _LESS_ON_LOGARITHMS
     if not unsure.any():
         return over
     logarithms = np.zeros(len(series.points))
@@ -136,6 +133,17 @@ def as_clear_on_logarithms(
     again = weigh(dataclasses.replace(series, points=logarithms), begin, needed, splits, relative)
     unsure[unsure] = again.excess < -_LESS_ON_LOGARITHMS
     return over[~unsure]
+
+
+def _shrinking(found: Evidence, over: Integers, levels: Levels, smallest: float) -> Floats:
+    """By how much the scores of splits may shrink on the logarithmic scale.
+
+    There the shift is log(new / old), and no deviation is stretched by more than 1 / *smallest*.
+    """
+    before = found.split.before[over].astype(np.int64)
+    old = np.abs(levels.level[levels.counts.searchsorted(before)])
+    shift = np.abs(found.split.shift[over]) / old
+    return np.asarray(found.weighed.score[over] * (1.0 - smallest / old * np.log1p(shift) / np.maximum(shift, 1e-9)))
 
 
 def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Integers) -> Split:
