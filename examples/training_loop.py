@@ -1,8 +1,8 @@
 """A small real training, to see whether it waits for its data: a network that names the material of each pixel.
 
-The data set is made when it is first needed: cubes of PIXELS × PIXELS spectra as a 12-bit camera would give them, in one
-file each, in three formats. An epoch reads all of them in a new order, through a cache that is much smaller than they
-are, at a limited rate or as fast as the disk gives them. Strategies:
+The data set is made when it is first needed: cubes of PIXELS × PIXELS spectra as a 12-bit camera would give them, in
+one file each, in three formats. An epoch reads all of them in a new order, through a cache that is much smaller than
+they are, at a limited rate or as fast as the disk gives them. Strategies:
 
 * ``plain``: float32 arrays, read and decoded between two steps;
 * ``blosc2``: the same, compressed without loss;
@@ -162,7 +162,7 @@ def ahead(loader: Loader) -> Iterator[tuple[Any, Any]]:
                 slot = free.get()
                 full.put((slot, loader.fill(batch, *slots[slot])))
             full.put(None)
-        except BaseException as error:
+        except BaseException as error:  # noqa: BLE001  raised again where the batches are used
             full.put(error)
 
     threading.Thread(target=load, daemon=True).start()
