@@ -6,8 +6,8 @@ The first rule that holds decides:
 2. The loop recorded how long it waited and computed. It waited for less than WAITING of an epoch: computing. Else the
    data are the limit: reading where that takes as long as decoding or longer, decoding where it takes longer.
 3. The same strategy is faster with faster storage, by more than MOVES and more than chance explains: reading.
-4. Faster storage was tried and does not help, and the GPUs are not busy: decoding, which stands for all that is done
-   to the data between the storage and the GPU.
+4. The GPUs are not busy, and faster storage was tried and does not help, or all cores are busy (SATURATED): decoding,
+   which stands for all that is done to the data between the storage and the GPU.
 5. The GPUs are not busy and no faster storage was tried: the data, and whether reading or decoding can't be told.
 6. Else nothing can be concluded.
 """
@@ -82,9 +82,10 @@ def conclude(case: Case, others: Sequence[Case] = ()) -> Conclusion:
     if faster:
         return _by_storage(case, max(faster, key=lambda other: other.io_speed_mb_s))
     if case.gpu_load is not None:
-        return Conclusion(
-            Limit.DATA, f"the GPU was busy only {case.gpu_load:.0%} of the time{_sensitive(case, others)}"
-        )
+        idle = f"the GPU was busy only {case.gpu_load:.0%} of the time"
+        if case.cpu_load is not None and case.cpu_load >= SATURATED:
+            return Conclusion(Limit.DECODING, f"{idle}, and the cores {case.cpu_load:.0%}")
+        return Conclusion(Limit.DATA, f"{idle}{_sensitive(case, others)}")
     return Conclusion(Limit.UNKNOWN, "no GPU load, no record of waiting, and no faster storage to compare with")
 
 

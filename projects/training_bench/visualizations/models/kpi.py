@@ -57,6 +57,14 @@ def cpu_load(lts_payload: Any) -> Any:
 
 
 @HigherBetter
+@IgnoredForRegression
+@Format("{:.1%}")
+@KPIMetadata(help="Mean load of all cores by the training's own process", unit="")
+def process_load(lts_payload: Any) -> Any:
+    return _measured(lts_payload.results.process_load, "the training's process was not watched over a whole epoch")
+
+
+@HigherBetter
 @Format("{:,.1f}")
 @KPIMetadata(help="Samples that the training used, per second of an epoch", unit="samples/s")
 def sample_rate(lts_payload: Any) -> float:

@@ -57,6 +57,8 @@ class Results(ExclusiveModel):
 
     Attributes:
         epochs, warm_up_epochs, counted_epochs: all, those that don't count, those that do.
+        cpu_load, process_load: of all cores, by whatever ran, and by the training's process alone.
+        other_cores: cores that other processes took meanwhile.
         gpu_epochs, cpu_epochs: counted epochs whose load is known from their start to their end.
         gpu_samples, cpu_samples: samples of the whole log; 0 where the device was not measured.
         read_s, decode_s, compute_s, wait_s: parts of an epoch, where the loop recorded them.
@@ -72,7 +74,8 @@ class Results(ExclusiveModel):
     epoch_deviation_s: NonNegative | None = None
     gpu_load: Fraction | None = None
     cpu_load: Fraction | None = None
-    busiest_core_load: Fraction | None = None
+    process_load: Fraction | None = None
+    other_cores: NonNegative | None = None
     gpu_epochs: Count = 0
     cpu_epochs: Count = 0
     gpu_samples: Count = 0

@@ -1,6 +1,7 @@
 """The load of the device that computes: over an epoch's progress, and as bars.
 
-It is that of the GPUs; where no run measured one, that of the cores, and every title says so.
+It is that of the GPUs; where no run measured one, that of the cores by the training's process or, where that was not
+watched, by whatever ran. Every title and text says which.
 """
 
 from __future__ import annotations
@@ -23,19 +24,22 @@ if TYPE_CHECKING:
 
 BAND = "rgba({red},{green},{blue},0.16)"
 COLUMNS, ROW_HEIGHT = 2, 340
-NO_GPU = "No GPU was measured, so this is the load of the CPU, over all cores: GPU load is unknown."
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Device:
-    """Whose load is shown: the vector of the system log, its KPI, and its name."""
+    """Whose load is shown: the vector of the system log, its KPI, its name, and what has to be said of it."""
 
     vector: str
     kpi: str
     name: str
+    note: str = ""
 
 
-GPU, CPU = Device("gpu", "gpu_load", "GPU load"), Device("cpu", "cpu_load", "CPU load")
+_NO_GPU = "No GPU was measured, so GPU load is unknown; this is the load of the CPU, over all cores"
+GPU = Device("gpu", "gpu_load", "GPU load")
+PROCESS = Device("process", "process_load", "CPU load of the training", f"{_NO_GPU}, by the training's own process.")
+CPU = Device("cpu", "cpu_load", "CPU load", f"{_NO_GPU}, by whatever ran on the machine.")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class LoadOverEpoch(Plot):
 
     name: ClassVar[str] = "Load over an epoch"
     how_to_read: ClassVar[str] = (
-        f"Each line is a moving mean over {of_epochs.WINDOW} samples, each epoch stretched to the same length: the mean "
+        f"Each line is a moving mean over {of_epochs.WINDOW} samples, each epoch brought to one length: the mean "
         "over all epochs after the warm-up of all repetitions, with a band of one standard deviation to both sides. An "
         "epoch whose log doesn't reach from its start to its end is not used."
     )
@@ -74,7 +78,7 @@ class LoadOverEpoch(Plot):
         cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
         device = device_of(run for case in cases for run in case.runs)
         found = [curve for case in cases if (curve := load_curve(case, device)) is not None]
-        notes = [] if device is GPU else [NO_GPU]
+        notes = [device.note] if device.note else []
         if not found:
             return None, [*notes, "No run has a log of the load over a whole epoch of five samples or more."]
         figure = load_figure(found, device, strategy_order(cases))
@@ -101,7 +105,7 @@ class DeviceLoad(Plot):
         cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
         device = device_of(run for case in cases for run in case.runs)
         frame = loads_frame(cases, device)
-        notes = [] if device is GPU else [NO_GPU]
+        notes = [device.note] if device.note else []
         if frame.empty:
             return None, [*notes, f"{device.name} is not known for any epoch."]
         figure = bars(frame, device.name, strategy_order(cases), speeds(self.catalogue.whole))
@@ -110,8 +114,9 @@ class DeviceLoad(Plot):
 
 
 def device_of(runs: Iterable[Entry]) -> Device:
-    """The GPU if a run knows its load, else the CPU."""
-    return GPU if any(GPU.kpi in run.kpis for run in runs) else CPU
+    """The GPU if a run knows its load, else the CPU as the training used it, else the whole CPU."""
+    known = {name for run in runs for name in run.kpis}
+    return next((device for device in (GPU, PROCESS) if device.kpi in known), CPU)
 
 
 def load_curve(case: TrainingCase, device: Device) -> LoadCurve | None:

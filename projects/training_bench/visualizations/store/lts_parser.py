@@ -11,6 +11,8 @@ from . import epochs as of_epochs
 from .system_log import highest
 from .timings import PARTS
 
+DISTURBING_CORES = 0.25
+"""Share of a core from which what other processes took is worth a warning."""
 _COUNTS = ("samples_per_epoch", "bytes_per_epoch", "peak_rss_bytes")
 _WORDS = ("device", "page_cache")
 
@@ -52,6 +54,8 @@ def warnings(lts_payload: Any) -> list[str]:
     sentences = list(results.doubts)
     if 0 < results.counted_epochs < 2:
         sentences.append("only one epoch counts after the warm-up")
+    if results.other_cores is not None and results.other_cores > DISTURBING_CORES:
+        sentences.append(f"other processes disturbed the run: they took {results.other_cores:.0%} of a core")
     return sentences
 
 
@@ -128,8 +132,11 @@ def _of_log(epochs: Sequence[Any], log: Any) -> dict[str, Any]:
                 f"{left_out} of {len(epochs)} {word} not used for the {device.upper()} load: samples are missing at "
                 "the start or the end"
             )
+    process = of_epochs.mean(of_epochs.loads(epochs, log.time, log.process))
+    known = process is not None and found["cpu_load"] is not None and log.cores
     return found | {
-        "busiest_core_load": of_epochs.mean(of_epochs.loads(epochs, log.time, log.busiest_core)),
+        "process_load": process,
+        "other_cores": max(0.0, found["cpu_load"] - process) * log.cores if known else None,
         "gpu_memory": highest(log.gpu_memory),
         "main_memory": highest(log.main_memory),
     }

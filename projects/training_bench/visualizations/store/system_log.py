@@ -2,7 +2,8 @@
 
 ``time[]`` (seconds since 1970), ``main_memory[]``, ``cpus_load[][]``, ``gpus_load[][]`` and ``gpus_memory[][]``: one
 entry a sample, with one number a device in the nested ones. matbench's own ``utilization.json`` has this form too. An
-empty vector says that the device is not there or was not measured: unknown, not zero.
+empty vector says that the device is not there or was not measured: unknown, not zero. matbench's monitor adds
+``processes.script[]``: how many cores the training itself took.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ def parse_system_log(content: Any) -> types.SimpleNamespace:
     """The log with the devices of each sample in one number; None in a sample that has no device.
 
     Returns:
-        ``time``; ``gpu`` and ``cpu`` (means over the devices), ``busiest_core`` and ``gpu_memory`` (their maxima) and
-        ``main_memory``: for each sample, but not longer than the log's own vector; ``doubts``, sentences on what did
-        not fit.
+        ``time``; ``gpu`` and ``cpu`` (means over the devices), ``process`` (the training's part of ``cpu``),
+        ``gpu_memory`` (the maximum) and ``main_memory``: for each sample, but not longer than the log's own vector;
+        ``cores``, how many there are, None where unknown; ``doubts``, sentences on what did not fit.
 
     Raises:
         ValueError: it is no system log.
@@ -37,19 +38,22 @@ def parse_system_log(content: Any) -> types.SimpleNamespace:
     gpus, cpus = _rows(content, "gpus_load"), _rows(content, "cpus_load")
     gpu_memory = _rows(content, "gpus_memory")
     main_memory = _fractions(_numbers(content, "main_memory"), "main_memory")
+    cores = max(map(len, cpus), default=0) or None
+    used = _of_process(content)
     log = types.SimpleNamespace(
         time=time,
         gpu=[_mean(row) for row in gpus],
         cpu=[_mean(row) for row in cpus],
-        busiest_core=[max(row, default=None) for row in cpus],
+        process=[min(1.0, cores_used / cores) for cores_used in used] if cores else [],
         gpu_memory=[max(row, default=None) for row in gpu_memory],
         main_memory=main_memory,
+        cores=cores,
         doubts=[],
     )
-    rows = {"gpus_load": gpus, "gpus_memory": gpu_memory, "cpus_load": cpus, "main_memory": main_memory}
-    for name, values in rows.items():
+    rows: dict[str, Sequence[Any]] = {"gpus_load": gpus, "gpus_memory": gpu_memory, "cpus_load": cpus}
+    for name, values in {**rows, "main_memory": main_memory, "processes.script": used}.items():
         log.doubts += _doubts(name, values, len(time))
-    for name in ("gpu", "cpu", "busiest_core", "gpu_memory", "main_memory"):
+    for name in ("gpu", "cpu", "process", "gpu_memory", "main_memory"):
         setattr(log, name, _known(getattr(log, name)[: len(time)]))
     return log
 
@@ -82,6 +86,17 @@ def _known(values: list[float | None]) -> list[float | None]:
 
 def _mean(row: Sequence[float]) -> float | None:
     return math.fsum(row) / len(row) if row else None
+
+
+def _of_process(content: dict[str, Any]) -> list[float]:
+    """How many cores the training took, sample by sample; empty where it was not watched."""
+    processes = content.get("processes")
+    if not isinstance(processes, dict) or "script" not in processes:
+        return []
+    values = _numbers(processes, "script")
+    if any(value < 0 for value in values):
+        raise ValueError("is not a system log: 'processes.script' holds something else than numbers of cores")
+    return values
 
 
 def _rows(content: dict[str, Any], name: str) -> list[list[float]]:
