@@ -305,7 +305,7 @@ def main() -> None:
     parser.add_argument("--strategy", choices=sorted(FORMATS), default="plain")
     parser.add_argument("--io-speed", default=UNLIMITED, help="MB/s, or unlimited")
     parser.add_argument("--epochs", type=int, default=5)
-    parser.add_argument("--samples", type=int, default=600)
+    parser.add_argument("--samples", type=int, default=450)
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--cache-mb", type=float, default=24)
     parser.add_argument("--seed", type=int, default=0)
