@@ -133,7 +133,7 @@ def test_the_cpu_load_of_the_training_alone_is_preferred_to_that_of_the_machine(
 def test_epochs_that_are_not_drawn_are_counted(tmp_path, workload):
     write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, epochs([10.0] * 5), log(35, lambda moment: 0.5))
     _, text = plot(store.parse_tree(workload, tmp_path), workload, "Load over an epoch")
-    assert "1 of 3 epochs are not used" in sentences(text)
+    assert "1 epoch of 1 run is in these lines. 2 of 3 epochs are not used" in sentences(text)
 
 
 def test_waiting_and_computing_add_up_to_the_epoch(tmp_path, workload):

@@ -133,7 +133,10 @@ def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
             where = f"{curve.case.label} at {curve.case.speed}"
             sentences.append(f"{where} starts at {start:.0%} and goes on at {rest:.0%}")
     epochs, runs = sum(curve.epochs for curve in found), sum(curve.runs for curve in found)
-    drawn = f"{epochs} epochs of {runs} {'run' if runs == 1 else 'runs'} are in these lines."
+    drawn = (
+        f"{epochs} {'epoch' if epochs == 1 else 'epochs'} of {runs} {'run' if runs == 1 else 'runs'} "
+        f"{'is' if epochs == 1 else 'are'} in these lines."
+    )
     if not sentences:
         return [f"{device.name} is about level over the epochs: no strategy has to fill its buffers first. {drawn}"]
     more = f"; and {len(sentences) - 4} more" if len(sentences) > 4 else ""
