@@ -6,11 +6,12 @@ from typing import ClassVar
 
 from matrix_benchmarking.plotting import PlotsReport
 
+from .cases import DURATION
 from .curves import LoadOverEpoch
 from .durations import EpochDuration, EpochParts
 from .limits import WhatLimits
 from .loads import DeviceLoad
-from .speed_up import SpeedUp
+from .speed_up import REFERENCE, SpeedUp, conclusion, speed_ups
 
 
 class DataLoading(PlotsReport):
@@ -22,3 +23,10 @@ class DataLoading(PlotsReport):
         "faster that is than the reference, how busy the computing device is meanwhile, and what limits each case."
     )
     plots = (SpeedUp, WhatLimits, EpochDuration, EpochParts, LoadOverEpoch, DeviceLoad)
+
+    def summary(self) -> str:
+        plot = SpeedUp(self.catalogue)
+        if not plot.controls():
+            return ""
+        reference = plot.option({}, REFERENCE)
+        return " ".join(conclusion(speed_ups(self.matrix, reference, self.workload.kpis[DURATION]), reference)[:2])
