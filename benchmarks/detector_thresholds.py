@@ -49,7 +49,7 @@ def _alarms(length: int, count: int, excess: float = 0.0) -> float:
         if excess:  # what else an alarm needs would hide weak evidence
             patches.enter_context(mock.patch.object(evidence, "threshold", raised))
             patches.enter_context(mock.patch.object(splits, "_WORTH_A_LOOK", 0.5))
-            patches.enter_context(mock.patch.object(scan, "_LESS_ON_LOGARITHMS", np.inf))
+            patches.enter_context(mock.patch.object(splits, "_LESS_ON_LOGARITHMS", np.inf))
         found = [change_points(100.0 + np.random.default_rng([7, n]).standard_normal(length)) for n in range(count)]
     return sum(map(bool, found)) / count
 

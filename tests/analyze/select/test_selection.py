@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from regression_support import DAY_US, entry, workload
+from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, Selection, Skipped, select, series_id
 
