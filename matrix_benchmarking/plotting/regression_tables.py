@@ -112,11 +112,18 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
         series_cell(verdict),
         Cell(wording.size(verdict), sort=None if effect is None else effect.value),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
-        Cell([version(verdict.last_good_version, " →"), " ", version(verdict.first_bad_version)]),
+        Cell(_way(verdict)),
         Cell(_alarms(verdict)),
         Cell(f"{verdict.runs_before} → {verdict.runs_after}", sort=verdict.runs_after),
         Cell(wording.probability(verdict.q_value), sort=verdict.q_value),
     ]
+
+
+def _way(verdict: SeriesVerdict) -> Any:
+    """From the last good version to the first bad one."""
+    if verdict.first_bad_version is None:
+        return "–"
+    return [version(verdict.last_good_version, " →"), " ", version(verdict.first_bad_version)]
 
 
 def _alarms(verdict: SeriesVerdict) -> list[Any]:
