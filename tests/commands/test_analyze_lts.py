@@ -144,7 +144,7 @@ def test_an_acknowledged_alarm_lets_the_analysis_pass_until_it_is_opened_again(s
     assert main(ANALYZE) == 1
     capsys.readouterr()
     assert main(["alarms", "--format=json", HISTORY]) == 0
-    ids = [alarm["id"] for alarm in json.loads(capsys.readouterr().out)["alarms"]]
+    ids = [alarm["id"] for alarm in json.loads(capsys.readouterr().out)]
     assert len(ids) == 2
     assert main(["alarms", "ack", *ids, "--reason=a dearer library", HISTORY]) == 0
     assert main(ANALYZE) == 0
@@ -162,7 +162,7 @@ def test_a_fix_closes_the_alarm_by_itself(slower: None, capsys: Capture) -> None
     assert main(ANALYZE) == 0
     capsys.readouterr()
     assert main(["alarms", "--all", "--format=json", HISTORY]) == 0
-    alarms = json.loads(capsys.readouterr().out)["alarms"]
+    alarms = json.loads(capsys.readouterr().out)
     assert {alarm["status"] for alarm in alarms} == {"fixed"}
 
 
@@ -171,17 +171,18 @@ def test_an_analysis_of_a_part_raises_no_alarms(slower: None, capsys: Capture) -
         main([*ANALYZE, part])
     capsys.readouterr()
     assert main(["alarms", "--format=json", HISTORY]) == 0
-    assert json.loads(capsys.readouterr().out)["alarms"] == []
+    assert json.loads(capsys.readouterr().out) == []
 
 
 def test_a_history_that_cannot_be_written_is_analysed_all_the_same(slower: None, capsys: Capture) -> None:
     assert main(ANALYZE) == 1
-    with sqlite3.connect("kept.db") as connection:
-        connection.execute("DELETE FROM alarm_events")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.execute("PRAGMA journal_mode = DELETE")
+    directory = Path("kept.db").absolute().parent
     os.chmod("kept.db", 0o444)
-    assert main(ANALYZE) == 1
+    os.chmod(directory, 0o555)
+    try:
+        assert main(ANALYZE) == 1
+    finally:
+        os.chmod(directory, 0o755)
 
 
 def test_a_baseline_is_compared_with_the_newest_version(capsys: Capture) -> None:
@@ -284,7 +285,7 @@ def test_values_that_are_no_numbers_are_left_out_and_named(slower: None, capsys:
     keep("odd")
     main([*ANALYZE, "--kpi-filter=rate"])
     said = capsys.readouterr().out
-    assert "rate is unknown (1)" in said or "no value at 1.30.0" in said
+    assert "Not analysed: rate is unknown" in said
 
 
 def test_minimum_effects_of_the_configuration_count(slower: None, capsys: Capture) -> None:

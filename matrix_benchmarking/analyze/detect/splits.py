@@ -8,7 +8,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels, estimate, noise
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, estimate, noise
 
 _LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
@@ -154,11 +154,16 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     before = levels.counts[every].astype(float)
     old, squares = levels.level[every], levels.squares[every]
     inside, windows = _windows(series.points[begin:], last, lag)
-    low, high = _held(windows, inside, old, np.sqrt(squares / (before - 1.0)), lag)
+    spread = np.sqrt(squares / (before - 1.0))
+    low, high = _held(windows, inside, old, spread, lag)
     after = lag.astype(float)
     kept = np.minimum(np.maximum(windows, low[:, None]), high[:, None]) * inside
     new = kept.sum(axis=1) / after
     deviations = (kept - new[:, None]) * inside
+    off = (windows - old[:, None]) * np.where(new > old, 1.0, -1.0)[:, None]
+    far = inside & (off > FAR_OFF * spread[:, None])
+    others = np.maximum((off * (inside & ~far)).sum(axis=1), 0.0)
+    others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(after - far.sum(axis=1), 1.0))
     return Split(
         before=before,
         after=after,
@@ -168,6 +173,8 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
         products=known.products[which] + np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
         tail=np.where(new > old, known.tail_up[which], known.tail_down[which]),
         outliers=known.outliers[which],
+        far=((_windows(series.runs[begin:], last, lag)[1] * far) if series.repeated else far).sum(axis=1).astype(float),
+        others=others,
         precision=_sum(series.precision[begin:], last, lag) / after if series.repeated else np.ones(len(lag)),
         runs=_sum(series.runs[begin:], last, lag) if series.repeated else after,
     )
