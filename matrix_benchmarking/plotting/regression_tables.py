@@ -85,7 +85,7 @@ def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) ->
         Column("Series"),
         Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
         Column("Levels", numeric=True, help="old level → new level"),
-        Column("Last good → first bad", help="the last version on the old level, and the first on the new one"),
+        Column("Good → bad", help="the last version on the old level → the first on the new one"),
         Column("Alarm"),
         Column("Runs", numeric=True, help="behind the old level → behind the new one"),
         Column("q", numeric=True, help="the false discovery rate at which this series is among the discoveries"),
@@ -112,11 +112,21 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
         series_cell(verdict),
         Cell(wording.size(verdict), sort=None if effect is None else effect.value),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
-        Cell([version(verdict.last_good_version, " →"), " ", version(verdict.first_bad_version)]),
+        Cell(_way(verdict)),
         Cell(_alarms(verdict)),
         Cell(f"{verdict.runs_before} → {verdict.runs_after}", sort=verdict.runs_after),
         Cell(wording.probability(verdict.q_value), sort=verdict.q_value),
     ]
+
+
+def _way(verdict: SeriesVerdict) -> Any:
+    """From the last good version to the first bad one."""
+    good, bad = verdict.last_good_version, verdict.first_bad_version
+    if bad is None:
+        return "–"
+    if good is not None and len(good) + len(bad) <= LONGEST_VERSION:
+        return version(good, f" → {bad}")
+    return [version(good, " →"), " ", version(bad)]
 
 
 def _alarms(verdict: SeriesVerdict) -> list[Any]:

@@ -80,7 +80,8 @@ class RegressionReport(Report):
         parts: list[Any] = [verdict_box(analysis), _scope(analysis)]
         shown = changed(analysis)
         if shown:
-            parts += [html.H2("What changed"), changed_table(shown, most_charts, MOST_ROWS)]
+            told = "What changed" if any(one.changes for one in shown) else "What may have changed"
+            parts += [html.H2(told), changed_table(shown, most_charts, MOST_ROWS)]
             parts += self._charts(shown, most_charts, late)
         return [*parts, *_alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
 
@@ -88,7 +89,7 @@ class RegressionReport(Report):
         from dash import html
 
         cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
-        parts: list[Any] = [html.H2("The series that changed"), _legend()]
+        parts: list[Any] = [html.H2("Their charts"), _legend()]
         if len(shown) > most:
             left = len(shown) - most
             parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
@@ -99,7 +100,7 @@ class RegressionReport(Report):
 
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
         body: list[Any] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
-        body.append(_chart(verdict) if late is None else late(lambda: _chart(verdict), series_chart.HEIGHT_PX))
+        body += _chart(verdict) if late is None else [late(lambda: _chart(verdict), series_chart.HEIGHT_PX)]
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")

@@ -45,9 +45,10 @@ def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, f
     """
     told = levels[levels["role"] != "earlier"]
     known = [float(level) for level in told["level"]]
-    low, high = min([points["minimum"].min(), *known]), max([points["maximum"].max(), *known])
+    low, high = float(min([points["minimum"].min(), *known])), float(max([points["maximum"].max(), *known]))
     recent = points[points["place"] >= told["start"].min()] if len(told) else points
-    inner = min([recent["mean"].quantile(0.03), *known]), max([recent["mean"].quantile(0.97), *known])
+    usual = recent["mean"].quantile([0.03, 0.97]).tolist()
+    inner = float(min([*usual, *known])), float(max([*usual, *known]))
     step = abs(known[-1] - known[0]) if len(known) > 1 else 0.0
     low, high = _narrowed((low, high), inner, max(1.4 * (inner[1] - inner[0]), step / LEAST_SHARE))
     middle = low / 2 + high / 2

@@ -239,7 +239,9 @@ def _step_key(versions: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     """A label as JSON holds it; one that isn't set is none."""
-    if value is NOT_SET or value is None or isinstance(value, (str, int, float, bool)):
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()  # a lone surrogate can't be in a digest
+    if value is NOT_SET or value is None or isinstance(value, (int, float, bool)):
         return None if value is NOT_SET else value
     return repr(value)
 

@@ -95,6 +95,19 @@ def test_of_many_runs_the_analysis_is_made_after_the_page(
     assert len(made) == 1
 
 
+@pytest.mark.parametrize("few", [10, 100_000])
+def test_children_are_one_flat_list_as_the_browser_needs_them(
+    few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_module, "FEW_VALUES", few)
+    pages = application(history(), tmp_path)
+    content, _, _ = pages.page(PAGE, list(range(30)))
+    for kind in ("Div", "Section", "Details", "P"):
+        for element in elements(content, kind):
+            children = getattr(element, "children", None)
+            assert not isinstance(children, list) or not any(isinstance(child, list) for child in children)
+
+
 def test_a_click_on_a_point_opens_its_run_and_links_stay_in_the_application(tmp_path: Path) -> None:
     pages = application(history(), tmp_path)
     content, _, _ = pages.page(PAGE, list(range(30)))
