@@ -19,7 +19,7 @@ from ..intervals import Scale, Spread
 from ..select.selection import SelectedSeries, Selection, select_runs
 from ..select.series import LabelledRun, labelled
 from .alarms import alarm_id
-from .analyse import SEVERITY, size_of
+from .analyse import severity
 from .model import Alarm, Analysis, Change, NotAnalysed, Outcome, SeriesVerdict, Status
 
 BUILD = "build"
@@ -152,7 +152,7 @@ def _analysis(
         _verdict(selection.workload, *pair, one, value, minimum_effects.get(pair[0].kpi.name, MinimumEffect()), rate)
         for pair, one, value in zip(pairs, judged, q, strict=True)
     ]
-    verdicts.sort(key=lambda one: (not one.fails, SEVERITY.index(one.outcome), -size_of(one)))
+    verdicts.sort(key=severity)
     skipped = [NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped]
     return Analysis(
         workload=selection.workload,
