@@ -211,4 +211,3 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     kept = np.maximum(np.minimum(beyond, room[:, None]), lowest)
     kept = np.where((beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None]), 0.0, kept)
     return np.asarray(middle[:, None] + sign * kept)
-
