@@ -1,0 +1,4 @@
+"""The plots and reports of serving_bench."""
+
+PLOTS = ()
+REPORTS = ()
