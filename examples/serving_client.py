@@ -133,7 +133,9 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--concurrencies", type=numbers, default=[1, 4, 8, 16, 32], help="numbers of clients")
     parser.add_argument("--baseline-seconds", type=float, default=1.0, help="time for each batch size")
     parser.add_argument("--seconds", type=float, default=2.5, help="time for each concurrency")
-    parser.add_argument("--server-cpus", type=numbers, default=[], help="the server's cores, such as 0,1; all if left out")
+    parser.add_argument(
+        "--server-cpus", type=numbers, default=[], help="the server's cores, such as 0,1; all if left out"
+    )
     parser.add_argument("--cpus", type=numbers, default=[], help="the cores that this client may use")
     parser.add_argument("--cache-dir", type=Path, help="where the server keeps its ONNX files")
     here = Path(os.environ.get("MATBENCH_TEST_DIR", "."))

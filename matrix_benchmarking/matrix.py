@@ -228,7 +228,9 @@ class Matrix:
         """
         import pandas
 
-        records = [[{}] if series is None else _records(entry, series) for entry in self.entries]
+        records: list[list[dict[str, Any]]] = [
+            [{}] if series is None else _records(entry, series) for entry in self.entries
+        ]
         fields = (record for of_entry in records for record in of_entry)
         taken = {"repeat", "exit_code", "test_uuid", "location"}.union(*(entry.kpis for entry in self.entries), *fields)
 

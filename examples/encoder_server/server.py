@@ -92,13 +92,11 @@ def main() -> None:
     task.image_file(options.image, options.cache_dir)
     api = task.api(options.image, options.threads, options.cache_dir, options.max_batch_size, options.batch_timeout)
     # No request timeout: a benchmark wants to see a slow answer as slow, not as a 504.
-    server = litserve.LitServer(
-        api, accelerator="cpu", devices=1, workers_per_device=options.workers, timeout=False
-    )
+    server = litserve.LitServer(api, accelerator="cpu", devices=1, workers_per_device=options.workers, timeout=False)
     server.app.add_exception_handler(RequestValidationError, invalid_request)
     print(
         f"Serving {options.task} with {options.image} on 127.0.0.1:{options.port}: {options.workers} workers of "
-        f"{options.threads} threads, batches of at most {options.max_batch_size}, {options.batch_timeout:g} s for more.",
+        f"{options.threads} threads, batches of at most {options.max_batch_size}, timeout {options.batch_timeout:g} s.",
         flush=True,
     )
     server.run(

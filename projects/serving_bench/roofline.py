@@ -55,8 +55,8 @@ def devices() -> Mapping[str, Device]:
 def roofline(settings: Mapping[str, Any]) -> Roofline:
     """The theoretical maximum of a run with these *settings*.
 
-    ``model_flops`` are the operations of one request, ``precision`` is what they are computed in, and ``device``, ``gpu``
-    or ``hw_type`` names a device of the table; ``device_flops``, its operations per second, goes before the table.
+    ``model_flops`` are the operations of one request, ``precision`` is what they are computed in, and ``device``,
+    ``gpu`` or ``hw_type`` names a device of the table; ``device_flops``, its operations per second, goes before that.
     """
     per_request = _positive(settings.get("model_flops"))
     if per_request is None:
@@ -69,7 +69,9 @@ def roofline(settings: Mapping[str, Any]) -> Roofline:
         return Roofline(None, reason=f"no setting names the device ({', '.join(DEVICE_SETTINGS)})")
     device = devices().get(str(name).lower())
     if device is None:
-        return Roofline(None, reason=f"the peak arithmetic of {name} is not known; the setting 'device_flops' can say it")
+        return Roofline(
+            None, reason=f"the peak arithmetic of {name} is not known; the setting 'device_flops' can say it"
+        )
     precision = settings.get("precision")
     if precision is None:
         return Roofline(None, reason="no setting 'precision' says what the device computed in")

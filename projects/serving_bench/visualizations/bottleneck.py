@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 
 SATURATED = 0.9
-"""A load from which a device counts as saturated: the mean over a measurement, whose first and last moments are idle."""
+"""A load from which a device counts as saturated: a mean over a measurement whose first and last moments are idle."""
 
 
 class Bottleneck(enum.Enum):
@@ -18,6 +18,11 @@ class Bottleneck(enum.Enum):
     NOT_CPU = "CPU not saturated, GPU unknown"
     NOT_GPU = "GPU not saturated, CPU unknown"
     UNKNOWN = "unknown"
+
+    @property
+    def short(self) -> str:
+        """In a word or two, for a cell of a table."""
+        return self.value.removesuffix(" saturated").removeprefix("neither: ").partition(",")[0]
 
 
 def bottleneck(cpu: float | None, gpu: float | None, saturated: float = SATURATED) -> Bottleneck:

@@ -1,6 +1,6 @@
 """The configurations of a matrix as steps: each with its curves over its repeats, and what it changed.
 
-Gets entries, gives :class:`Step` values in the order of their experiment, and the :class:`Change` from each to the next.
+Gets entries, gives :class:`Step` values in the order of their experiment, and the :class:`Change` from one to the next.
 Steps are only compared with steps of the same model, device and number of requests.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -36,7 +37,8 @@ class Step:
         group: the settings within which steps may be compared.
         runs: its successful runs, by repeat.
         api, baseline: for each concurrency or batch size, in order, the records of the runs there.
-        maximum, maximum_unknown: the theoretical maximum in requests/s, or why it is unknown.
+        maximum, maximum_source: the theoretical maximum in requests/s, and where the device's operations come from.
+        maximum_unknown: why it is unknown; None for a known one.
     """
 
     label: str
@@ -46,6 +48,7 @@ class Step:
     api: Mapping[int, Sequence[Any]]
     baseline: Mapping[int, Sequence[Any]]
     maximum: float | None
+    maximum_source: str | None
     maximum_unknown: str | None
 
     @functools.cached_property
@@ -105,6 +108,7 @@ def steps(entries: Iterable[Entry], workload: Workload) -> list[Step]:
             api=_by_place([one.api for one in measured], "concurrency"),
             baseline=_by_place([one.baseline for one in measured], "batch_size"),
             maximum=measured[0].theoretical_max,
+            maximum_source=measured[0].theoretical_max_source,
             maximum_unknown=measured[0].theoretical_max_unknown,
         )
         found.append(step)
@@ -114,7 +118,7 @@ def steps(entries: Iterable[Entry], workload: Workload) -> list[Step]:
 
 def changes(found: Sequence[Step]) -> list[Change]:
     """From each step to the next of its group."""
-    pairs = zip(found, found[1:], strict=False)
+    pairs = itertools.pairwise(found)
     return [_change(old, new, found) for old, new in pairs if _key(old.group) == _key(new.group)]
 
 

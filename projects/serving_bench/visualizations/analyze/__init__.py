@@ -10,6 +10,4 @@ MINIMUM_EFFECTS = {
     "share_of_maximum": MinimumEffect(relative=0.01, absolute=0.001),
 }
 
-KEYS = RegressionKeys(
-    comparison_keys=COMPARISON_KEYS, sorting_keys=SORTING_KEYS, minimum_effects=MINIMUM_EFFECTS
-)
+KEYS = RegressionKeys(comparison_keys=COMPARISON_KEYS, sorting_keys=SORTING_KEYS, minimum_effects=MINIMUM_EFFECTS)

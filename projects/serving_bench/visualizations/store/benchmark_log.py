@@ -41,18 +41,14 @@ def parse_log(text: str) -> types.SimpleNamespace:
             _add(baseline, at, number, types.SimpleNamespace(batch_size=at, throughput=rate))
         else:
             loads = {name.lower(): _share(value, number) for name, value in _LOAD.findall(found["rest"])}
-            record = types.SimpleNamespace(
-                concurrency=at, throughput=rate, cpu=loads.get("cpu"), gpu=loads.get("gpu")
-            )
+            record = types.SimpleNamespace(concurrency=at, throughput=rate, cpu=loads.get("cpu"), gpu=loads.get("gpu"))
             _add(api, at, number, record)
     if not baseline and not api:
         raise ValueError("holds no line of the form 'Batch size N: … reqs/sec' or 'Concurrency N: … reqs/sec'")
     return types.SimpleNamespace(baseline=_in_order(baseline), api=_in_order(api))
 
 
-def _add(
-    points: dict[int, types.SimpleNamespace], at: int, line: int, record: types.SimpleNamespace
-) -> None:
+def _add(points: dict[int, types.SimpleNamespace], at: int, line: int, record: types.SimpleNamespace) -> None:
     if at < 1:
         raise ValueError(f"line {line} measures at {at}, which is nothing")
     if at in points:
@@ -79,4 +75,3 @@ def _number(text: str, line: int) -> float:
     if not 0 <= value < math.inf:
         raise ValueError(f"line {line} has {text!r} where a number should be")
     return value
-

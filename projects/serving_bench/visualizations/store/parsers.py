@@ -46,7 +46,9 @@ def warnings(lts_payload: Any) -> list[str]:
         sentences.append(f"throughput was best at the most clients that were tried ({clients}): more may do better")
     maximum = results.theoretical_max
     if maximum is not None and any(point.throughput > maximum for point in [*baseline, *api]):
-        sentences.append("throughput is beyond the theoretical maximum: device, precision or model_flops is not what ran")
+        sentences.append(
+            "throughput is beyond the theoretical maximum: device, precision or model_flops is not what ran"
+        )
     return sentences
 
 
