@@ -186,7 +186,7 @@ def require_version(selected: Selected, version: str) -> None:
 
 
 def publish(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output, *, err: bool = False) -> None:
-    """Print the analysis, write its reports, tell the CI service; with *err*, its verdict is on stderr, beside an answer.
+    """Print the analysis, write its reports, tell the CI service; with *err*, its verdict is on stderr.
 
     Raises:
         VerdictError: something is worse that nobody dealt with, and that is to be an error.

@@ -10,7 +10,7 @@ from ..analyze.changes import Change
 from ..analyze.select.series import Series
 from ..analyze.verdict.model import Analysis
 from ..matrix import Entry
-from .series_chart import changes_frame
+from .series_frames import changes_frame
 from .template import COLOURS, text
 
 if TYPE_CHECKING:

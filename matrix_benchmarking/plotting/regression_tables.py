@@ -13,8 +13,8 @@ from .tables import Cell, Column, Row, kpi_cell, table
 from .template import short
 
 RUNS_LINKED = 5
-LONGEST_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 28, 400
-WORSE, BETTER, DOUBTFUL = "✕", "★", "◆"
+LONGEST_NAME, LONG_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 40, 28, 400
+WORSE, BETTER, DOUBTFUL = "✕\u00a0", "★\u00a0", "◆\u00a0"
 """The same signs as in the charts, so that colour isn't all that tells."""
 
 Link = Callable[[Entry, str], Any]
@@ -48,12 +48,12 @@ def outcome_text(verdict: SeriesVerdict) -> str:
     outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
     if outcome is Outcome.REGRESSION:
         state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
-        return f"{WORSE} regression{new}{state}"
+        return f"{WORSE}regression{new}{state}"
     if outcome is Outcome.IMPROVEMENT:
-        return f"{BETTER} improvement{new}{', with an open alarm' if verdict.fails else ''}"
+        return f"{BETTER}improvement{new}{', with an open alarm' if verdict.fails else ''}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
-        return f"{DOUBTFUL} in doubt"
-    return f"{BETTER} back on an old level{new}" if verdict.changes else outcome.value
+        return f"{DOUBTFUL}in doubt"
+    return f"{BETTER}back on an old level{new}" if verdict.changes else outcome.value
 
 
 def name_of(verdict: SeriesVerdict) -> str:
@@ -61,9 +61,20 @@ def name_of(verdict: SeriesVerdict) -> str:
     return short(verdict.name, LONGEST_NAME)
 
 
-def version(shown: str | None) -> str:
-    """A version in a cell; long ones differ at their ends."""
-    return "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
+def version(shown: str | None, after: str = "") -> Any:
+    """A version in a cell and what comes *after* it, in one line; long ones differ at their ends."""
+    from dash import html
+
+    said = "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
+    return html.Span(f"{said}{after}", className="version")
+
+
+def series_cell(verdict: SeriesVerdict) -> Cell:
+    """The series in words; a long one gets a wide column."""
+    from dash import html
+
+    name = name_of(verdict)
+    return Cell(html.Span(name, className="series-name wide" if len(name) > LONG_NAME else "series-name"))
 
 
 def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Any:
@@ -74,14 +85,13 @@ def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) ->
         Column("Series"),
         Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
         Column("Levels", numeric=True, help="old level → new level"),
-        Column("First bad", help="the first version on the new level; of an improvement the first better one"),
-        Column("Last good", help="the last version on the old level"),
+        Column("Good → bad", help="the last version on the old level → the first on the new one"),
         Column("Alarm"),
         Column("Runs", numeric=True, help="behind the old level → behind the new one"),
         Column("q", numeric=True, help="the false discovery rate at which this series is among the discoveries"),
     ]
     rows: Iterator[Row] = (_changed_row(one, number < charts, number) for number, one in enumerate(verdicts))
-    return table(columns, rows, caption="What changed, the most severe first", limit=limit)
+    return table(columns, rows, caption="Series that changed, the most severe first", limit=limit)
 
 
 def chart_id(number: int) -> str:
@@ -95,18 +105,28 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
     kpi = verdict.kpi
     name: Any = html.A(kpi.name, href=f"#{chart_id(number)}", title="its chart") if has_chart else kpi.name
     effect = verdict.effect or verdict.difference
+    said = outcome_text(verdict)
     return [
-        Cell(outcome_text(verdict), mark=verdict.fails),
+        Cell(html.Strong(said) if verdict.fails else said),
         Cell(name),
-        name_of(verdict),
+        series_cell(verdict),
         Cell(wording.size(verdict), sort=None if effect is None else effect.value),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
-        version(verdict.first_bad_version),
-        version(verdict.last_good_version),
+        Cell(_way(verdict)),
         Cell(_alarms(verdict)),
         Cell(f"{verdict.runs_before} → {verdict.runs_after}", sort=verdict.runs_after),
         Cell(wording.probability(verdict.q_value), sort=verdict.q_value),
     ]
+
+
+def _way(verdict: SeriesVerdict) -> Any:
+    """From the last good version to the first bad one."""
+    good, bad = verdict.last_good_version, verdict.first_bad_version
+    if bad is None:
+        return "–"
+    if good is not None and len(good) + len(bad) <= LONGEST_VERSION:
+        return version(good, f" → {bad}")
+    return [version(good, " →"), " ", version(bad)]
 
 
 def _alarms(verdict: SeriesVerdict) -> list[Any]:
@@ -117,12 +137,12 @@ def _alarms(verdict: SeriesVerdict) -> list[Any]:
     parts: list[Any] = []
     for alarm in shown[-3:]:
         parts += [", "] if parts else []
-        parts += [html.Code(alarm.id), f" {alarm.status.value}"]
+        parts += [html.Code(alarm.id), f"\u00a0{alarm.status.value}"]
     return parts or ["–"]
 
 
 def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
-    """The alarms that somebody, or a later version, dealt with."""
+    """The alarms that somebody dealt with."""
     columns = [
         Column("Alarm"),
         Column("Status"),
@@ -136,28 +156,55 @@ def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
         Column("Until"),
     ]
     rows: Iterator[Row] = (_alarm_row(verdict, alarm) for verdict, alarm in known)
-    return table(columns, rows, caption="Alarms that were acknowledged, resolved, or fixed by a version")
+    return table(columns, rows, caption="Alarms that somebody acknowledged or resolved")
 
 
 def _alarm_row(verdict: SeriesVerdict, alarm: Alarm) -> Row:
     from dash import html
 
-    status = alarm.status.value
-    if alarm.fixed_by is not None:
-        status = f"{status} by {version(alarm.fixed_by)}"
     reason = " ".join(part for part in (alarm.reason, alarm.note) if part)
     return [
         Cell(html.Code(alarm.id)),
-        status,
+        alarm.status.value,
         alarm.kpi,
-        name_of(verdict),
-        version(alarm.first_bad),
+        series_cell(verdict),
+        Cell(version(alarm.first_bad)),
         Cell(wording.levels(verdict.kpi, alarm), sort=alarm.new_level),
         short(alarm.author or "–", 60),
-        "–" if alarm.at is None else alarm.at.strftime("%Y-%m-%d %H:%M UTC"),
+        Cell(version(None if alarm.at is None else alarm.at.strftime("%Y-%m-%d %H:%M UTC"))),
         short(reason or "–", LONGEST_REASON),
-        version(alarm.until) if alarm.until or status != Status.ACKNOWLEDGED.value else "always",
+        "always" if alarm.status is Status.ACKNOWLEDGED and alarm.until is None else Cell(version(alarm.until)),
     ]
+
+
+def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
+    """The alarms that a later version fixed."""
+    columns = [
+        Column("Alarm"),
+        Column("KPI"),
+        Column("Series"),
+        Column("First bad"),
+        Column("Fixed by"),
+        Column("Levels", numeric=True, help="old level → level while it was bad"),
+    ]
+    rows: Iterator[Row] = (
+        [
+            Cell(_code(alarm)),
+            alarm.kpi,
+            series_cell(verdict),
+            Cell(version(alarm.first_bad)),
+            Cell([version(alarm.fixed_by), ", new" if alarm.is_new else ""]),
+            Cell(wording.levels(verdict.kpi, alarm), sort=alarm.new_level),
+        ]
+        for verdict, alarm in known
+    )
+    return table(columns, rows, caption="Alarms that a later version fixed")
+
+
+def _code(alarm: Alarm) -> Any:
+    from dash import html
+
+    return html.Code(alarm.id)
 
 
 def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Any:
@@ -182,13 +229,13 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
     newest: list[Cell | str] = ["–", "–"]
     if points:
         shown = kpi_cell(verdict.kpi, points[-1].mean)
-        newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), version(verdict.versions[-1])]
+        newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), Cell(version(verdict.versions[-1]))]
     notes = list(verdict.notes)
     if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
         notes.insert(0, wording.history_missing(verdict))
     return [
         verdict.kpi.name,
-        name_of(verdict),
+        series_cell(verdict),
         Cell(str(len(points)), sort=len(points)),
         Cell(str(runs), sort=runs),
         *newest,
@@ -209,7 +256,7 @@ def not_analysed_table(which: Sequence[NotAnalysed]) -> Any:
         ]
         for one in which
     )
-    return table(columns, rows, caption="What was not analysed, and why")
+    return table(columns, rows, caption="Runs that no verdict is about")
 
 
 def run_links(entries: Sequence[Entry], link: Link) -> list[Any]:

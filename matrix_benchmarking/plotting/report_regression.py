@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -10,7 +12,7 @@ from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import plural
 from ..matrix import SettingLists, Variables
-from . import series_chart
+from . import series_chart, series_frames
 from .base import Report
 from .catalogue import Late
 from .plot_history import why_nothing
@@ -20,6 +22,7 @@ from .regression_tables import (
     changed,
     changed_table,
     chart_id,
+    fixed_table,
     name_of,
     not_analysed_table,
     outcome_text,
@@ -33,7 +36,7 @@ CHARTS_OF_A_LATE_PAGE = 12
 MOST_ROWS = 200
 FAILING_NAMED = 5
 NOTES_SHOWN = 20
-LONGEST_SENTENCE = 420
+LONGEST_NAME, LONGEST_VERSION = 120, 40
 PAGE_HEIGHT_PX = 700
 
 
@@ -77,15 +80,16 @@ class RegressionReport(Report):
         parts: list[Any] = [verdict_box(analysis), _scope(analysis)]
         shown = changed(analysis)
         if shown:
-            parts += [html.H2("What changed"), changed_table(shown, most_charts, MOST_ROWS)]
+            told = "What changed" if any(one.changes for one in shown) else "What may have changed"
+            parts += [html.H2(told), changed_table(shown, most_charts, MOST_ROWS)]
             parts += self._charts(shown, most_charts, late)
-        return [*parts, *self._alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
+        return [*parts, *_alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
 
     def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Any]:
         from dash import html
 
         cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
-        parts: list[Any] = [html.H2("The series that changed"), _legend()]
+        parts: list[Any] = [html.H2("Their charts"), _legend()]
         if len(shown) > most:
             left = len(shown) - most
             parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
@@ -96,7 +100,7 @@ class RegressionReport(Report):
 
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
         body: list[Any] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
-        body.append(_chart(verdict) if late is None else late(lambda: _chart(verdict), series_chart.HEIGHT_PX))
+        body += _chart(verdict) if late is None else [late(lambda: _chart(verdict), series_chart.HEIGHT_PX)]
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")
@@ -117,15 +121,6 @@ class RegressionReport(Report):
                 parts += run_links(verdict.points[place].entries, self.link)
         return parts
 
-    def _alarms(self, analysis: Analysis) -> list[Any]:
-        from dash import html
-
-        dealt = (Status.ACKNOWLEDGED, Status.RESOLVED, Status.FIXED)
-        known = [pair for status in dealt for pair in analysis.alarms(status)]
-        if not known:
-            return []
-        return [html.H2("Alarms that were dealt with"), alarms_table(known)]
-
     def _others(self, analysis: Analysis) -> list[Any]:
         """What has no change, and what has too little history, in brief."""
         from dash import html
@@ -141,6 +136,19 @@ class RegressionReport(Report):
         return [html.H2("The other series"), *parts] if parts else []
 
 
+def _alarms(analysis: Analysis) -> list[Any]:
+    """The alarms that somebody dealt with, then those that a later version fixed."""
+    from dash import html
+
+    known = [*analysis.alarms(Status.ACKNOWLEDGED), *analysis.alarms(Status.RESOLVED)]
+    fixed = sorted(analysis.alarms(Status.FIXED), key=lambda pair: not pair[1].is_new)
+    parts: list[Any] = [alarms_table(known)] if known else []
+    if fixed:
+        title = html.Summary(f"{len(fixed)} {plural(len(fixed), 'alarm')} fixed by a later version")
+        parts.append(html.Details([title, fixed_table(fixed)], open=fixed[0][1].is_new or None))
+    return [html.H2("Alarms that were dealt with"), *parts] if parts else []
+
+
 def verdict_box(analysis: Analysis) -> Any:
     """The verdict in sentences: the headline, what else happened, and the series that fail, the worst first."""
     from dash import html
@@ -149,14 +157,27 @@ def verdict_box(analysis: Analysis) -> Any:
     lines: list[Any] = [html.P(first, className="lead")]
     failing = analysis.failing
     if failing:
-        lines.append(
-            html.Ul([html.Li(short(wording.sentence(one), LONGEST_SENTENCE)) for one in failing[:FAILING_NAMED]])
-        )
+        lines.append(html.Ul([html.Li(wording.sentence(_cut(one))) for one in failing[:FAILING_NAMED]]))
     if len(failing) > FAILING_NAMED:
-        lines.append(html.P(f"And {len(failing) - FAILING_NAMED} more, in the table below."))
+        more = f"And {len(failing) - FAILING_NAMED} more, in the table below."
+        lines.append(html.P(f"{more} {_since(failing)}"))
     if others:
         lines.append(html.P(" ".join(others)))
     return html.Div(lines, className=f"verdict{' failing' if failing else ''}")
+
+
+def _since(failing: Sequence[SeriesVerdict]) -> str:
+    """From which versions on the series got worse: most often it is one for many."""
+    counts = collections.Counter(one.first_bad_version for one in failing if one.first_bad_version is not None)
+    named = [f"{number} since {cut_inside(version, LONGEST_VERSION)}" for version, number in counts.most_common(3)]
+    more = f", and others since {len(counts) - 3} more versions" if len(counts) > 3 else ""
+    return f"Of all {len(failing)}, {', '.join(named)}{more}." if named else ""
+
+
+def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
+    """*verdict* with what is long in its words cut, so that a sentence with it still says what happened."""
+    versions = [cut_inside(version, LONGEST_VERSION) for version in verdict.versions]
+    return dataclasses.replace(verdict, name=short(verdict.name, LONGEST_NAME), versions=versions)
 
 
 def _scope(analysis: Analysis) -> Any:
@@ -198,10 +219,10 @@ def _chart(verdict: SeriesVerdict) -> list[Any]:
     """The chart, and what it leaves out."""
     from dash import dcc, html
 
-    points, levels = series_chart.points_frame(verdict), series_chart.levels_frame(verdict)
+    points, levels = series_frames.points_frame(verdict), series_frames.levels_frame(verdict)
     if points.empty:
         return []
-    figure = series_chart.series_figure(points, levels, series_chart.changes_frame(verdict), verdict)
+    figure = series_chart.series_figure(points, levels, series_frames.changes_frame(verdict), verdict)
     parts: list[Any] = [dcc.Graph(figure=figure)]
     left = len(verdict.points) - len(points)
     outside = int(series_chart.beyond(points, series_chart.limits(points, levels)).sum())
@@ -226,9 +247,12 @@ def _legend() -> Any:
 
 def _sentence(verdict: SeriesVerdict) -> str:
     """What :func:`.wording.sentence` says, without the name, which stands in the heading."""
-    said = wording.sentence(verdict).removeprefix(f"{verdict.kpi.name} of {verdict.name}")
-    said = said.removeprefix(":").removeprefix(" is").strip()
-    return _as_sentence(short(said, LONGEST_SENTENCE))
+    shown = _cut(verdict)
+    if shown.outcome is Outcome.NO_CHANGE and shown.changes:
+        runs = f"{shown.runs_before} and {shown.runs_after} runs"
+        return f"Since {shown.first_bad_version}: {wording.size(shown)}, {wording.levels(shown.kpi, shown)}, {runs}."
+    said = wording.sentence(shown).removeprefix(f"{shown.kpi.name} of {shown.name}")
+    return _as_sentence(said.removeprefix(":").removeprefix(" is").strip())
 
 
 def _as_sentence(said: str) -> str:

@@ -1,7 +1,4 @@
-"""The small chart of one series of an analysis: its points, both levels, and where it changed.
-
-First data frames, then a figure of them.
-"""
+"""The small chart of one series of an analysis, out of its data frames: points, both levels, where it changed."""
 
 from __future__ import annotations
 
@@ -10,11 +7,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analyze.history_wording import cut_inside, time_text
-from ..analyze.select.series import SeriesPoint
+from ..analyze.history_wording import cut_inside
 from ..analyze.verdict import wording
-from ..analyze.verdict.model import Change, Outcome, SeriesVerdict
+from ..analyze.verdict.model import SeriesVerdict
 from ..kpi import KPIDefinition
+from .series_frames import BETTER, DOUBTFUL, MOST_POINTS, OTHER, WORSE, kind_of
 from .template import COLOURS, apply, short, text
 
 if TYPE_CHECKING:
@@ -22,17 +19,15 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 HEIGHT_PX = 250
-MOST_POINTS = 400
-NEWEST_KEPT = 20
+FEW_POINTS = 60
 LEAST_RANGE = 0.2
 """The height of the axis is at least this share of the values, so that noise looks like noise …"""
 LEAST_STEPS = 5.0
 """… but not so much that a small change, which is more than noise, can't be seen."""
-MOST_STRETCH = 4.0
-"""Single points beyond this many times the range of all others are drawn at the axis' end."""
+LEAST_SHARE = 0.1
+"""The step that the verdict is about is at least this share of the axis; what it has no room for is at its ends."""
 SHORT_TICKS, TICKS, LONG_TICKS, SHORT_TICK, LONGEST_TICK = 6, 4, 3, 7, 14
-LONGEST_VERSION, LONGEST_LEVEL = 28, 10
-WORSE, BETTER, DOUBTFUL, OTHER = "worse", "better", "doubtful", ""
+LONGEST_LEVEL = 10
 LOOKS = {
     WORSE: (COLOURS[1], "x"),
     BETTER: (COLOURS[2], "star"),
@@ -42,150 +37,37 @@ LOOKS = {
 _TIME_OF_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2}(?::\d{2})? UTC")
 
 
-def kind_of(verdict: SeriesVerdict) -> str:
-    """What the newest level is: worse, better, doubtful, or none of them."""
-    if verdict.outcome is Outcome.REGRESSION:
-        return WORSE
-    if verdict.outcome is Outcome.IMPROVEMENT or verdict.changes:
-        return BETTER  # without a regression, the last change of a series is for the better: at least back
-    return DOUBTFUL if verdict.reruns and verdict.outcome is Outcome.NO_CHANGE else OTHER
-
-
-def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each point that is drawn.
-
-    Columns: ``place`` (its number in the series), ``mean``, ``minimum`` and ``maximum`` in the KPI's display unit,
-    ``runs``, ``uuid`` of the first run, ``hover``, and ``is_new`` (it is on the newest level of a series that changed).
-    """
-    import pandas
-
-    new, divisor = start_of_new_level(verdict), verdict.kpi.divisor
-    rows = []
-    for place in drawn_places(verdict):
-        point = verdict.points[place]
-        rows.append(
-            {
-                "place": place,
-                "mean": point.mean / divisor,
-                "minimum": point.minimum / divisor,
-                "maximum": point.maximum / divisor,
-                "runs": point.count,
-                "uuid": point.entries[0].test_uuid or "",
-                "hover": _hover(verdict.versions[place], point, verdict.kpi),
-                "is_new": new is not None and place >= new,
-            }
-        )
-    return pandas.DataFrame(rows)
-
-
-def drawn_places(verdict: SeriesVerdict) -> list[int]:
-    """Which points are drawn: all where they are few enough.
-
-    Of many, those around the changes, the newest ones, and the least and the largest of each stretch of equal length.
-    """
-    count = len(verdict.points)
-    if count <= MOST_POINTS:
-        return list(range(count))
-    around = {place for change in verdict.changes[-20:] for place in (change.first, change.last_before)}
-    found = {0, *around, *range(count - NEWEST_KEPT, count)}
-    length = -(-2 * count // (MOST_POINTS - len(found)))
-    for start in range(0, count, length):
-        stretch = range(start, min(start + length, count))
-        found.add(min(stretch, key=lambda place: verdict.points[place].mean))
-        found.add(max(stretch, key=lambda place: verdict.points[place].mean))
-    return sorted(found)
-
-
-def start_of_new_level(verdict: SeriesVerdict) -> int | None:
-    """The first point on the newest level; of a doubtful one, where it would begin; None without one."""
-    if verdict.first_bad is not None:
-        return verdict.first_bad
-    if verdict.changes:
-        return verdict.changes[-1].first
-    if verdict.new_level is None or not verdict.runs_after:
-        return None
-    runs = 0
-    for place in range(len(verdict.points) - 1, 0, -1):
-        runs += verdict.points[place].count
-        if runs >= verdict.runs_after:
-            return place
-    return None
-
-
-def levels_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each level: ``start`` and ``end`` (its first and last point), ``level`` in the KPI's display unit, and
-    ``role``: ``new`` (the newest), ``old`` (the one that the verdict compares it with), or ``earlier``.
-    """
-    import pandas
-
-    changes, last, new = verdict.changes, len(verdict.points) - 1, start_of_new_level(verdict)
-    rows: list[tuple[int, int, float | None, str]] = []
-    if not changes and new is not None:
-        rows = [(0, new - 1, verdict.old_level, "old"), (new, last, verdict.new_level, "new")]
-    for number, change in enumerate(changes):
-        start, level = 0, change.old_level
-        if number:
-            start, level = changes[number - 1].first, changes[number - 1].new_level
-        elif change.last_before < change.first - 1:  # against one version, not against all before
-            start = change.last_before
-        is_old = change.first == verdict.first_bad
-        rows.append((start, change.last_before, change.old_level if is_old else level, "old" if is_old else "earlier"))
-    if changes:
-        rows.append((changes[-1].first, last, changes[-1].new_level, "new"))
-    divisor = verdict.kpi.divisor
-    known = [(start, end, level / divisor, role) for start, end, level, role in rows if level is not None]
-    return pandas.DataFrame(known, columns=["start", "end", "level", "role"])
-
-
-def changes_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
-    """A row for each change: ``place`` (between the last point before and the first after), ``is_worse``,
-    ``is_open`` (a regression that nobody dealt with) and ``label``.
-    """
-    import pandas
-
-    alarms = {alarm.first_bad: alarm for alarm in verdict.alarms}
-    rows = []
-    for change in verdict.changes:
-        alarm = alarms.get(verdict.versions[change.first]) if change.is_worse else None
-        state = "" if alarm is None or alarm.fails else f", {alarm.status.value}"
-        is_open = change.is_worse and (alarm is None or alarm.fails)
-        label = f"{change_text(verdict, change)}{state}"
-        rows.append((change.first - 0.5, change.is_worse, is_open, label))
-    return pandas.DataFrame(rows, columns=["place", "is_worse", "is_open", "label"])
-
-
-def change_text(verdict: SeriesVerdict, change: Change) -> str:
-    """A change in a few words: ``▲ +10.3 %, worse since 1.3.3``."""
-    is_newest = change.first == verdict.first_bad
-    step = change.new_level - change.old_level
-    if is_newest:
-        size = wording.short_size(verdict)
-    elif change.old_level > 0:
-        size = wording.percent(step / change.old_level)
-    else:
-        size = wording.difference(verdict.kpi, step)
-    since = cut_inside(verdict.versions[change.first], LONGEST_VERSION)
-    return f"{'▲' if step > 0 else '▼'} {size}, {'worse' if change.is_worse else 'better'} since {since}"
-
-
 def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, float] | None:
-    """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it."""
-    known = levels["level"].tolist()
-    low, high = min([points["minimum"].min(), *known]), max([points["maximum"].max(), *known])
-    inner_low = min([points["mean"].quantile(0.03), *known])
-    inner_high = max([points["mean"].quantile(0.97), *known])
-    reach = MOST_STRETCH * (inner_high - inner_low)
-    if 0 < reach < high - low:
-        low, high = max(low, inner_low - reach / 4), min(high, inner_high + reach / 4)
+    """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it.
+
+    It shows all points, unless the step that the verdict is about were too small to be seen then: spikes and levels of
+    long ago are beyond its ends.
+    """
+    told = levels[levels["role"] != "earlier"]
+    known = [float(level) for level in told["level"]]
+    low, high = float(min([points["minimum"].min(), *known])), float(max([points["maximum"].max(), *known]))
+    recent = points[points["place"] >= told["start"].min()] if len(told) else points
+    usual = recent["mean"].quantile([0.03, 0.97]).tolist()
+    inner = float(min([*usual, *known])), float(max([*usual, *known]))
+    step = abs(known[-1] - known[0]) if len(known) > 1 else 0.0
+    low, high = _narrowed((low, high), inner, max(1.4 * (inner[1] - inner[0]), step / LEAST_SHARE))
     middle = low / 2 + high / 2
-    least = LEAST_RANGE * abs(middle)
-    if len(known) > 1:
-        least = min(least, LEAST_STEPS * abs(known[-1] - known[-2]) or least)
+    least = min(LEAST_RANGE * abs(middle), LEAST_STEPS * step or math.inf)
     span = max(high - low, least) or 1.0
     if not math.isfinite(span) or span > 1e300:
         return None
     bottom = middle - 0.58 * span
     return (max(bottom, -0.02 * span) if low >= 0 else bottom), middle + 0.58 * span
+
+
+def _narrowed(ends: tuple[float, float], inner: tuple[float, float], span: float) -> tuple[float, float]:
+    """*ends* moved towards *inner*, in proportion to the room on both sides, until they are *span* apart."""
+    below, above = inner[0] - ends[0], ends[1] - inner[1]
+    spare = span - (inner[1] - inner[0])
+    if span <= 0 or spare <= 0 or below + above <= spare:
+        return ends
+    share = spare / (max(below, 0.0) + max(above, 0.0))
+    return inner[0] - share * max(below, 0.0), inner[1] + share * max(above, 0.0)
 
 
 def beyond(points: pandas.DataFrame, ends: tuple[float, float] | None) -> pandas.Series[bool]:
@@ -209,10 +91,11 @@ def series_figure(
         _draw_outside(figure, points[outside], ends)
     for level in levels.itertuples():
         _draw_level(figure, level, kind)
-    _label_levels(figure, levels, ends, verdict.kpi)
+    longest = _label_levels(figure, levels, ends, verdict.kpi)
+    figure.update_layout(margin={"l": 10, "r": 12 + 7 * longest, "t": 34, "b": 10})
     _caption(figure, changes, verdict)
     _label_axes(figure, ends, verdict)
-    figure.update_layout(showlegend=False, margin={"l": 10, "r": 12, "t": 34, "b": 10}, hovermode="closest")
+    figure.update_layout(showlegend=False, hovermode="closest")
     return apply(figure, height=HEIGHT_PX)
 
 
@@ -220,7 +103,8 @@ def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Se
     import plotly.graph_objects as go
 
     count, inside = len(points), points[~outside]
-    size = 7 if count <= 40 else 5 if count <= 150 else 3.5
+    size = 7 if count <= 40 else 5 if count <= 150 else 4
+    opacity = 1.0 if count <= FEW_POINTS else 0.5  # so that the levels can be seen among many points
     line = {"color": COLOURS[0], "width": 1}
     figure.add_trace(
         go.Scatter(
@@ -228,7 +112,7 @@ def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Se
             y=inside["mean"].tolist(),
             mode="lines",
             line=line,
-            opacity=0.35,
+            opacity=0.35 * opacity,
             hoverinfo="skip",
         )
     )
@@ -242,7 +126,8 @@ def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Se
                 x=group["place"].tolist(),
                 y=group["mean"].tolist(),
                 mode="markers",
-                marker={"color": colour, "symbol": symbol, "size": size + (1.5 if symbol == "star" else 0)},
+                marker={"color": colour, "symbol": symbol, "size": size + (2 if symbol == "star" else 0)},
+                opacity=opacity,
                 error_y=_whiskers(group, colour),
                 customdata=[[uuid] for uuid in group["uuid"]],
                 hovertext=group["hover"].tolist(),
@@ -256,7 +141,7 @@ def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, Any] | None:
         return None
     above, below = group["maximum"] - group["mean"], group["mean"] - group["minimum"]
     ends = {"array": above.tolist(), "arrayminus": below.tolist(), "symmetric": False, "type": "data"}
-    return {**ends, "color": colour, "thickness": 1, "width": 2 if len(group) <= 60 else 0}
+    return {**ends, "color": colour, "thickness": 1, "width": 2 if len(group) <= FEW_POINTS else 0}
 
 
 def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float, float]) -> None:
@@ -287,8 +172,8 @@ def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
 
     looks: dict[str, dict[str, Any]] = {
         "new": {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
-        "old": {"color": COLOURS[0], "width": 2.5, "dash": "dash"},
-        "earlier": {"color": COLOURS[6], "width": 2, "dash": "solid"},
+        "old": {"color": COLOURS[0], "width": 3, "dash": "dash"},
+        "earlier": {"color": COLOURS[6], "width": 3, "dash": "solid"},
     }
     ends = [level.start - 0.45, level.end + 0.45]
     figure.add_trace(go.Scatter(x=ends, y=[level.level] * 2, mode="lines", line=looks[level.role], hoverinfo="skip"))
@@ -317,35 +202,39 @@ def _draw_change(figure: go.Figure, change: Any) -> None:
 
 def _label_levels(
     figure: go.Figure, levels: pandas.DataFrame, ends: tuple[float, float] | None, kpi: KPIDefinition
-) -> None:
-    """Both levels' values at the right edge, where they are far enough from each other to be read."""
+) -> int:
+    """Both levels' values at the right edge, far enough from each other to be read; gives the longest one's length."""
     if ends is None:
-        return
+        return 0
     shown = levels[levels["role"] != "earlier"].sort_values("level")
-    places = [float(level) for level in shown["level"]]
-    gap = 0.1 * (ends[1] - ends[0])
+    values, roles = [float(level) for level in shown["level"]], [str(role) for role in shown["role"]]
+    places, gap = list(values), 0.1 * (ends[1] - ends[0])
     if len(places) > 1 and places[1] - places[0] < gap:
         middle = (places[0] + places[1]) / 2
         places = [middle - gap / 2, middle + gap / 2]
-    for place, level in zip(places, shown.itertuples(), strict=True):
-        value = short(kpi.show(float(level.level) * kpi.divisor, unit=False), LONGEST_LEVEL)
+    longest = 0
+    for place, value, role in zip(places, values, roles, strict=True):
+        label = short(kpi.show(value * kpi.divisor, unit=False), LONGEST_LEVEL)
+        longest = max(longest, len(label))
         figure.add_annotation(
             x=1,
             xref="paper",
             xanchor="left",
             xshift=4,
             y=place,
-            text=f"<b>{text(value)}</b>" if level.role == "new" else text(value),
+            text=f"<b>{text(label)}</b>" if role == "new" else text(label),
             showarrow=False,
             font_size=11,
         )
+    return longest
 
 
 def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdict) -> None:
-    """The newest change in words, above the chart."""
+    """The change that the verdict is about in words, above the chart."""
     said = ""
     if len(changes):
-        said = changes["label"].iloc[-1]
+        about = [change.first for change in verdict.changes]
+        said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
     elif verdict.reruns:
         said = f"in doubt: {wording.short_size(verdict)}"
     figure.add_annotation(
@@ -389,20 +278,19 @@ def ticks(versions: Sequence[str]) -> list[int]:
 
 
 def tick_texts(versions: Iterable[str]) -> list[str]:
-    """Versions as an axis shows them: cut, and times without their time of day where the days differ."""
+    """Versions as an axis shows them: times without their time of day where the days differ; long ones cut, where they
+    begin the same way from a part on in which they differ.
+    """
     shown = list(versions)
     days = [match[1] for version in shown if (match := _TIME_OF_DAY.fullmatch(version))]
     if len(days) == len(shown) and len(set(days)) == len(days):
         return days
+    longest = max(map(len, shown), default=0)
+    if longest > LONGEST_TICK:
+        first, last = min(shown), max(shown)
+        same = next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+        ends = [match.end() for match in re.finditer(r"[^0-9A-Za-z]", first[:same])]
+        begin = next((end for end in ends if longest - end < LONGEST_TICK), None)
+        if begin is not None and len(shown) > 1:
+            return [f"…{version[begin:]}" for version in shown]
     return [cut_inside(version, LONGEST_TICK) for version in shown]
-
-
-def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
-    """Version, value, runs and date of a point, as plotly shall write them."""
-    runs = "one run"
-    if point.count > 1:
-        low, high = kpi.show(point.minimum, unit=False), kpi.show(point.maximum)
-        runs = f"mean of {point.count} runs from {low} to {high}"
-    when = time_text(point)
-    lines = [text(cut_inside(version, 60)), f"<b>{text(kpi.show(point.mean))}</b>, {text(runs)}"]
-    return "<br>".join([*lines, *([when] if when and when != version else [])])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.commands import ci
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from regression_support import analyses
+from report_support import analyses
 from rich.cells import cell_len
 from rich.console import Console
 

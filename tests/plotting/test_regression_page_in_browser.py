@@ -1,4 +1,4 @@
-"""The page of an analysis in a real browser: charts drawn, also those far below; nothing loaded, nothing hostile runs."""
+"""The page of an analysis in a real browser: charts are drawn, nothing is loaded, nothing hostile runs."""
 
 from __future__ import annotations
 

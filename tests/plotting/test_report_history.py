@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import math
 import re
@@ -11,14 +12,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from plotting_support.analyses import series, toy_workload, versions
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.changes import changes
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
-from matrix_benchmarking.plotting import plot_history
+from matrix_benchmarking.plotting import history_marks, plot_history
 from matrix_benchmarking.plotting.catalogue import Catalogue
-from matrix_benchmarking.plotting.plot_history import KPIHistory, Mark
+from matrix_benchmarking.plotting.history_marks import Mark
+from matrix_benchmarking.plotting.plot_history import KPIHistory
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 
@@ -132,24 +135,43 @@ def test_a_kpi_and_an_axis_can_be_chosen(toy: Workload) -> None:
         page(of, kpi="sped")
 
 
-def test_marks_are_lines_at_their_version_acknowledged_ones_apart(toy: Workload) -> None:
-    of = catalogue(toy, runs(["1", "2", "3"], {"a": 1.0, "b": 2.0}))
+def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(toy: Workload) -> None:
+    past = runs(["1", "2", "3"], {"a": 1.0, "b": 2.0})
+    of = catalogue(toy, past)
     found = plot_history.find(of, {}, (), {})
-    marks = plot_history.marks_frame(
-        found, [Mark("2", f"slower {HOSTILE}"), Mark("3", "known", acknowledged=True), Mark("9", "not there")]
-    )
-    assert marks.to_dict("list") == {
-        "x": [1, 2],
-        "label": [f"slower {HOSTILE}", "known"],
-        "acknowledged": [False, True],
-    }
-    drawn = plot_history.history_figure(plot_history.points_frame(found, changes(found)), marks, found)
-    assert len(drawn.layout.shapes) == 4
-    assert {shape.x0 for shape in drawn.layout.shapes} == {1, 2}
-    hovers = [trace.hovertext[0] for trace in drawn.data if trace.hovertext is not None and len(trace.hovertext) == 1]
-    assert sum("known (acknowledged)" in hover for hover in hovers) == 2
+    shown = changes(found)
+    at = {(entry.settings["image"], entry.settings["version"]): entry for entry in reversed(past)}
+    marks = [
+        Mark(at["a", "2"], f"slower {HOSTILE}", history_marks.WORSE),
+        Mark(at["a", "3"], "known", history_marks.DEALT_WITH),
+        Mark(at["b", "3"], "faster", history_marks.BETTER),
+        Mark(run("9", "a", 1.0), "not there", history_marks.WORSE),
+    ]
+    frame = history_marks.marks_frame(shown, marks, functools.partial(plot_history.places_of, found))
+    images = [one.series.labels["image"] for one in shown]
+    assert [(images[number], place) for number, place in zip(frame["series"], frame["x"], strict=True)] == [
+        ("b", 2),
+        ("a", 1),
+        ("a", 2),
+    ]
+    drawn = plot_history.history_figure(plot_history.points_frame(found, shown), frame, found)
+    widths = {(shape.xref, shape.x0): shape.line.width for shape in drawn.layout.shapes}
+    assert len(widths) == 3
+    assert widths["x2", 1] > widths["x2", 2] == widths["x", 2]
     assert "<script" not in drawn.to_json()
-    assert {"change", "acknowledged change"} <= {trace.name for trace in drawn.data}
+    assert {*history_marks.COLOUR} <= {trace.name for trace in drawn.data}
+
+
+def test_what_the_analysis_found_is_marked_in_the_series_that_it_is_about() -> None:
+    names = versions(14)
+    entries = [*series("worse", names, {11: 1.3}), *series("same", names), *series("better", names, {10: 0.7})]
+    drawn = figure(catalogue(toy_workload(), entries))
+    notes = [note.text for note in drawn.layout.annotations]
+    axes = {"worse": "", "better": "", "same": ""} | {text: str(place or "") for place, text in enumerate(notes, 1)}
+    lines_at = {shape.xref.removeprefix("x").removesuffix(" domain") or "1": shape.x0 for shape in drawn.layout.shapes}
+    assert lines_at == {axes["worse"]: 11, axes["better"]: 10}
+    hovers = [trace.hovertext[0] for trace in drawn.data if trace.hovertext is not None and len(trace.hovertext) == 1]
+    assert sorted(hover.split(", ")[1] for hover in hovers) == ["better since 1.10", "worse since 1.11"]
 
 
 def test_without_a_history_a_sentence_says_how_to_get_one(toy: Workload) -> None:

@@ -21,7 +21,7 @@ from matrix_benchmarking.plotting.report_regression import RegressionReport
 from matrix_benchmarking.plotting.static_html import StaticHTML
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(1)">'
-VERSIONS = versions(14)
+VERSIONS = versions(20)
 
 
 def catalogue(entries: Iterable[Entry], analysis: Analysis | None = None, **options: Any) -> Catalogue:
@@ -36,9 +36,9 @@ def page(of: Catalogue) -> str:
 def mixed() -> list[Entry]:
     """One regression, one improvement, one that was repaired, one without a change, one too short."""
     return [
-        *series("worse", VERSIONS, {11: 1.12}),
-        *series("better", VERSIONS, {12: 0.8}),
-        *series("repaired", VERSIONS, {4: 1.3, 9: 1 / 1.3}),
+        *series("worse", VERSIONS, {17: 1.12}),
+        *series("better", VERSIONS, {18: 0.8}),
+        *series("repaired", VERSIONS, {8: 1.3, 13: 1 / 1.3}),
         *series("same", VERSIONS),
         *series("young", VERSIONS[-3:]),
     ]
@@ -48,8 +48,8 @@ def test_the_verdict_stands_on_top_in_sentences() -> None:
     shown = page(catalogue(mixed()))
     top = re.sub(r"<[^>]*>", "\n", shown.split("<h2")[0])
     lines = [line for line in top.splitlines() if line.strip()]
-    assert lines[0] == "1 of 5 series of 2 KPIs is worse: 1.13 against its history."
-    assert lines[1].startswith("latency of worse is worse since 1.11 (last good 1.10): +1")
+    assert lines[0] == "1 of 5 series of 2 KPIs is worse: 1.19 against its history."
+    assert lines[1].startswith("latency of worse is worse since 1.17 (last good 1.16): +1")
     assert any("1 without enough history" in line for line in lines[:4])
     assert any("at most 5 %" in line and "from 1 % of the old level" in line for line in lines)
 
@@ -58,10 +58,10 @@ def test_what_changed_is_a_table_by_severity_with_levels_versions_alarm_and_runs
     of = catalogue(mixed())
     shown = page(of)
     rows = re.findall(r"<tr>(<td.*?)</tr>", shown.split("<tbody>")[1].split("</tbody>")[0])
-    assert [re.sub(r"<[^>]*>", " ", row).split()[1] for row in rows] == ["regression,", "improvement,", "back"]
+    assert [re.sub(r"<[^>]*>", " ", row).split()[1] for row in rows] == ["regression", "improvement", "back"]
     assert of.analysis is not None
     worst = of.analysis.failing[0]
-    for wanted in (worst.alarms[0].id, "1.11", "1.10", "33 → 9", "&lt; 0.001", "ms</td>"):
+    for wanted in (worst.alarms[0].id, "1.16 → 1.17<", "51 → 9", "&lt; 0.001", "ms</td>"):
         assert wanted in rows[0]
 
 
@@ -72,11 +72,11 @@ def test_each_series_that_changed_has_a_chart_with_links_to_its_runs() -> None:
     assert len(cards) == 3
     assert "latency: worse" in cards[0]
     assert cards[0].startswith(" failing")
-    assert "last good 1.10: " in cards[0]
-    assert "first bad 1.11: " in cards[0]
-    assert "newest 1.13: " in cards[0]
+    assert "last good 1.16: " in cards[0]
+    assert "first bad 1.17: " in cards[0]
+    assert "newest 1.19: " in cards[0]
     assert cards[0].count('href="file:///results/worse-1.1') == 9
-    assert "last before 1.11: " in cards[1]
+    assert "last before 1.17: " in cards[1]
     assert 'href="#regression-chart--1"' in shown
     assert 'id="regression-chart--1"' in cards[0]
 
@@ -84,13 +84,17 @@ def test_each_series_that_changed_has_a_chart_with_links_to_its_runs() -> None:
 def test_series_without_a_change_are_folded_away() -> None:
     shown = page(catalogue(mixed()))
     folded = re.findall(r"<details><summary>(.*?)</summary>", shown)
-    assert folded == ["1 series without a change", "1 series without enough history"]
+    assert folded == [
+        "1 alarm fixed by a later version",
+        "1 series without a change",
+        "1 series without enough history",
+    ]
     assert "not enough history: 3 versions" in shown
 
 
 def test_what_was_not_analysed_stands_with_its_reason() -> None:
     shown = page(catalogue([*mixed(), run("1.3", "empty", float("nan"))]))
-    rest = shown.split("Not analysed, and why")[1]
+    rest = shown.split("Not analysed, and why", 1)[1]
     assert "throughput" in rest
     assert "latency" in rest
     assert "not a finite number" in rest or "no finite number" in rest or "unknown" in rest
@@ -103,8 +107,16 @@ def test_an_acknowledged_alarm_shows_who_when_why_and_until() -> None:
     said = event(first, place, Action.ACKNOWLEDGED, reason=f"known {HOSTILE}", until="2027-06-01")
     of = catalogue(entries, analysis_options=AnalysisOptions(events=lambda: [said]))
     shown = page(of)
-    dealt = shown.split("Alarms that were dealt with")[1]
-    for wanted in ("acknowledged", "Ada", "UTC", "known &lt;script&gt;", "2027-06-01", "fixed by 1.9"):
+    dealt = shown.split("Alarms that were dealt with", 1)[1]
+    for wanted in (
+        "acknowledged",
+        "Ada",
+        "UTC",
+        "known &lt;script&gt;",
+        "2027-06-01",
+        "1 alarm fixed by a later version",
+        "1.13",
+    ):
         assert wanted in dealt
     assert "<script>alert" not in shown
     assert "regression, acknowledged" in shown
@@ -124,7 +136,7 @@ def test_a_bound_on_charts_and_rows_says_what_is_left_out(monkeypatch: pytest.Mo
     assert 'href="#regression-chart--4"' not in shown
 
 
-@pytest.mark.parametrize("texts", [HOSTILE, "<b>" * 100, "long name " * 60, "\x00\u2028\ud800"])
+@pytest.mark.parametrize("texts", [HOSTILE, "<b>" * 100, "long name " * 60, "\x00\u2028"])
 def test_hostile_and_long_text_stays_text(texts: str, tmp_path: Path) -> None:
     entries = [*series(texts, VERSIONS, {10: 1.3}), *series("other", [f"{one} {texts}" for one in VERSIONS], {10: 1.3})]
     analysis = dataclasses.replace(
@@ -191,7 +203,7 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
     assert same.outcome is Outcome.NO_CHANGE
     shown = page(catalogue(mixed(), analysis))
     cards = shown.split('class="series-chart')[2:]
-    assert "◆ in doubt" in cards[2]
+    assert "◆\u00a0in doubt" in cards[2]
     assert "2 more runs would tell" in cards[2]
     assert [one.name for one in regression_tables.changed(analysis)] == ["worse", "better", "same", "repaired"]
 

@@ -40,6 +40,7 @@ def test_all_reports_are_written_where_none_is_named(matrix: Matrix, workload: W
         "costs.html",
         "compare.html",
         "kpi-overview.html",
+        "regression-analysis.html",
         "kpi-history.html",
         "error-report.html",
     ]
@@ -87,7 +88,7 @@ def test_every_run_behind_a_number_can_be_reached_from_its_page(
 
 def test_nothing_from_the_data_is_markup(matrix: Matrix, workload: Workload, tmp_path: Path) -> None:
     for name, page in write(matrix, workload, tmp_path).items():
-        assert name in ("compare.html", "kpi-history.html") or "alert(1)" in page
+        assert name in ("compare.html", "regression-analysis.html", "kpi-history.html") or "alert(1)" in page
         assert "<script>alert" not in page
         assert "<img" not in page
 

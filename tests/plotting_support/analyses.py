@@ -65,7 +65,7 @@ def series(
     spikes: Iterable[int] = (),
 ) -> list[Entry]:
     """Runs of *image* at each version; from the places in *steps* on, the level is multiplied by a factor."""
-    source = random.Random(image)
+    source = random.Random(ascii(image))
     entries, factor = [], 1.0
     for place, version in enumerate(versions):
         factor *= (steps or {}).get(place, 1.0)

@@ -50,11 +50,13 @@ def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:
     """
     found: list[Step] = []
     old = (0, alarms[0].start) if alarms else (0, 0)
+    any_size = minimum.relative == 0.0 and minimum.absolute == 0.0
     for place, alarm in enumerate(alarms):
         following = alarms[place + 1] if place + 1 < len(alarms) else None
-        seen = _reached(
-            points, alarm, following.seen if following else len(points), level(points[slice(*old)]), minimum
-        )
+        until = following.seen if following else len(points)
+        if until <= alarm.seen:  # the same points say more clearly that a level begins later
+            continue
+        seen = alarm.seen if any_size else _reached(points, alarm, until, level(points[slice(*old)]), minimum)
         if seen is not None:
             found.append(Step(alarm.start, seen, old, alarm))
             old = (alarm.start, following.start if following else len(points))

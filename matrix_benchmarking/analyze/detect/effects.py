@@ -12,7 +12,7 @@ from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.changes import Minimum, level
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Estimate
-from matrix_benchmarking.analyze.detect.levels import Integers, estimate
+from matrix_benchmarking.analyze.detect.levels import Integers, estimate, noise
 from matrix_benchmarking.analyze.detect.series import Values, prepare
 from matrix_benchmarking.errors import MatbenchError
 
@@ -107,6 +107,8 @@ def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split
         products=before[2] + after[2],
         tail=1.0,
         outliers=0.0,
+        far=0.0,
+        others=0.0,
         precision=float(precision.mean()),
         runs=float(runs.sum()),
     )
@@ -118,7 +120,8 @@ def _spread(points: Floats) -> tuple[float, float, float]:
         middle = level(points)
         return middle, float(((points - points.mean()) ** 2).sum()), 0.0
     levels = estimate(points, np.array([len(points)]))
-    return float(levels.level[0]), float(levels.squares[0]), float(levels.products[0])
+    products = noise(points, levels, np.array([0])).products
+    return float(levels.level[0]), float(levels.squares[0]), float(products[0])
 
 
 def estimates(

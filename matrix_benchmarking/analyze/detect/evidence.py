@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -69,6 +70,8 @@ class Split:
         tail: by how much the old level's own outliers, in the direction of the shift, exceed those of a normal
             distribution; at least 1.
         outliers: number of points of the old level that lie far off.
+        far: number of runs of the new level that lie far off the old one, in the direction of the shift.
+        others: how far the other points of the new level lie off together, in standard errors of their mean.
         precision: variance of a point of the new level, relative to one of the old (repeats lower it).
         runs: number of runs behind the points of the new level.
     """
@@ -81,6 +84,8 @@ class Split:
     products: Any
     tail: Any
     outliers: Any
+    far: Any
+    others: Any
     precision: Any
     runs: Any
 
@@ -150,10 +155,17 @@ def weigh(split: Split, prior: Prior) -> Weighed:
 
 
 def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
-    """Whether there are too many points on the new level for it to be a coincidence of outliers."""
+    """Whether there is too much on the new level for it to be a coincidence of outliers.
+
+    That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where they
+    do by chance.
+    """
     rate = (split.outliers + 0.5) / (split.before + prior.degrees + 1.0)
+    ways = special.gammaln(split.runs + 1.0) - special.gammaln(split.far + 1.0)
+    ways = ways - special.gammaln(split.runs - split.far + 1.0)
+    chance = ways + split.far * np.log(rate) + special.log_ndtr(-split.others)
     glitch = (split.runs < 3.0) & (np.abs(split.shift) > _GLITCH * weighed.deviation)
-    return (split.runs * np.log(rate) < math.log(_COINCIDENCE)) & ~glitch
+    return ((split.far == 0.0) | (chance < math.log(_COINCIDENCE))) & ~glitch
 
 
 def _certain(score: Any, shift: Any, variance: Any) -> Any:

@@ -11,13 +11,19 @@ import dataclasses
 import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
-from matrix_benchmarking.analyze.detect.levels import LEAST, Levels, counts_up_to, estimate, joined
-from matrix_benchmarking.analyze.detect.splits import Evidence, Series, candidates, every_lag, on_logarithms, weigh
+from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
+from matrix_benchmarking.analyze.detect.splits import (
+    Evidence,
+    Series,
+    as_clear_on_logarithms,
+    candidates,
+    every_lag,
+    weigh,
+)
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
-# How far below the threshold the evidence on the logarithmic scale may stay.
-_LESS_ON_LOGARITHMS = 0.3
+_FIRST_SPLITS = 32
 MOST_CARRIED = 20.0
 
 
@@ -82,28 +88,40 @@ def _first(series: Series, begin: int, prior: Prior, least: int) -> Alarm | None
         levels = joined(levels, estimate(points, new)) if len(new) else levels
         assert levels is not None
         found = candidates(series, begin, levels, (start, stop), prior)
-        if len(found[0]):
-            alarm = _alarm(weigh(series, begin, levels, found, prior), series, begin, levels, prior, least)
-            if alarm is not None:
-                return alarm
+        if (alarm := _earliest(found, series, begin, levels, prior, least)) is not None:
+            return alarm
         start, step = stop, 2 * step
     return None
 
 
-def _alarm(found: Evidence, series: Series, begin: int, levels: Levels, prior: Prior, least: int) -> Alarm | None:
-    """The earliest of the splits that exceed their threshold; the best supported of those that do so together."""
-    over = (found.excess >= 0.0) & found.confirmed
-    if not over.any():
+def _earliest(
+    found: tuple[Integers, Integers], series: Series, begin: int, levels: Levels, prior: Prior, least: int
+) -> Alarm | None:
+    """The alarm of the earliest point; few splits are weighed at once, as nothing after that point is of interest."""
+    last, lag = found
+    done, few = 0, _FIRST_SPLITS
+    while done < len(last):
+        stop = int(last.searchsorted(last[min(done + few, len(last)) - 1], side="right"))
+        weighed = weigh(series, begin, levels, (last[done:stop], lag[done:stop]), prior)
+        over = (weighed.excess >= 0.0) & weighed.confirmed
+        for seen in np.unique(weighed.last[over]):
+            alarm = _alarm(weighed, np.flatnonzero(over & (weighed.last == seen)), series, begin, levels, prior, least)
+            if alarm is not None:
+                return alarm
+        done, few = stop, 4 * few
+    return None
+
+
+def _alarm(
+    found: Evidence, over: Integers, series: Series, begin: int, levels: Levels, prior: Prior, least: int
+) -> Alarm | None:
+    """The best supported of the splits *over* their threshold, if it is so on the logarithmic scale too."""
+    over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
+    if not len(over):
         return None
-    same = found.last[over], found.split.after[over].astype(np.int64)
-    over[over] = on_logarithms(series, begin, levels, same, prior) >= -_LESS_ON_LOGARITHMS
-    if not over.any():
-        return None
-    last = int(found.last[over].min())
-    chosen = np.flatnonzero(over & (found.last == last))
-    best = int(chosen[np.argmax(found.weighed.score[chosen])])
+    best = int(over[np.argmax(found.weighed.score[over])])
+    last, weighed = int(found.last[best]), found.weighed
     start = _locate(series.points[begin : begin + last + 1], int(found.split.after[best]), least)
-    weighed = found.weighed
     return Alarm(
         begin + start,
         begin + last,
@@ -117,11 +135,17 @@ def _locate(points: Floats, after: int, least: int) -> int:
     """Where the new level starts most likely, near the split that was found: the best fit of two levels."""
     few = min(2, after)
     starts = np.arange(max(least, len(points) - 3 * after), len(points) - few + 1)
-    old, new = np.median(points[:-after]), np.median(points[-after:])
+    old, new = _median(points[:-after]), _median(points[-after:])
     room = abs(new - old)
-    held = np.clip(points, min(old, new) - room, max(old, new) + room)
-    sums = np.cumsum(held)
+    held = np.minimum(np.maximum(points, min(old, new) - room), max(old, new) + room)
+    sums = held.cumsum()
     before, total = sums[starts - 1], sums[-1]
     behind = len(points) - starts
     fit = ((total - before) / behind - before / starts) ** 2 * (starts * behind)
-    return int(starts[np.argmax(fit)])
+    return int(starts[fit.argmax()])
+
+
+def _median(points: Floats) -> float:
+    """As numpy's, in a fifth of the time for few points."""
+    ordered, half = np.sort(points), len(points) // 2
+    return float(ordered[half] if len(points) % 2 else (ordered[half - 1] + ordered[half]) / 2.0)

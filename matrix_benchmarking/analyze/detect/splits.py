@@ -8,17 +8,17 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels, estimate
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, estimate, noise
 
 _LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
 # How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
-_HELD = {2: 1.0, 3: 1.5, 4: 1.5, 5: 2.0, 6: 2.0}
-_HELD_OF_MORE = 3.0
-_HELD_OF_MANY = 3.5
+_HELD = np.array([0.0, 0.0, 1.0, 1.5, 1.5, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 6), 3.5])
 # Plain means that differ by less than so many standard errors are not looked at.
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
+# How far below the threshold the evidence on the logarithmic scale may stay.
+_LESS_ON_LOGARITHMS = 0.3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def candidates(
     sums = _sums(series.points[begin : begin + span[1]], int(levels.counts[0]))
     shift = (sums[last + 1] - sums[first]) / _LAGS[:, None] - levels.level[which]
     bar = _WORTH_A_LOOK**2 * variance[which] * (1.0 / _LAGS[:, None] + (1.0 / levels.counts)[which])
-    lags, place = np.nonzero(possible & (shift * shift > bar))
+    place, lags = (possible & (shift * shift > bar)).T.nonzero()
     chosen, lag = last[place], _LAGS[lags]
     if series.repeated:  # a single version counts if it was run often enough
         enough = (lag > 1) | (series.runs[begin + chosen] >= 3.0)
@@ -99,73 +99,108 @@ def _sums(points: Floats, least: int) -> Floats:
 
 def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Evidence:
     """The full weight of the splits that were found, and by how much it exceeds the threshold."""
-    parts = []
-    for lag in np.unique(found[1]):
-        last = found[0][found[1] == lag]
-        parts.append((last, _split(series, begin, levels, last, int(lag))))
-    last = np.concatenate([part[0] for part in parts])
-    names = [field.name for field in dataclasses.fields(Split)]
-    split = Split(*[np.concatenate([getattr(part[1], name) for part in parts]) for name in names])
+    last, lag = found
+    split = _split(series, begin, levels, last, lag)
     weighed = evidence.weigh(split, prior)
     excess = weighed.score - evidence.threshold(split.after, last + 1.0 + prior.degrees)
     return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
 
 
-def on_logarithms(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Floats:
-    """By how much the same splits exceed the threshold if logarithms are compared; infinite if some points have none.
+def as_clear_on_logarithms(
+    series: Series, begin: int, levels: Levels, found: Evidence, over: Integers, prior: Prior
+) -> Integers:
+    """Those of the splits *over* their threshold that are so, or nearly, if logarithms are compared.
 
     Where the noise grows with the value, as that of latencies does, the largest values look further off than they are.
+    Where values have no logarithm, all of them are.
     """
-    last = int(found[0].max())
+    last = int(found.last[over].max())
     points = series.points[begin : begin + last + 1]
-    if not ((points > 0.0).all() or (points < 0.0).all()):
-        return np.full(len(found[0]), np.inf)
+    points = -points if points[0] < 0.0 else points
+    smallest = float(points.min())
+    if smallest <= 0.0:
+        return over
+    unsure = _shrinking(found, over, levels, smallest) > found.excess[over] + _LESS_ON_LOGARITHMS
+    if not unsure.any():
+        return over
     logarithms = np.zeros(len(series.points))
-    logarithms[begin : begin + last + 1] = np.log(np.abs(points))
-    which = np.searchsorted(levels.counts, found[0] - found[1] + 1, side="right") - 1
+    logarithms[begin : begin + last + 1] = np.log(points)
+    asked = over[unsure]
+    splits = found.last[asked], found.split.after[asked].astype(np.int64)
+    which = np.searchsorted(levels.counts, splits[0] - splits[1] + 1, side="right") - 1
     needed = estimate(logarithms[begin : begin + last + 1], np.unique(levels.counts[which]))
-    spread = prior.deviation / abs(float(levels.level[0]))
-    relative = Prior(prior.degrees, spread, prior.correlation)
-    return weigh(dataclasses.replace(series, points=logarithms), begin, needed, found, relative).excess
+    relative = Prior(prior.degrees, prior.deviation / abs(float(levels.level[0])), prior.correlation)
+    again = weigh(dataclasses.replace(series, points=logarithms), begin, needed, splits, relative)
+    unsure[unsure] = again.excess < -_LESS_ON_LOGARITHMS
+    return over[~unsure]
 
 
-def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: int) -> Split:
-    """The splits whose new level are the *lag* points up to each of *last*."""
-    which = np.searchsorted(levels.counts, last - lag + 1, side="right") - 1
-    before = levels.counts[which].astype(float)
-    old, squares = levels.level[which], levels.squares[which]
-    kept = _held(_windows(series.points[begin:], last, lag), old, np.sqrt(squares / (before - 1.0)), lag)
-    new = kept.sum(axis=1) / lag
-    deviations = kept - new[:, None]
-    alone = np.ones(len(last))
+def _shrinking(found: Evidence, over: Integers, levels: Levels, smallest: float) -> Floats:
+    """By how much the scores of splits may shrink on the logarithmic scale.
+
+    There the shift is log(new / old), and no deviation is stretched by more than 1 / *smallest*.
+    """
+    before = found.split.before[over].astype(np.int64)
+    old = np.abs(levels.level[levels.counts.searchsorted(before)])
+    shift = np.abs(found.split.shift[over]) / old
+    return np.asarray(found.weighed.score[over] * (1.0 - smallest / old * np.log1p(shift) / np.maximum(shift, 1e-9)))
+
+
+def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Integers) -> Split:
+    """The splits whose new level are the *lag* points up to *last*."""
+    every = levels.counts.searchsorted(last - lag + 1, side="right") - 1
+    rows, which = np.unique(every, return_inverse=True)
+    known = noise(series.points[begin:], levels, rows)
+    before = levels.counts[every].astype(float)
+    old, squares = levels.level[every], levels.squares[every]
+    inside, windows = _windows(series.points[begin:], last, lag)
+    spread = np.sqrt(squares / (before - 1.0))
+    low, high = _held(windows, inside, old, spread, lag)
+    after = lag.astype(float)
+    kept = np.minimum(np.maximum(windows, low[:, None]), high[:, None]) * inside
+    new = kept.sum(axis=1) / after
+    deviations = (kept - new[:, None]) * inside
+    off = (windows - old[:, None]) * np.where(new > old, 1.0, -1.0)[:, None]
+    far = inside & (off > FAR_OFF * spread[:, None])
+    others = np.maximum((off * (inside & ~far)).sum(axis=1), 0.0)
+    others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(after - far.sum(axis=1), 1.0))
     return Split(
         before=before,
-        after=lag * alone,
+        after=after,
         shift=new - old,
         squares_before=squares,
         squares_after=np.einsum("ij,ij->i", deviations, deviations),
-        products=levels.products[which] + np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
-        tail=np.where(new > old, levels.tail_up[which], levels.tail_down[which]),
-        outliers=levels.outliers[which],
-        precision=_windows(series.precision[begin:], last, lag).mean(axis=1) if series.repeated else alone,
-        runs=_windows(series.runs[begin:], last, lag).sum(axis=1) if series.repeated else lag * alone,
+        products=known.products[which] + np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
+        tail=np.where(new > old, known.tail_up[which], known.tail_down[which]),
+        outliers=known.outliers[which],
+        far=((_windows(series.runs[begin:], last, lag)[1] * far) if series.repeated else far).sum(axis=1).astype(float),
+        others=others,
+        precision=_sum(series.precision[begin:], last, lag) / after if series.repeated else np.ones(len(lag)),
+        runs=_sum(series.runs[begin:], last, lag) if series.repeated else after,
     )
 
 
-def _windows(points: Floats, last: Integers, lag: int) -> Floats:
-    """The *lag* points up to each of *last*: shape (len(last), lag)."""
-    return np.asarray(points[last[:, None] + np.arange(1 - lag, 1)])
+def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
+    """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (len(last), longest)."""
+    back = np.arange(lag.max())
+    return back < lag[:, None], points[np.maximum(last[:, None] - back, 0)]
 
 
-def _held(windows: Floats, old: Floats, spread: Floats, lag: int) -> Floats:
-    """Outliers of the new level held back near that of its middle points that is next to the old level."""
-    if lag == 1:
-        return windows
-    if lag > _ORDERED_UP_TO:
-        room = _HELD_OF_MANY * spread
-        return np.clip(windows, (old - room)[:, None], (old + room)[:, None])
-    place = lag // 2 - 1
-    ordered = np.sort(windows, axis=1)
-    middle = np.clip(old, ordered[:, place], ordered[:, lag - 1 - place])
-    room = _HELD.get(lag, _HELD_OF_MORE) * spread
-    return np.clip(windows, (middle - room)[:, None], (middle + room)[:, None])
+def _sum(points: Floats, last: Integers, lag: Integers) -> Floats:
+    inside, windows = _windows(points, last, lag)
+    return np.asarray((windows * inside).sum(axis=1))
+
+
+def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> tuple[Floats, Floats]:
+    """Between which values points of the new level count in full: near its middle point that is next to the old level."""
+    shown = windows[:, :_ORDERED_UP_TO]
+    ordered = np.where(inside[:, :_ORDERED_UP_TO], shown, np.inf)
+    ordered.sort(axis=1)
+    rows = np.arange(len(lag))
+    few = lag <= _ORDERED_UP_TO
+    place = np.where(few, (lag // 2 - 1) * (lag > 1), 0)
+    opposite = np.where(few, lag - 1 - place, 0)
+    middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
+    middle = np.where(few, middle, old)
+    room = np.where(lag > 1, _HELD[np.minimum(lag, len(_HELD) - 1)] * spread, np.inf)
+    return middle - room, middle + room

@@ -28,7 +28,7 @@ _ACCEPT = f"One that is meant is accepted by `{ACCEPT.format(id='ALARM')}`, wher
 def markdown(analysis: Analysis) -> str:
     """The report: at most :data:`LIMIT_BYTES` bytes of UTF-8, whatever the analysis."""
     blocks = [
-        f"## {'❌' if analysis.failed else '✅'} matbench: {code(analysis.workload)}",
+        f"## {_sign(analysis)} matbench: {code(analysis.workload)}",
         _lead(analysis),
         _worse_table(worse(analysis)),
         _better(analysis),
@@ -52,6 +52,13 @@ def capped(text: str, limit_bytes: int, ending: str) -> str:
     kept = content[: max(limit_bytes - len(end), 0)]
     whole_lines = kept[: kept.rfind(b"\n") + 1].rstrip(b"\n")
     return (whole_lines + end).decode() if len(end) <= limit_bytes else ""
+
+
+def _sign(analysis: Analysis) -> str:
+    if analysis.failed:
+        return "❌"
+    is_known = any(one.outcome is not Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts)
+    return "✅" if is_known else "❔"
 
 
 def _lead(analysis: Analysis) -> str:
@@ -138,10 +145,10 @@ def _rest(analysis: Analysis) -> str:
         parts.append(f"Not enough history: {len(short)} series{needs}.")
     if analysis.not_analysed:
         reasons = collections.Counter(one.reason for one in analysis.not_analysed).most_common()
-        named = [f"{plain(reason, 150)} ({count})" for reason, count in reasons[:REASONS]]
+        named = [plain(reason, 150) + (f" ({count} times)" if count > 1 else "") for reason, count in reasons[:REASONS]]
         rest = len(reasons) - len(named)
         listed = "; ".join([*named, *([f"and {rest} other {plural(rest, 'reason')}"] if rest else [])])
-        parts.append(f"Not analysed: {len(analysis.not_analysed)}: {listed}.")
+        parts.append(f"Not analysed: {listed}.")
     return " ".join(parts)
 
 

@@ -12,6 +12,7 @@ from ...workload import MinimumEffect
 from ..select.selection import SelectedSeries, series_id
 from .lifecycle import Known, is_expired
 from .model import Alarm, Change, Status
+from .returns import early_return
 
 LEFT_AFTER_A_FIX = 0.25
 """How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much."""
@@ -62,7 +63,7 @@ def alarms_of(
     """
     ids = _ids(workload, series, changes, known)
     kept = [place for place in range(len(changes)) if accepted[place] or ids[place] in known]
-    counted = tuple(changes[place] for place in kept)
+    counted = _with_return(tuple(changes[place] for place in kept), series, minimum)
     repairs = {place: _repaired_by(counted, place, minimum) for place, one in enumerate(counted) if one.is_worse}
     alarms = tuple(
         _alarm(workload, series, counted, place, ids[kept[place]], repair, known, now)
@@ -77,6 +78,18 @@ def alarms_of(
     repaired = [place for place, repair in repairs.items() if repair == last]
     is_back = bool(repaired) and not _better_than_before(counted, repaired[0], minimum)
     return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes if dropped else ()))
+
+
+def _with_return(changes: tuple[Change, ...], series: SelectedSeries, minimum: MinimumEffect) -> tuple[Change, ...]:
+    """The changes, and the way back from the last one where that came too soon for the detector to see a level end."""
+    if not changes or not changes[-1].is_worse:
+        return changes
+    last = changes[-1]
+    begin = changes[-2].first if len(changes) > 1 else 0
+    back = early_return(series.values, begin, last, amount(minimum, last.old_level))
+    if back is None:
+        return changes
+    return (*changes[:-1], dataclasses.replace(last, new_level=back.old_level), back)
 
 
 def amount(minimum: MinimumEffect, level: float) -> float:

@@ -14,14 +14,14 @@ AUTHOR = "matbench"
 
 def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEvent]:
     """The events of *analysis* that the history doesn't know; *known* are its alarms by id."""
-    events = []
+    events: list[AlarmEvent] = []
     for verdict in analysis.verdicts:
         for alarm in verdict.alarms:
             before = known.get(alarm.id)
             if alarm.status is not Status.FIXED and before is None:
                 events.append(_event(analysis, verdict, alarm, Action.RAISED))
             elif alarm.status is Status.FIXED and before is not None and before.status is not Status.FIXED:
-                events.append(_event(analysis, verdict, alarm, Action.FIXED))
+                events.append(_event(analysis, verdict, alarm, Action.FIXED, after_us=before.last.at_us))
     return events
 
 
@@ -41,11 +41,13 @@ def subject_of(verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
     )
 
 
-def _event(analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Action) -> AlarmEvent:
+def _event(analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Action, after_us: int = -1) -> AlarmEvent:
+    """An event of now; of later than *after_us*, where the clock of who said something before was ahead."""
+    now_us = (analysis.made_at - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
     return AlarmEvent(
         alarm=alarm.id,
         action=action,
-        at_us=(analysis.made_at - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1),
+        at_us=max(now_us, after_us + 1),
         author=AUTHOR,
         version=alarm.fixed_by if action is Action.FIXED else None,
         subject=subject_of(verdict, alarm),

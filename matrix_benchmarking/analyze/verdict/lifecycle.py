@@ -33,7 +33,7 @@ class Known:
         status: what the last event made of it.
         raised_us: when it was first heard of, in microseconds since 1970.
         last: the last event.
-        events: how many there are.
+        events: how many there are that count.
     """
 
     id: str
@@ -45,10 +45,15 @@ class Known:
 
 
 def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
-    """What became of the alarms in *events*, by id, the oldest alarm first; of one moment, a person's word counts."""
+    """What became of the alarms in *events*, by id, the oldest alarm first; of one moment, a person's word counts.
+
+    What was raised is not raised again: two analyses at once, or two histories that were put together, each say so.
+    """
     found: dict[str, Known] = {}
     for event in sorted(events, key=lambda one: (one.at_us, one.action is not Action.RAISED, one.id)):
         before = found.get(event.alarm)
+        if before is not None and event.action is Action.RAISED:
+            continue
         found[event.alarm] = Known(
             id=event.alarm,
             subject=event.subject if before is None else before.subject,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from regression_support.analyses import EVERY
+from report_support.analyses import EVERY
 
 from matrix_benchmarking.analyze.verdict.model import Analysis
 

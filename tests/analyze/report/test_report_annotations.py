@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given
 from hypothesis import strategies as st
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.report.annotations import error, error_lines
 from matrix_benchmarking.analyze.verdict.model import Analysis

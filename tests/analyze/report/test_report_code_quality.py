@@ -8,7 +8,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.report.code_quality import code_quality

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.report import files
 from matrix_benchmarking.analyze.verdict.model import Analysis

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.report.json_report import json_report
 from matrix_benchmarking.analyze.report.schema import schema

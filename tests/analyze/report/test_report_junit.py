@@ -8,7 +8,7 @@ import xml.etree.ElementTree as ET
 
 from hypothesis import given
 from hypothesis import strategies as st
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.report.junit import junit
 from matrix_benchmarking.analyze.verdict.model import Analysis

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.report.markdown import LIMIT_BYTES, capped, markdown
 from matrix_benchmarking.analyze.report.markdown_text import code, plain, table
@@ -67,6 +67,12 @@ def test_an_analysis_that_is_fine_says_so_in_a_few_lines() -> None:
     assert len(text.splitlines()) <= 6
 
 
+def test_what_is_not_known_is_not_called_fine() -> None:
+    short = analyses.verdict(analyses.Outcome.NOT_ENOUGH_HISTORY, reruns=7)
+    assert markdown(analyses.analysis(short)).startswith("## ❔")
+    assert markdown(analyses.empty()).startswith("## ❔")
+
+
 def test_only_what_is_significant_is_named() -> None:
     text = markdown(analyses.mixed())
     for named in (
@@ -82,7 +88,7 @@ def test_only_what_is_significant_is_named() -> None:
     assert "no reason given (Bob)" in text
     assert "`p95_latency` of `batch_size 64`: +3.1 % (−1.0 to +7.0 %); 2 more runs would tell" in text
     assert "Not enough history: 1 series (at least 4 more versions each)." in text
-    assert "Not analysed: 2: error\\_rate is unknown at all 5 runs (1); it has no value at 1.3.2 (1)." in text
+    assert "Not analysed: error\\_rate is unknown at all 5 runs; it has no value at 1.3.2." in text
     assert "Note: 2 runs dated in the future" in text
     assert "batch_size 16" in text and "`p95_latency` of `batch_size 16`" not in text  # it was better before
     assert "error_rate" not in text  # nothing happened to it; the reason for the others is escaped

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.report.openmetrics import openmetrics
 from matrix_benchmarking.analyze.verdict.model import Analysis

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import yaml
-from regression_support import analyses
+from report_support import analyses
 
 from matrix_benchmarking.analyze.report.summary import summary, summary_yaml
 from matrix_benchmarking.analyze.verdict.model import Analysis

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from regression_support import DAY_US, entry, workload
+from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, Selection, Skipped, select, series_id
 
@@ -82,6 +82,11 @@ def test_the_order_in_which_runs_come_changes_nothing(some: list[dict[str, Any]]
     assert {one.id: (one.versions, one.values) for one in first.series} == {
         one.id: (one.versions, one.values) for one in second.series
     }
+
+
+def test_a_label_that_is_no_unicode_text_is_one_all_the_same() -> None:
+    runs = [{"version": "1.0", "image": "\udcff", "cost": 1}, {"version": "1.1", "image": "\udcff", "cost": 2}]
+    assert [len(series.points) for series in selected(runs).series] == [2]
 
 
 def test_the_identity_of_a_series_depends_on_types_and_unit() -> None:

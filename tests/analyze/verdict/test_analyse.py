@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
-from regression_support import entry, workload
+from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id

@@ -52,7 +52,6 @@ def test_the_last_event_says_what_became_of_an_alarm_and_the_first_when_it_was_r
 @pytest.mark.parametrize(
     ("action", "status"),
     [
-        (Action.RAISED, Status.OPEN),
         (Action.ACKNOWLEDGED, Status.ACKNOWLEDGED),
         (Action.RESOLVED, Status.RESOLVED),
         (Action.REOPENED, Status.OPEN),
@@ -61,6 +60,12 @@ def test_the_last_event_says_what_became_of_an_alarm_and_the_first_when_it_was_r
 )
 def test_each_action_gives_a_status(action: Action, status: Status) -> None:
     assert known_alarms([event(0, alarm=A), event(1, action, alarm=A)])[A].status is status
+
+
+def test_what_is_raised_again_by_another_analysis_stays_acknowledged() -> None:
+    acknowledged = event(1, Action.ACKNOWLEDGED, alarm=A)
+    known = known_alarms([event(0, alarm=A), acknowledged, event(2, alarm=A)])
+    assert (known[A].status, known[A].last, known[A].events) == (Status.ACKNOWLEDGED, acknowledged, 2)
 
 
 def test_of_one_moment_the_word_of_a_person_counts() -> None:

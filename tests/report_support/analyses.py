@@ -252,7 +252,7 @@ EVERY: dict[str, Callable[[], Analysis]] = {
     "mixed": mixed,
     "half acknowledged": half_acknowledged,
     "infinite": infinite,
-    "many worse": many,
-    "many fine": lambda: many(bad=False),
+    "many worse": lambda: many(500),
+    "many fine": lambda: many(500, bad=False),
     **{f"hostile {n}": functools.partial(hostile, text) for n, text in enumerate(HOSTILE)},
 }

@@ -1,0 +1,137 @@
+"""The life of an alarm from the command line: raised by an analysis, acknowledged, over, worse, fixed, remembered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+Release = Callable[..., int]
+
+WORKLOAD = """
+from matrix_benchmarking import kpi
+from matrix_benchmarking.store import BaseStore, read_json
+from matrix_benchmarking.workload import RegressionKeys, Workload
+
+
+def parse(results, test_dir):
+    results.duration = read_json(test_dir / "duration.json")
+
+
+@kpi.LowerBetter
+@kpi.KPIMetadata(help="How long it takes", unit="ms")
+def duration(lts):
+    return lts.results.duration
+
+
+store = BaseStore(parse_once=parse, important_files=["duration.json"], models_kpis=kpi.collect([duration]))
+workload = Workload(name="releases", store=store, regression=RegressionKeys(comparison_keys=["version"]))
+"""
+NOISE = (0.0, 0.3, -0.2, 0.1, -0.3, 0.2, -0.1)
+LAST_DAY = "2999-12-31"
+
+
+@pytest.fixture
+def release(directory: Path, capsys: Capture) -> Release:
+    """Measures the next versions, 1.NUMBER, at LEVEL, three times each; gives the exit status of their analysis."""
+    (directory / "releases.py").write_text(WORKLOAD, encoding="utf-8")
+    count = 0
+
+    def analyse(numbers: Iterable[int], level: float, *options: str) -> int:
+        nonlocal count
+        tree = directory / f"releases_{count}"
+        for number in numbers:
+            for repeat in range(3):
+                path = tree / f"run_{number}_{repeat}"
+                path.mkdir(parents=True)
+                (path / "settings.yaml").write_text(json.dumps({"version": f"1.{number}", "image": "fp32"}))
+                (path / "duration.json").write_text(str(level + NOISE[count % len(NOISE)]))
+                (path / "exit_code").write_text("0")
+                count += 1
+        assert main(["upload_lts", "--workload=releases.py", f"--results-dirname={tree}"]) == 0
+        status = main(["analyze_lts", "--workload=releases.py", "--history=sqlite:///matbench.db", *options])
+        capsys.readouterr()
+        return status
+
+    return analyse
+
+
+def statuses(capsys: Capture) -> dict[str, str]:
+    """The status of each alarm by its first bad version."""
+    capsys.readouterr()
+    assert main(["alarms", "--all", "--format=json"]) == 0
+    return {each["first_bad"]: each["status"] for each in json.loads(capsys.readouterr().out)}
+
+
+def the_id(capsys: Capture, first_bad: str) -> str:
+    capsys.readouterr()
+    assert main(["alarms", "--all", "--format=json"]) == 0
+    (found,) = (each["id"] for each in json.loads(capsys.readouterr().out) if each["first_bad"] == first_bad)
+    return str(found)
+
+
+def test_an_acknowledged_alarm_fails_no_build_until_it_gets_worse_and_a_fix_closes_it(
+    release: Release, capsys: Capture
+) -> None:
+    assert release(range(12), 100.0) == 0
+    assert statuses(capsys) == {}
+    assert release([12], 110.0) == 1
+    assert statuses(capsys) == {"1.12": "open"}
+    assert release([13], 110.0) == 1  # it stays where it is
+    assert statuses(capsys) == {"1.12": "open"}
+    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known"]) == 0
+    assert release([14], 110.0) == release(range(15, 20), 110.0) == 0
+    assert release([20], 125.0) == 1
+    assert statuses(capsys) == {"1.12": "acknowledged", "1.20": "open"}
+    assert release(range(21, 28), 125.0) == 1
+    assert release(range(28, 31), 100.0) == 0
+    assert statuses(capsys) == {"1.12": "fixed", "1.20": "fixed"}
+    assert main(["alarms", "ack", the_id(capsys, "1.20"), "--reason=late"]) == 2
+    assert "is fixed by 1.28 on " in capsys.readouterr().err
+
+
+def test_an_acknowledgement_up_to_a_version_is_over_with_the_next_one(release: Release, capsys: Capture) -> None:
+    assert release(range(12), 100.0) == 0
+    assert release([12], 110.0) == 1
+    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known", "--until=1.13"]) == 0
+    assert release([13], 110.0) == 0
+    assert release([14], 110.0) == 1
+    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=still", f"--until={LAST_DAY}"]) == 0
+    assert release([15], 110.0) == 0
+
+
+def test_what_is_resolved_stays_so_and_what_is_reopened_fails_again(release: Release, capsys: Capture) -> None:
+    assert release(range(12), 100.0) == 0
+    assert release([12], 110.0) == 1
+    assert main(["alarms", "resolve", the_id(capsys, "1.12"), "--reason=this is the level that we want"]) == 0
+    assert release([13], 110.0) == 0
+    assert main(["alarms", "reopen", the_id(capsys, "1.12")]) == 0
+    assert release([14], 110.0) == 1
+    assert statuses(capsys) == {"1.12": "open"}
+
+
+def test_an_analysis_that_is_not_to_record_keeps_nothing(release: Release, capsys: Capture) -> None:
+    assert release(range(12), 100.0, "--record=no") == 0
+    assert release([12], 110.0, "--record=no") == 1
+    assert statuses(capsys) == {}
+
+
+def test_the_pages_know_what_was_acknowledged_and_which_changes_count(release: Release, capsys: Capture) -> None:
+    assert release([*range(13)], 100.0) == 0
+    assert release([13], 110.0) == 1
+    assert main(["alarms", "ack", the_id(capsys, "1.13"), "--reason=a new allocator"]) == 0
+    visualize = ["visualize", "--workload=releases.py", "--history=sqlite:///matbench.db"]
+    names = ("--generate=Regression analysis", "--generate=KPI history")
+    assert main([*visualize, *names]) == 0
+    page = Path("report/regression-analysis.html").read_text(encoding="utf-8")
+    assert "Nothing is worse in 1 series of 1 KPI" in page
+    assert "a new allocator" in page
+    assert "change that was dealt with" in Path("report/kpi-history.html").read_text(encoding="utf-8")
+    Path("config.yaml").write_text("matbench:\n  minimum_effects:\n    duration: 0.5\n", encoding="utf-8")
+    assert main([*visualize, *names]) == 0
+    assert "counts from 50 % of the old level" in Path("report/regression-analysis.html").read_text(encoding="utf-8")
