@@ -57,6 +57,21 @@ class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
         return name.strip(), usd
 
 
+class WorkloadOption(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``NAME=VALUE`` as a pair of texts."""
+
+    name = "workload option"
+    envvar_list_splitter: ClassVar[str] = ","
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not (equals and name.strip()):
+            self.fail(f"'{value}' is not NAME=VALUE, as in warm_up_epochs=3", param, ctx)
+        return name.strip(), text.strip()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class UsedHistory:
     """A history that a command reads besides a results directory, or in its place.
@@ -76,14 +91,15 @@ class UsedHistory:
 class Selection:
     """Which tests of which workload a command is about, from the options that commands share.
 
-    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``history`` is for
-    commands that read one (:func:`.place.reads_history`).
+    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options`` are
+    texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`).
     """
 
     workload: str | None
     results_dirname: Path | None
     filters: str
     prices: Mapping[str, float]
+    workload_options: Mapping[str, str]
     jobs: int | None
     lts_results_dirname: Path | None = None
     against: tuple[Path, ...] = ()
@@ -139,12 +155,16 @@ def selection(function: C) -> C:
         results_dirname: Path | None,
         filters: str | None,
         price: tuple[tuple[str, float], ...],
+        workload_option: tuple[tuple[str, str], ...],
         jobs: int | None,
         lts_results_dirname: Path | None = None,
         against: tuple[Path, ...] = (),
         **others: Any,
     ) -> Any:
-        selected = Selection(workload, results_dirname, filters or "", dict(price), jobs, lts_results_dirname, against)
+        told = dict(workload_option)
+        selected = Selection(
+            workload, results_dirname, filters or "", dict(price), told, jobs, lts_results_dirname, against
+        )
         return function(*args, selection=selected, **others)
 
     decorators: list[Callable[[Any], Any]] = [
@@ -168,6 +188,14 @@ def selection(function: C) -> C:
             multiple=True,
             metavar="[VENDOR/]HW_TYPE=USD",
             help="Price in USD per hour; can be given several times, and wins over the configuration's.",
+        ),
+        option(
+            "--workload-option",
+            config_key="workload_options",
+            type=WorkloadOption(),
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",
         ),
         option(
             "--jobs",
