@@ -6,6 +6,7 @@ BIN = $(VENV)/bin
 SAMPLE = data/samples/encoder_bench
 WORKLOAD = projects.encoder_bench.visualizations
 HISTORY = sqlite:///demo.db
+RELEASES = data/samples/encoder_history/history.jsonl.gz
 
 # What `make app` shows of the past: the history that `make demo` filled, if it did.
 PAST = $(if $(wildcard demo.db),--history=$(HISTORY))
@@ -17,6 +18,8 @@ demo: $(VENV)/installed
 	$(BIN)/matbench upload_lts --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --replace
 	$(BIN)/matbench history --history=$(HISTORY)
 	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --generate
+	$(BIN)/matbench history import $(RELEASES) --history=sqlite:///demo-releases.db
+	$(BIN)/matbench analyze_lts --workload=$(WORKLOAD) --history=sqlite:///demo-releases.db --report-dest=report/regression --exit-zero
 	@echo "Explore it in a browser: make app, or $(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)"
 
 app: $(VENV)/installed
@@ -97,4 +100,4 @@ screenshots: $(VENV)/installed-for-tests system-packages
 	$(BIN)/python docs/screenshots.py
 
 clean:
-	rm -rf $(VENV) report demo.db*
+	rm -rf $(VENV) report demo*.db*

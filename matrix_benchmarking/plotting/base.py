@@ -122,10 +122,10 @@ class PlotsReport(Report):
     """A page of plots, one below the other.
 
     Attributes:
-        plots: the plot classes, in their order.
+        plots: their classes.
     """
 
-    plots: ClassVar[Sequence[type[Plot]]]
+    plots: ClassVar[Sequence[type[Plot]]] = ()
 
     def do_plot(
         self,

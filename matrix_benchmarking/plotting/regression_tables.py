@@ -13,7 +13,7 @@ from .tables import Cell, Column, Row, kpi_cell, table
 from .template import short
 
 RUNS_LINKED = 5
-LONGEST_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 28, 400
+LONGEST_NAME, LONG_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 40, 28, 400
 WORSE, BETTER, DOUBTFUL = "✕\u00a0", "★\u00a0", "◆\u00a0"
 """The same signs as in the charts, so that colour isn't all that tells."""
 
@@ -61,9 +61,20 @@ def name_of(verdict: SeriesVerdict) -> str:
     return short(verdict.name, LONGEST_NAME)
 
 
-def version(shown: str | None) -> str:
-    """A version in a cell; long ones differ at their ends."""
-    return "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
+def version(shown: str | None, after: str = "") -> Any:
+    """A version in a cell and what comes *after* it, in one line; long ones differ at their ends."""
+    from dash import html
+
+    said = "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
+    return html.Span(f"{said}{after}", className="version")
+
+
+def series_cell(verdict: SeriesVerdict) -> Cell:
+    """The series in words; a long one gets a wide column."""
+    from dash import html
+
+    name = name_of(verdict)
+    return Cell(html.Span(name, className="series-name wide" if len(name) > LONG_NAME else "series-name"))
 
 
 def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Any:
@@ -74,7 +85,7 @@ def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) ->
         Column("Series"),
         Column("Change", numeric=True, help="new level against the old one, with its 95 % interval"),
         Column("Levels", numeric=True, help="old level → new level"),
-        Column("Last good → first bad", help="the last version on the old level, and the first on the new one"),
+        Column("Good → bad", help="the last version on the old level → the first on the new one"),
         Column("Alarm"),
         Column("Runs", numeric=True, help="behind the old level → behind the new one"),
         Column("q", numeric=True, help="the false discovery rate at which this series is among the discoveries"),
@@ -98,20 +109,24 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
     return [
         Cell(html.Strong(said) if verdict.fails else said),
         Cell(name),
-        Cell(html.Span(name_of(verdict), className="series-name")),
+        series_cell(verdict),
         Cell(wording.size(verdict), sort=None if effect is None else effect.value),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
-        _way(version(verdict.last_good_version), version(verdict.first_bad_version)),
+        Cell(_way(verdict)),
         Cell(_alarms(verdict)),
         Cell(f"{verdict.runs_before} → {verdict.runs_after}", sort=verdict.runs_after),
         Cell(wording.probability(verdict.q_value), sort=verdict.q_value),
     ]
 
 
-def _way(old: str, new: str) -> str:
-    """From one version to another, in one line where they are short."""
-    said = f"{old} → {new}"
-    return said.replace(" ", "\u00a0") if len(said) < 24 else said
+def _way(verdict: SeriesVerdict) -> Any:
+    """From the last good version to the first bad one."""
+    good, bad = verdict.last_good_version, verdict.first_bad_version
+    if bad is None:
+        return "–"
+    if good is not None and len(good) + len(bad) <= LONGEST_VERSION:
+        return version(good, f" → {bad}")
+    return [version(good, " →"), " ", version(bad)]
 
 
 def _alarms(verdict: SeriesVerdict) -> list[Any]:
@@ -127,7 +142,7 @@ def _alarms(verdict: SeriesVerdict) -> list[Any]:
 
 
 def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
-    """The alarms that somebody, or a later version, dealt with."""
+    """The alarms that somebody dealt with."""
     columns = [
         Column("Alarm"),
         Column("Status"),
@@ -141,28 +156,55 @@ def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
         Column("Until"),
     ]
     rows: Iterator[Row] = (_alarm_row(verdict, alarm) for verdict, alarm in known)
-    return table(columns, rows, caption="Alarms that were acknowledged, resolved, or fixed by a version")
+    return table(columns, rows, caption="Alarms that somebody acknowledged or resolved")
 
 
 def _alarm_row(verdict: SeriesVerdict, alarm: Alarm) -> Row:
     from dash import html
 
-    status = alarm.status.value
-    if alarm.fixed_by is not None:
-        status = f"{status} by {version(alarm.fixed_by)}"
     reason = " ".join(part for part in (alarm.reason, alarm.note) if part)
     return [
         Cell(html.Code(alarm.id)),
-        status,
+        alarm.status.value,
         alarm.kpi,
-        name_of(verdict),
-        version(alarm.first_bad),
+        series_cell(verdict),
+        Cell(version(alarm.first_bad)),
         Cell(wording.levels(verdict.kpi, alarm), sort=alarm.new_level),
         short(alarm.author or "–", 60),
-        "–" if alarm.at is None else alarm.at.strftime("%Y-%m-%d %H:%M UTC"),
+        Cell(version(None if alarm.at is None else alarm.at.strftime("%Y-%m-%d %H:%M UTC"))),
         short(reason or "–", LONGEST_REASON),
-        version(alarm.until) if alarm.until or status != Status.ACKNOWLEDGED.value else "always",
+        "always" if alarm.status is Status.ACKNOWLEDGED and alarm.until is None else Cell(version(alarm.until)),
     ]
+
+
+def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
+    """The alarms that a later version fixed."""
+    columns = [
+        Column("Alarm"),
+        Column("KPI"),
+        Column("Series"),
+        Column("First bad"),
+        Column("Fixed by"),
+        Column("Levels", numeric=True, help="old level → level while it was bad"),
+    ]
+    rows: Iterator[Row] = (
+        [
+            Cell(_code(alarm)),
+            alarm.kpi,
+            series_cell(verdict),
+            Cell(version(alarm.first_bad)),
+            Cell([version(alarm.fixed_by), ", new" if alarm.is_new else ""]),
+            Cell(wording.levels(verdict.kpi, alarm), sort=alarm.new_level),
+        ]
+        for verdict, alarm in known
+    )
+    return table(columns, rows, caption="Alarms that a later version fixed")
+
+
+def _code(alarm: Alarm) -> Any:
+    from dash import html
+
+    return html.Code(alarm.id)
 
 
 def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Any:
@@ -187,13 +229,13 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
     newest: list[Cell | str] = ["–", "–"]
     if points:
         shown = kpi_cell(verdict.kpi, points[-1].mean)
-        newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), version(verdict.versions[-1])]
+        newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), Cell(version(verdict.versions[-1]))]
     notes = list(verdict.notes)
     if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
         notes.insert(0, wording.history_missing(verdict))
     return [
         verdict.kpi.name,
-        name_of(verdict),
+        series_cell(verdict),
         Cell(str(len(points)), sort=len(points)),
         Cell(str(runs), sort=runs),
         *newest,

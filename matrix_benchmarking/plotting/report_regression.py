@@ -22,6 +22,7 @@ from .regression_tables import (
     changed,
     changed_table,
     chart_id,
+    fixed_table,
     name_of,
     not_analysed_table,
     outcome_text,
@@ -79,15 +80,16 @@ class RegressionReport(Report):
         parts: list[Any] = [verdict_box(analysis), _scope(analysis)]
         shown = changed(analysis)
         if shown:
-            parts += [html.H2("What changed"), changed_table(shown, most_charts, MOST_ROWS)]
+            told = "What changed" if any(one.changes for one in shown) else "What may have changed"
+            parts += [html.H2(told), changed_table(shown, most_charts, MOST_ROWS)]
             parts += self._charts(shown, most_charts, late)
-        return [*parts, *self._alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
+        return [*parts, *_alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
 
     def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Any]:
         from dash import html
 
         cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
-        parts: list[Any] = [html.H2("The series that changed"), _legend()]
+        parts: list[Any] = [html.H2("Their charts"), _legend()]
         if len(shown) > most:
             left = len(shown) - most
             parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
@@ -98,7 +100,7 @@ class RegressionReport(Report):
 
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
         body: list[Any] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
-        body.append(_chart(verdict) if late is None else late(lambda: _chart(verdict), series_chart.HEIGHT_PX))
+        body += _chart(verdict) if late is None else [late(lambda: _chart(verdict), series_chart.HEIGHT_PX)]
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")
@@ -119,15 +121,6 @@ class RegressionReport(Report):
                 parts += run_links(verdict.points[place].entries, self.link)
         return parts
 
-    def _alarms(self, analysis: Analysis) -> list[Any]:
-        from dash import html
-
-        dealt = (Status.ACKNOWLEDGED, Status.RESOLVED, Status.FIXED)
-        known = [pair for status in dealt for pair in analysis.alarms(status)]
-        if not known:
-            return []
-        return [html.H2("Alarms that were dealt with"), alarms_table(known)]
-
     def _others(self, analysis: Analysis) -> list[Any]:
         """What has no change, and what has too little history, in brief."""
         from dash import html
@@ -141,6 +134,19 @@ class RegressionReport(Report):
                 title = f"{len(which)} series {what}"
                 parts.append(html.Details([html.Summary(title), brief_table(which, title.capitalize(), self.link)]))
         return [html.H2("The other series"), *parts] if parts else []
+
+
+def _alarms(analysis: Analysis) -> list[Any]:
+    """The alarms that somebody dealt with, then those that a later version fixed."""
+    from dash import html
+
+    known = [*analysis.alarms(Status.ACKNOWLEDGED), *analysis.alarms(Status.RESOLVED)]
+    fixed = sorted(analysis.alarms(Status.FIXED), key=lambda pair: not pair[1].is_new)
+    parts: list[Any] = [alarms_table(known)] if known else []
+    if fixed:
+        title = html.Summary(f"{len(fixed)} {plural(len(fixed), 'alarm')} fixed by a later version")
+        parts.append(html.Details([title, fixed_table(fixed)], open=fixed[0][1].is_new or None))
+    return [html.H2("Alarms that were dealt with"), *parts] if parts else []
 
 
 def verdict_box(analysis: Analysis) -> Any:
@@ -242,6 +248,9 @@ def _legend() -> Any:
 def _sentence(verdict: SeriesVerdict) -> str:
     """What :func:`.wording.sentence` says, without the name, which stands in the heading."""
     shown = _cut(verdict)
+    if shown.outcome is Outcome.NO_CHANGE and shown.changes:
+        runs = f"{shown.runs_before} and {shown.runs_after} runs"
+        return f"Since {shown.first_bad_version}: {wording.size(shown)}, {wording.levels(shown.kpi, shown)}, {runs}."
     said = wording.sentence(shown).removeprefix(f"{shown.kpi.name} of {shown.name}")
     return _as_sentence(said.removeprefix(":").removeprefix(" is").strip())
 

@@ -24,8 +24,8 @@ LEAST_RANGE = 0.2
 """The height of the axis is at least this share of the values, so that noise looks like noise …"""
 LEAST_STEPS = 5.0
 """… but not so much that a small change, which is more than noise, can't be seen."""
-MOST_STRETCH = 4.0
-"""Single points beyond this many times the range of all others are drawn at the axis' end."""
+LEAST_SHARE = 0.1
+"""The step that the verdict is about is at least this share of the axis; what it has no room for is at its ends."""
 SHORT_TICKS, TICKS, LONG_TICKS, SHORT_TICK, LONGEST_TICK = 6, 4, 3, 7, 14
 LONGEST_LEVEL = 10
 LOOKS = {
@@ -38,23 +38,36 @@ _TIME_OF_DAY = re.compile(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2}(?::\d{2})? UTC")
 
 
 def limits(points: pandas.DataFrame, levels: pandas.DataFrame) -> tuple[float, float] | None:
-    """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it."""
-    known = levels["level"].tolist()
-    low, high = min([points["minimum"].min(), *known]), max([points["maximum"].max(), *known])
-    inner_low = min([points["mean"].quantile(0.03), *known])
-    inner_high = max([points["mean"].quantile(0.97), *known])
-    reach = MOST_STRETCH * (inner_high - inner_low)
-    if 0 < reach < high - low:
-        low, high = max(low, inner_low - reach / 4), min(high, inner_high + reach / 4)
+    """The ends of the vertical axis, in the KPI's display unit; None where the values are too large for it.
+
+    It shows all points, unless the step that the verdict is about were too small to be seen then: spikes and levels of
+    long ago are beyond its ends.
+    """
+    told = levels[levels["role"] != "earlier"]
+    known = [float(level) for level in told["level"]]
+    low, high = float(min([points["minimum"].min(), *known])), float(max([points["maximum"].max(), *known]))
+    recent = points[points["place"] >= told["start"].min()] if len(told) else points
+    usual = recent["mean"].quantile([0.03, 0.97]).tolist()
+    inner = float(min([*usual, *known])), float(max([*usual, *known]))
+    step = abs(known[-1] - known[0]) if len(known) > 1 else 0.0
+    low, high = _narrowed((low, high), inner, max(1.4 * (inner[1] - inner[0]), step / LEAST_SHARE))
     middle = low / 2 + high / 2
-    least = LEAST_RANGE * abs(middle)
-    if len(known) > 1:
-        least = min(least, LEAST_STEPS * abs(known[-1] - known[-2]) or least)
+    least = min(LEAST_RANGE * abs(middle), LEAST_STEPS * step or math.inf)
     span = max(high - low, least) or 1.0
     if not math.isfinite(span) or span > 1e300:
         return None
     bottom = middle - 0.58 * span
     return (max(bottom, -0.02 * span) if low >= 0 else bottom), middle + 0.58 * span
+
+
+def _narrowed(ends: tuple[float, float], inner: tuple[float, float], span: float) -> tuple[float, float]:
+    """*ends* moved towards *inner*, in proportion to the room on both sides, until they are *span* apart."""
+    below, above = inner[0] - ends[0], ends[1] - inner[1]
+    spare = span - (inner[1] - inner[0])
+    if span <= 0 or spare <= 0 or below + above <= spare:
+        return ends
+    share = spare / (max(below, 0.0) + max(above, 0.0))
+    return inner[0] - share * max(below, 0.0), inner[1] + share * max(above, 0.0)
 
 
 def beyond(points: pandas.DataFrame, ends: tuple[float, float] | None) -> pandas.Series[bool]:
@@ -194,22 +207,22 @@ def _label_levels(
     if ends is None:
         return 0
     shown = levels[levels["role"] != "earlier"].sort_values("level")
-    places = [float(level) for level in shown["level"]]
-    gap = 0.1 * (ends[1] - ends[0])
+    values, roles = [float(level) for level in shown["level"]], [str(role) for role in shown["role"]]
+    places, gap = list(values), 0.1 * (ends[1] - ends[0])
     if len(places) > 1 and places[1] - places[0] < gap:
         middle = (places[0] + places[1]) / 2
         places = [middle - gap / 2, middle + gap / 2]
     longest = 0
-    for place, level in zip(places, shown.itertuples(), strict=True):
-        value = short(kpi.show(float(level.level) * kpi.divisor, unit=False), LONGEST_LEVEL)
-        longest = max(longest, len(value))
+    for place, value, role in zip(places, values, roles, strict=True):
+        label = short(kpi.show(value * kpi.divisor, unit=False), LONGEST_LEVEL)
+        longest = max(longest, len(label))
         figure.add_annotation(
             x=1,
             xref="paper",
             xanchor="left",
             xshift=4,
             y=place,
-            text=f"<b>{text(value)}</b>" if level.role == "new" else text(value),
+            text=f"<b>{text(label)}</b>" if role == "new" else text(label),
             showarrow=False,
             font_size=11,
         )
@@ -217,10 +230,11 @@ def _label_levels(
 
 
 def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdict) -> None:
-    """The newest change in words, above the chart."""
+    """The change that the verdict is about in words, above the chart."""
     said = ""
     if len(changes):
-        said = changes["label"].iloc[-1]
+        about = [change.first for change in verdict.changes]
+        said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
     elif verdict.reruns:
         said = f"in doubt: {wording.short_size(verdict)}"
     figure.add_annotation(

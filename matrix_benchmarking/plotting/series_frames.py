@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_POINTS = 400
 NEWEST_KEPT = 20
-LONGEST_VERSION = 18
+LONGEST_VERSION = 20
 WORSE, BETTER, DOUBTFUL, OTHER = "worse", "better", "doubtful", ""
 """What a newest level is."""
 

@@ -77,8 +77,13 @@ def write_site(
     Raises:
         MatbenchError: an unknown report, a report that fails, or a page that can't be written.
     """
-    options = {"past": past, "analysis_options": analysis_options}
-    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination), **options)
+    catalogue = Catalogue(
+        matrix,
+        workload,
+        lambda entry: relative_address(entry, destination),
+        past=past,
+        analysis_options=analysis_options,
+    )
     reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]
     files = _files(reports)
     if single_file:

@@ -119,3 +119,19 @@ def test_an_analysis_that_is_not_to_record_keeps_nothing(release: Release, capsy
     assert release(range(12), 100.0, "--record=no") == 0
     assert release([12], 110.0, "--record=no") == 1
     assert statuses(capsys) == {}
+
+
+def test_the_pages_know_what_was_acknowledged_and_which_changes_count(release: Release, capsys: Capture) -> None:
+    assert release([*range(13)], 100.0) == 0
+    assert release([13], 110.0) == 1
+    assert main(["alarms", "ack", the_id(capsys, "1.13"), "--reason=a new allocator"]) == 0
+    visualize = ["visualize", "--workload=releases.py", "--history=sqlite:///matbench.db"]
+    names = ("--generate=Regression analysis", "--generate=KPI history")
+    assert main([*visualize, *names]) == 0
+    page = Path("report/regression-analysis.html").read_text(encoding="utf-8")
+    assert "Nothing is worse in 1 series of 1 KPI" in page
+    assert "a new allocator" in page
+    assert "change that was dealt with" in Path("report/kpi-history.html").read_text(encoding="utf-8")
+    Path("config.yaml").write_text("matbench:\n  minimum_effects:\n    duration: 0.5\n", encoding="utf-8")
+    assert main([*visualize, *names]) == 0
+    assert "counts from 50 % of the old level" in Path("report/regression-analysis.html").read_text(encoding="utf-8")

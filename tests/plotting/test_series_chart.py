@@ -125,7 +125,7 @@ def test_a_spike_does_not_flatten_the_chart_and_is_marked_at_its_edge() -> None:
     points, levels = series_frames.points_frame(of), series_frames.levels_frame(of)
     ends = series_chart.limits(points, levels)
     assert ends is not None
-    assert ends[1] < 40 < points["maximum"].max()
+    assert ends[1] < 80 < points["maximum"].max()
     assert series_chart.beyond(points, ends).sum() == 1
     drawn = figure(of)
     (edge,) = [trace for trace in drawn.data if trace.hovertext and "beyond the axis" in trace.hovertext[0]]

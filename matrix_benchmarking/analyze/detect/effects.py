@@ -107,6 +107,8 @@ def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split
         products=before[2] + after[2],
         tail=1.0,
         outliers=0.0,
+        far=0.0,
+        others=0.0,
         precision=float(precision.mean()),
         runs=float(runs.sum()),
     )

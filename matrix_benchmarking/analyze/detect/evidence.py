@@ -12,27 +12,29 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 
 # How far the evidence has to go, in standard deviations of a normal distribution, by the number of points on the new
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
-# false alarm in about 0.7 % of series of 100 points.
-_LAGS = np.array([1.0, 2.0, 3.0, 6.0, 10.0, 18.0, 40.0, 160.0])
-_THRESHOLDS = np.array([4.3, 4.42, 3.8, 3.68, 3.57, 3.75, 4.1, 4.2])
-# A level is asked about again with each new point, so the longer it lasts, the more a change has to show: up to 100
-# points steeply, afterwards such that the chance of ever being wrong grows with the logarithm of the length. And a
-# short history knows its own noise badly.
-_CALM = 52.0
-_LONG = 100.0
-_SHORT = 40.0
+# false alarm in about 1 % of series of 100 points.
+_LAGS = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 18.0, 40.0, 160.0])
+_THRESHOLDS = np.array([4.3, 4.6, 3.78, 3.83, 3.67, 3.58, 3.95, 4.2, 4.25])
+# What is added to that by the number of points on both levels. A level is asked about again with each new point, so the
+# longer it lasts, the more a change has to show: such that the chance of ever being wrong grows no faster than the
+# logarithm of the length. In a short history Student's ratio with the correlation that is assumed there allows for more
+# than even a correlation of 0.6 does.
+_LENGTHS = np.array([10.0, 13.0, 16.0, 19.0, 23.0, 28.0, 38.0, 45.0])
+_BY_LENGTH = np.array([-0.9, -0.5, -0.2, 0.05, 0.35, 0.42, 0.22, 0.03])
+_GROWTH = 0.5
 # A correlation between successive points is assumed as long as the history is too short to know better; the new points,
 # whose level is in doubt, say less of it than the old ones.
 _ASSUMED_CORRELATION = 0.6
 _KNOWN_AFTER = 40.0
 _LEAST = 8.0
-_KNOWN_FROM_NEW = 0.2
+_KNOWN_FROM_NEW = 0.15
 _MAX_CORRELATION = 0.9
 # The rate at which single points lie far off bounds how many of them in a row are a coincidence.
 _COINCIDENCE = 2e-4
@@ -69,6 +71,8 @@ class Split:
         tail: by how much the old level's own outliers, in the direction of the shift, exceed those of a normal
             distribution; at least 1.
         outliers: number of points of the old level that lie far off.
+        far: number of runs of the new level that lie far off the old one, in the direction of the shift.
+        others: how far the other points of the new level lie off together, in standard errors of their mean.
         precision: variance of a point of the new level, relative to one of the old (repeats lower it).
         runs: number of runs behind the points of the new level.
     """
@@ -81,6 +85,8 @@ class Split:
     products: Any
     tail: Any
     outliers: Any
+    far: Any
+    others: Any
     precision: Any
     runs: Any
 
@@ -121,9 +127,8 @@ def normal_score(ratio: Any, degrees: Any) -> Any:
 def threshold(after: Any, length: Any) -> Any:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
     base = np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
-    short = 0.4 * np.maximum(np.log(_SHORT / np.maximum(length - 9.0, 5.0)), 0.0)
-    growing = 1.3 * np.maximum(np.log(np.minimum(length, _LONG) / _CALM), 0.0)
-    return base + short + growing + 0.3 * np.maximum(np.log(length / _LONG), 0.0)
+    growing = _GROWTH * np.maximum(np.log(length / _LENGTHS[-1]), 0.0)
+    return base + np.interp(length, _LENGTHS, _BY_LENGTH) + growing
 
 
 def weigh(split: Split, prior: Prior) -> Weighed:
@@ -150,10 +155,17 @@ def weigh(split: Split, prior: Prior) -> Weighed:
 
 
 def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
-    """Whether there are too many points on the new level for it to be a coincidence of outliers."""
+    """Whether there is too much on the new level for it to be a coincidence of outliers.
+
+    That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where they
+    do by chance.
+    """
     rate = (split.outliers + 0.5) / (split.before + prior.degrees + 1.0)
+    ways = special.gammaln(split.runs + 1.0) - special.gammaln(split.far + 1.0)
+    ways = ways - special.gammaln(split.runs - split.far + 1.0)
+    chance = ways + split.far * np.log(rate) + special.log_ndtr(-split.others)
     glitch = (split.runs < 3.0) & (np.abs(split.shift) > _GLITCH * weighed.deviation)
-    return (split.runs * np.log(rate) < math.log(_COINCIDENCE)) & ~glitch
+    return ((split.far == 0.0) | (chance < math.log(_COINCIDENCE))) & ~glitch
 
 
 def _certain(score: Any, shift: Any, variance: Any) -> Any:

@@ -191,6 +191,8 @@ def _reruns(split: Split, length: int, prior: Prior) -> int | None:
         split.products,
         split.tail,
         split.outliers,
+        split.far * share,
+        split.others * np.sqrt(share),
         split.precision,
         split.runs + more,
     )

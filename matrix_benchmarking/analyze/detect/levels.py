@@ -16,7 +16,7 @@ _EVERY_UP_TO = 64
 _GROWTH = 1.06
 _FENCE = 1.7
 _QUARTILES = np.array([[0.25], [0.75]])
-_FAR_OFF = 4.0
+FAR_OFF = 4.0
 _ROUNDING = 1e-12
 _PER_SKEW = 0.4
 _SKEW_ROOM = 0.3
@@ -104,7 +104,7 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     room = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
     relative = deviations / unit[:, None]
     skew = np.einsum("ij,ij,ij->i", relative, relative, relative) / counts
-    off = (np.abs(used - level[:, None]) > _FAR_OFF * spread[:, None]) & inside
+    off = (np.abs(used - level[:, None]) > FAR_OFF * spread[:, None]) & inside
     return Noise(
         np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
         np.maximum(np.maximum((levels.second_high[which] - level) / room, 1.0), 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)),

@@ -127,8 +127,9 @@ def select_runs(
     found, skipped = [], list[Skipped]()
     for kpi in kpis:
         of_kpi = series_of(runs, workload, kpi, axis)
+        texts = dict(zip(map(_step_key, of_kpi.steps), step_texts(of_kpi), strict=True))
         names = _names_of(of_kpi)
-        found += [_selected(workload, of_kpi, one, name) for one, name in zip(of_kpi.series, names, strict=True)]
+        found += [_selected(workload, of_kpi, one, name, texts) for one, name in zip(of_kpi.series, names, strict=True)]
         skipped += _skipped(of_kpi, runs)
     last = None if axis is None else ordered_versions(runs, axis)[-1]
     newest = None if axis is None else _in_words(found, axis, last)
@@ -218,13 +219,13 @@ def _names_of(found: KPISeries) -> list[str]:
     ]
 
 
-def _selected(workload: Workload, found: KPISeries, one: Series, name: str) -> SelectedSeries:
+def _selected(workload: Workload, found: KPISeries, one: Series, name: str, texts: Mapping[str, str]) -> SelectedSeries:
+    """One series; *texts* are the versions in words, by their keys."""
     kpi = found.kpi
     if found.axis is None:
         versions = tuple(time_text(point) or "unknown time" for point in one.points)
         keys = tuple(str(point.entries[0].test_uuid) for point in one.points)
     else:
-        texts = dict(zip(map(_step_key, found.steps), step_texts(found), strict=True))
         keys = tuple(_step_key(point.versions) for point in one.points)
         versions = tuple(texts[key] for key in keys)
     identity = series_id(workload.name, kpi.name, kpi.unit, one.labels)
@@ -238,7 +239,9 @@ def _step_key(versions: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     """A label as JSON holds it; one that isn't set is none."""
-    if value is NOT_SET or value is None or isinstance(value, (str, int, float, bool)):
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()  # a lone surrogate can't be in a digest
+    if value is NOT_SET or value is None or isinstance(value, (int, float, bool)):
         return None if value is NOT_SET else value
     return repr(value)
 

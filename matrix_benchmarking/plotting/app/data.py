@@ -118,8 +118,13 @@ class Snapshot:
             self.facets.check(filters)
             matrix = self.facets.select(filters)
             past = matrix if self.past is self.matrix else self.past and Facets(self.past).select(filters)
-            others = {"whole": self.matrix, "past": past, "analysis_options": self.analysis_options}
-            catalogue = Catalogue(ordered(matrix, order), self.workload, **others)
+            catalogue = Catalogue(
+                ordered(matrix, order),
+                self.workload,
+                whole=self.matrix,
+                past=past,
+                analysis_options=self.analysis_options,
+            )
             _ = catalogue.best
             self._selections[key] = catalogue
             if len(self._selections) > _KEPT_SELECTIONS:

@@ -84,6 +84,11 @@ def test_the_order_in_which_runs_come_changes_nothing(some: list[dict[str, Any]]
     }
 
 
+def test_a_label_that_is_no_unicode_text_is_one_all_the_same() -> None:
+    runs = [{"version": "1.0", "image": "\udcff", "cost": 1}, {"version": "1.1", "image": "\udcff", "cost": 2}]
+    assert [len(series.points) for series in selected(runs).series] == [2]
+
+
 def test_the_identity_of_a_series_depends_on_types_and_unit() -> None:
     ids = {series_id("toy", "cost", "USD", {"size": value}) for value in (1, "1", 1.0, True, None)}
     assert len(ids) == 5

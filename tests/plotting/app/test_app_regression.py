@@ -1,0 +1,142 @@
+"""The regression analysis in the application: made when its page is asked for, and never before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotting_support.analyses import series, toy_workload, versions
+from plotting_support.app_support import elements, texts
+
+from matrix_benchmarking.analyze.verdict import analyse
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.plotting import catalogue as catalogue_module
+from matrix_benchmarking.plotting.app.answers import Pages
+from matrix_benchmarking.plotting.app.data import Data, Source
+from matrix_benchmarking.plotting.catalogue import AnalysisOptions
+
+PAGE = "?show=regression-analysis"
+VERSIONS = versions(16)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A number for each analysis that is made: how many runs it is of."""
+    calls: list[int] = []
+    original = analyse.analyse_runs
+
+    def counted(entries: Iterable[Entry], *others: Any, **options: Any) -> Any:
+        known = list(entries)
+        calls.append(len(known))
+        return original(known, *others, **options)
+
+    monkeypatch.setattr(analyse, "analyse_runs", counted)
+    return calls
+
+
+def application(entries: list[Entry], destination: Path) -> Pages:
+    matrix = Matrix(entries)
+    data = Data(
+        Source(
+            workload=toy_workload(),
+            name="results",
+            roots=[],
+            read=lambda progress: matrix,
+            past=lambda read: read,
+            analysis_options=AnalysisOptions(data="the history of the tests"),
+        )
+    )
+    data.start()
+    assert data.wait(10) is not None
+    return Pages(data, destination)
+
+
+def history() -> list[Entry]:
+    return [*series("worse", VERSIONS, {13: 1.2}), *series("same", VERSIONS), *series("better", VERSIONS, {12: 0.7})]
+
+
+def test_the_page_has_the_verdict_at_once_and_its_charts_when_they_are_seen(made: list[int], tmp_path: Path) -> None:
+    pages = application(history(), tmp_path)
+    content, _, title = pages.page(PAGE, [])
+    assert title == "Regression analysis"
+    text = texts(content)
+    assert "1 of 3 series of 2 KPIs is worse: 1.15 against its history." in text
+    assert "regression" in text
+    assert elements(content, "Graph") == []
+    content, _, _ = pages.page(PAGE, list(range(30)))
+    assert len(elements(content, "Graph")) == 2
+    assert made == [len(history())]
+
+
+def test_other_pages_make_no_analysis(made: list[int], tmp_path: Path) -> None:
+    pages = application(history(), tmp_path)
+    for query in ("", "?show=kpi-overview", "?show=error-report", "?show=compare"):
+        pages.frame(query)
+        pages.page(query, list(range(30)))
+    assert made == []
+
+
+def test_of_many_runs_the_analysis_is_made_after_the_page(
+    made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_module, "FEW_VALUES", 10)
+    pages = application(history(), tmp_path)
+    content, _, title = pages.page(PAGE, [])
+    assert (title, made) == ("Regression analysis", [])
+    (place,) = [part for part in elements(content, "Div") if getattr(part, "className", "") == "part"]
+    key = getattr(place, "data-of")
+    part = pages.part(PAGE, key, 0)
+    assert made == [len(history())]
+    assert "is worse: 1.15 against its history" in texts(part)
+    assert len(elements(part, "Graph")) == 2
+    pages.page("?show=kpi-history", list(range(30)))
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("few", [10, 100_000])
+def test_children_are_one_flat_list_as_the_browser_needs_them(
+    few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_module, "FEW_VALUES", few)
+    pages = application(history(), tmp_path)
+    content, _, _ = pages.page(PAGE, list(range(30)))
+    for kind in ("Div", "Section", "Details", "P"):
+        for element in elements(content, kind):
+            children = getattr(element, "children", None)
+            assert not isinstance(children, list) or not any(isinstance(child, list) for child in children)
+
+
+def test_a_click_on_a_point_opens_its_run_and_links_stay_in_the_application(tmp_path: Path) -> None:
+    pages = application(history(), tmp_path)
+    content, _, _ = pages.page(PAGE, list(range(30)))
+    graph = elements(content, "Graph")[0]
+    ids = [trace.customdata[0][0] for trace in graph.figure.data if trace.customdata is not None]
+    assert ids[0] == "id-worse-0-0"
+    address, _ = pages.act({"do": "open", "run": ids[0]}, PAGE)
+    assert address is not None
+    assert "run=id-worse-0-0" in address
+    links = [link.href for link in elements(content, "A") if "run=" in link.href]
+    assert links
+    assert all(link.startswith("?") for link in links)
+
+
+def test_filters_select_what_is_analysed(made: list[int], tmp_path: Path) -> None:
+    pages = application(history(), tmp_path)
+    content, _, _ = pages.page(f"{PAGE}&filters=image=better", list(range(30)))
+    assert "Nothing is worse in 1 series" in texts(content)
+    assert made == [len(series("better", VERSIONS))]
+
+
+def test_one_version_is_a_sentence(tmp_path: Path) -> None:
+    pages = application(series("image", ["1.0"]), tmp_path)
+    content, _, _ = pages.page(PAGE, list(range(30)))
+    assert "Not enough history" in texts(content)
+
+
+def test_the_static_report_takes_the_same_options(tmp_path: Path) -> None:
+    pages = application(history(), tmp_path / "report")
+    pages.act({"do": "write"}, "")
+    page = (tmp_path / "report" / "regression-analysis.html").read_text(encoding="utf-8")
+    assert "is worse: 1.15 against its history" in page
