@@ -22,6 +22,7 @@ __all__ = [
     "Option",
     "Price",
     "Selection",
+    "Setting",
     "UsedHistory",
     "against",
     "common",
@@ -55,6 +56,21 @@ class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
         if not (equals and all(parts) and 0 <= usd < float("inf")):
             self.fail(f"'{value}' is not [VENDOR/]HW_TYPE=USD_PER_HOUR, as in aws/nvidia-l4=0.8", param, ctx)
         return name.strip(), usd
+
+
+class Setting(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``NAME=VALUE`` as a pair of texts."""
+
+    name = "setting"
+    envvar_list_splitter: ClassVar[str] = ","
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not (equals and name.strip()):
+            self.fail(f"'{value}' is not NAME=VALUE, as in version=1.4.0", param, ctx)
+        return name.strip(), text.strip()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
