@@ -124,6 +124,7 @@ class Config(Section):
         presets: by name, values for dotted keys of this block.
         minimum_effects: by KPI, the change below which nothing is reported: relative (0.01 is 1 %), or both kinds.
         prices: by ``vendor/hw_type`` or, for any vendor, by ``hw_type``, USD per hour.
+        workload_options: what the parsers of a workload are told, by name; others' are left alone.
         debug: show the stack trace of an error.
     """
 
@@ -139,6 +140,7 @@ class Config(Section):
     presets: dict[str, dict[str, Any]] = {}
     minimum_effects: dict[str, Annotated[float, Field(ge=0)] | MinimumEffect] = {}
     prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = {}
+    workload_options: dict[str, bool | int | float | str] = {}
     debug: bool | None = None
 
     def get(self, key: str) -> Any:

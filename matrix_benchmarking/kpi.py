@@ -21,12 +21,24 @@ from .errors import WorkloadError
 
 KPIFunction = Callable[[Any], Any]
 F = TypeVar("F", bound=KPIFunction)
+T = TypeVar("T")
 
 _ATTRIBUTE = "__matbench_kpi__"
 
 
 class UnknownKPI(Exception):
     """Raised by a KPI function to say why its value can't be known: the text becomes the reason."""
+
+
+def known(value: T | None, what: str) -> T:
+    """*value*, for a KPI function that can't go on without it.
+
+    Raises:
+        UnknownKPI: it is None; the reason is that *what* was not measured.
+    """
+    if value is None:
+        raise UnknownKPI(f"{what} was not measured")
+    return value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -217,25 +217,35 @@ class Matrix:
             raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
         return Matrix(selected, unfinished=unfinished, notes=self.notes)
 
-    def to_dataframe(self) -> pandas.DataFrame:
+    def to_dataframe(self, series: str | None = None) -> pandas.DataFrame:
         """One row an entry: settings, ``repeat``, KPIs, ``exit_code``, ``test_uuid``, ``location``.
 
         A setting that has the name of another column is in a column ``setting_NAME``.
+
+        Args:
+            series: a list of records in the payloads' results; then there is one row for each of its records, with the
+                record's fields as ``SERIES_FIELD`` besides. An entry without any has no row.
         """
         import pandas
 
-        taken = {"repeat", "exit_code", "test_uuid", "location"}.union(*(entry.kpis for entry in self.entries))
+        records: list[list[dict[str, Any]]] = [
+            [{}] if series is None else _records(entry, series) for entry in self.entries
+        ]
+        fields = (record for of_entry in records for record in of_entry)
+        taken = {"repeat", "exit_code", "test_uuid", "location"}.union(*(entry.kpis for entry in self.entries), *fields)
 
         rows = [
             {
                 **{f"setting_{name}" if name in taken else name: value for name, value in entry.settings.items()},
                 "repeat": entry.repeat,
                 **entry.kpis,
+                **record,
                 "exit_code": entry.exit_code,
                 "test_uuid": entry.test_uuid,
                 "location": entry.name,
             }
-            for entry in self.entries
+            for entry, of_entry in zip(self.entries, records, strict=True)
+            for record in of_entry
         ]
         frame = pandas.DataFrame([{k: _encodable(v) for k, v in row.items()} for row in rows])
         if "exit_code" in frame:
@@ -273,6 +283,14 @@ def joined(trees: Mapping[str, Matrix]) -> Matrix:
             (entries if entry.finished else unfinished).append(part)
         notes += [f"{name}: {note}" for note in matrix.notes]
     return Matrix(entries, unfinished=unfinished, notes=notes)
+
+
+def _records(entry: Entry, series: str) -> list[dict[str, Any]]:
+    """The records of one series of *entry*, whether its payload has been read from artifacts or from a file."""
+    results = entry.lts.results
+    found = results.get(series) if isinstance(results, Mapping) else getattr(results, series, None)
+    records = [record if isinstance(record, dict) else vars(record) for record in found or ()]
+    return [{f"{series}_{name}": value for name, value in record.items()} for record in records]
 
 
 def _encodable(value: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import pydantic
@@ -39,6 +39,7 @@ __all__ = [
     "SemVer",
     "default_payload_model",
     "getKPIsModel",
+    "labels_from",
 ]
 
 LTS_SCHEMA_VERSION = "1.0"
@@ -155,6 +156,20 @@ def getKPIsModel(
         for kpi_name, definition in kpis.items()
     }
     return pydantic.create_model(name, __base__=ExclusiveModel, __module__=module_name, **fields)
+
+
+def labels_from(settings_model: type[pydantic.BaseModel], **defaults: Scalar) -> Callable[[Any], dict[str, Any]]:
+    """A workload's ``get_kpi_labels``: those of a test's settings that *settings_model* has, over *defaults*.
+
+    Args:
+        defaults: labels of tests whose settings don't say them, such as ``kpi_settings_version``.
+    """
+
+    def get_kpi_labels(lts_payload: Any) -> dict[str, Any]:
+        settings = lts_payload.metadata.settings
+        return {**defaults, **{name: settings[name] for name in settings_model.model_fields if name in settings}}
+
+    return get_kpi_labels
 
 
 def default_payload_model(kpis: Mapping[str, KPIDefinition]) -> type[Payload]:

@@ -56,7 +56,8 @@ class FoundTest:
 class Layout(Protocol):
     """How the tests of a tree are recognised and their settings read.
 
-    ``native`` trees are written by matbench; a workload adds layouts for trees that were not.
+    ``native`` trees are written by matbench; a workload adds layouts for trees that were not. Where these hold other
+    files, a layout has an attribute ``important_files`` too: its tests are asked for those instead of the store's.
 
     Attributes:
         looks_for: what a test looks like, for the sentence that says that none was found.
@@ -175,6 +176,8 @@ class Workload:
         warnings: ``(lts_payload)`` to sentences on what makes this test's numbers doubtful.
         price: from settings to USD per hour of the hardware that they name, None where it is unknown; for what a
             benchmark's plan will cost.
+        options: what a command may tell the parsers by ``--workload-option``, each with its default; they find it in
+            ``test_dir.options``.
         plots, reports: functions that import and give the plot and report classes.
         regression: keys of the regression analysis.
         spec: the name under which :func:`load` found it; None for a value made in process.
@@ -190,6 +193,7 @@ class Workload:
     gates: Sequence[Gate] = ()
     warnings: Callable[[Any], Sequence[str]] | None = None
     price: Callable[[Mapping[str, Scalar]], float | None] | None = None
+    options: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
     plots: Callable[[], Sequence[type[Any]]] = tuple
     reports: Callable[[], Sequence[type[Any]]] = tuple
     regression: RegressionKeys = RegressionKeys()

@@ -105,14 +105,18 @@ def test_a_kpi_that_cannot_be_computed_has_a_reason_and_stops_no_other() -> None
     def unknown(lts: Any) -> Any:
         raise kpi.UnknownKPI("there is no price for aws/x")
 
-    def good(lts: Any) -> Any:
-        return numpy.float32(0.5)
+    def unmeasured(lts: Any) -> Any:
+        return kpi.known(lts.results.none, "the load") + 1
 
-    found = computed(absent, divided, unknown, good, zero=0)
+    def good(lts: Any) -> Any:
+        return kpi.known(numpy.float32(0.5), "the speed")
+
+    found = computed(absent, divided, unknown, unmeasured, good, zero=0, none=None)
     assert found.values == {"good": 0.5}
     assert type(found.values["good"]) is float
     assert found.missing["divided"] == "division by zero"
     assert found.missing["unknown"] == "there is no price for aws/x"
+    assert found.missing["unmeasured"] == "the load was not measured"
     assert found.missing["absent"].startswith("not in this test's results (AttributeError")
 
 

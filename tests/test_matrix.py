@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,16 @@ def test_the_table_has_settings_kpis_and_location() -> None:
     assert list(frame.columns) == ["a", "repeat", "speed", "exit_code", "test_uuid", "location", "b"]
     assert frame["speed"][0] == 2.5
     assert frame["exit_code"].isna().tolist() == [False, True]
+
+
+def test_a_series_inside_the_entries_is_a_table_of_its_points() -> None:
+    curve = [types.SimpleNamespace(clients=2, speed=7.5), {"clients": 4, "speed": 9.0}]
+    loads: list[Any] = [lambda: types.SimpleNamespace(results=types.SimpleNamespace(curve=curve))]
+    loads += [lambda: types.SimpleNamespace(results={"curve": curve[:1]}), lambda: types.SimpleNamespace(results={})]
+    entries = [entry({"a": at}, kpis={"speed": 2.5}, load_lts=load) for at, load in enumerate(loads)]
+    frame = Matrix(entries).to_dataframe(series="curve")
+    rows = frame[["a", "curve_clients", "curve_speed", "speed"]].values.tolist()
+    assert rows == [[0, 2, 7.5, 2.5], [0, 4, 9.0, 2.5], [1, 2, 7.5, 2.5]]
 
 
 def test_an_empty_matrix_has_an_empty_table() -> None:

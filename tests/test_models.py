@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import types
 from typing import Any
 
 import pydantic
@@ -89,6 +90,13 @@ def test_without_a_settings_model_any_flat_labels_do() -> None:
     assert model.model_validate({"1B_cost": {**VALUE, "labels": labels}})
     with pytest.raises(pydantic.ValidationError):
         model.model_validate({"1B_cost": {**VALUE, "labels": {"a": [1]}}})
+
+
+def test_labels_are_the_settings_that_the_model_has_over_what_is_given() -> None:
+    get_kpi_labels = models.labels_from(Labels, version="1.0.0", hw_type="unknown")
+    settings = {"hw_type": "x", "vus": 4}
+    lts = types.SimpleNamespace(metadata=types.SimpleNamespace(settings=settings))
+    assert get_kpi_labels(lts) == {"hw_type": "x", "version": "1.0.0"}
 
 
 def test_the_default_payload_takes_any_results_and_only_the_workloads_kpis() -> None:

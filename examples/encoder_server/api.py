@@ -37,11 +37,15 @@ class EmbeddingAPI(litserve.LitAPI):  # type: ignore[misc]
         threads: ONNX Runtime threads of the one worker.
         cache: directory of the built ONNX files.
         max_batch_size: texts in one model call, at most.
+        batch_timeout: seconds to wait for more requests while a batch isn't full.
         release: which release to play, see `releases`.
     """
 
-    def __init__(self, image: str, threads: int, cache: Path, max_batch_size: int, release: str) -> None:
-        super().__init__(max_batch_size=max_batch_size, api_path="/v1/embeddings", loop=BlockingBatchedLoop())
+    def __init__(
+        self, image: str, threads: int, cache: Path, max_batch_size: int, batch_timeout: float, release: str
+    ) -> None:
+        batching = {"max_batch_size": max_batch_size, "batch_timeout": batch_timeout, "loop": BlockingBatchedLoop()}
+        super().__init__(api_path="/v1/embeddings", **batching)
         self.image = image
         self.threads = threads
         self.cache = cache

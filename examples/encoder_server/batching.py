@@ -1,8 +1,9 @@
-"""Dynamic batching without a waiting time: the worker's loop, and how requests of several inputs share model calls."""
+"""Dynamic batching: the worker's loop, and how requests of several inputs share model calls."""
 
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Sequence
 from queue import Empty
 from typing import Any, TypeVar
@@ -22,16 +23,19 @@ Input = TypeVar("Input")
 class BlockingBatchedLoop(BatchedLoop):  # type: ignore[misc]
     """Sleeps until a request arrives, then takes whatever else is already waiting.
 
-    LitServe's own loop polls its queue without a pause and burns a core while idle.
+    With a batch timeout it waits for more, at most so long, while the batch isn't full. LitServe's own loop polls its
+    queue without a pause and burns a core while idle.
     """
 
     def get_batch_requests(
         self, lit_api: litserve.LitAPI, request_queue: Any, transport: Any
     ) -> tuple[list[tuple[int, str, Any]], list[tuple[int, str]]]:
         waiting = [request_queue.get()]
+        deadline = time.monotonic() + lit_api.batch_timeout
         with contextlib.suppress(Empty):
             while len(waiting) < lit_api.max_batch_size:
-                waiting.append(request_queue.get_nowait())
+                left_s = deadline - time.monotonic()
+                waiting.append(request_queue.get(timeout=left_s) if left_s > 0 else request_queue.get_nowait())
         if _SENTINEL_VALUE in waiting:
             raise _StopLoopError
         return [(consumer, uid, request) for consumer, uid, _, request in waiting], []

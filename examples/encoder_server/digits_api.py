@@ -47,12 +47,14 @@ class DigitAPI(litserve.LitAPI):  # type: ignore[misc]
         threads: ONNX Runtime threads of the one worker.
         cache: directory of the built ONNX files.
         max_batch_size: pictures in one model call, at most.
+        batch_timeout: seconds to wait for more requests while a batch isn't full.
     """
 
     path: str
 
-    def __init__(self, image: str, threads: int, cache: Path, max_batch_size: int) -> None:
-        super().__init__(max_batch_size=max_batch_size, api_path=self.path, loop=BlockingBatchedLoop())
+    def __init__(self, image: str, threads: int, cache: Path, max_batch_size: int, batch_timeout: float) -> None:
+        batching = {"max_batch_size": max_batch_size, "batch_timeout": batch_timeout, "loop": BlockingBatchedLoop()}
+        super().__init__(api_path=self.path, **batching)
         self.image = image
         self.threads = threads
         self.cache = cache

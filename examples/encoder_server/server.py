@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ class Task:
 
     images: tuple[str, ...]
     image_file: Callable[[str, Path], Path]
-    api: Callable[[str, int, Path, int], litserve.LitAPI]
+    api: Callable[[str, int, Path, int, float], litserve.LitAPI]
 
 
 def load_task(name: str, release: str) -> Task:
@@ -48,6 +49,13 @@ def positive(text: str) -> int:
     return number
 
 
+def seconds(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not 0 or more")
+    return number
+
+
 def known_release(text: str) -> str:
     try:
         numbers(text)
@@ -61,7 +69,11 @@ def parse_options() -> tuple[argparse.Namespace, Task]:
     parser.add_argument("--task", choices=TASKS, default="embedding", help="what is served, and on which route")
     parser.add_argument("--image", default="onnx-fp32", help="which of the task's ONNX files answers")
     parser.add_argument("--max-batch-size", type=positive, default=8, help="inputs in one model call, at most")
-    parser.add_argument("--threads", type=positive, default=1, help="ONNX Runtime threads")
+    parser.add_argument(
+        "--batch-timeout", type=seconds, default=0.0, help="seconds to wait for more inputs while a batch isn't full"
+    )
+    parser.add_argument("--workers", type=positive, default=1, help="processes that each answer with the model")
+    parser.add_argument("--threads", type=positive, default=1, help="ONNX Runtime threads of each worker")
     parser.add_argument("--port", type=positive, default=8000, help="TCP port on 127.0.0.1, 1024 to 65535")
     parser.add_argument("--cache-dir", type=Path, default=default_cache_directory(), help="where ONNX files are kept")
     parser.add_argument(
@@ -78,13 +90,13 @@ def parse_options() -> tuple[argparse.Namespace, Task]:
 def main() -> None:
     options, task = parse_options()
     task.image_file(options.image, options.cache_dir)
-    api = task.api(options.image, options.threads, options.cache_dir, options.max_batch_size)
+    api = task.api(options.image, options.threads, options.cache_dir, options.max_batch_size, options.batch_timeout)
     # No request timeout: a benchmark wants to see a slow answer as slow, not as a 504.
-    server = litserve.LitServer(api, accelerator="cpu", devices=1, workers_per_device=1, timeout=False)
+    server = litserve.LitServer(api, accelerator="cpu", devices=1, workers_per_device=options.workers, timeout=False)
     server.app.add_exception_handler(RequestValidationError, invalid_request)
     print(
-        f"Serving {options.task} with {options.image} on 127.0.0.1:{options.port}: {options.threads} threads, "
-        f"batches of at most {options.max_batch_size}.",
+        f"Serving {options.task} with {options.image} on 127.0.0.1:{options.port}: {options.workers} workers of "
+        f"{options.threads} threads, batches of at most {options.max_batch_size}, timeout {options.batch_timeout:g} s.",
         flush=True,
     )
     server.run(

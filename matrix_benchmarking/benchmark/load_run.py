@@ -13,19 +13,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import answers, processes, schema
+from . import answers, monitor, processes, schema
 from .environment import anonymous
 from .expand import Point
 from .load import k6, timeseries
 from .load.inputs import Input
 from .load.tasks import TASKS, Task
-from .monitor import Monitor
 from .run_directory import Outcome, write_json, write_text
 from .targets.base import Endpoint, Target
 from .targets.process import cores
 from .times import start_end
 
-SERVER_DIRECTORY, MONITOR_DIRECTORY = "000__server", "001__monitor"
+SERVER_DIRECTORY = "000__server"
 K6_DIRECTORY, ANSWERS_DIRECTORY = "002__k6__run", "003__fidelity"
 SAMPLES_FILE, WARM_UP_LOG = ".samples.csv", "warm_up.log"
 THRESHOLD_CROSSED = 99
@@ -97,14 +96,14 @@ class LoadRun:
             with self._on_the_cores_of_k6():
                 process = self._start(load, log, samples, summary)
                 try:
-                    watched = {"k6": _ids_of(process), "server": self.target.process_ids()}
-                    with Monitor(watched) as monitor:
+                    watched = {"k6": process.first_ids(), "server": self.target.process_ids()}
+                    with monitor.Monitor(watched) as watch:
                         status = process.wait(load.longest_s, _Pulse(self._still_there, samples, self._report))
                 finally:
                     process.stop()
             content = _read_json(summary)
             window = k6.load_window(content, started, time.time())
-            write_json(self.directory / MONITOR_DIRECTORY / "utilization.json", monitor.utilization(window))
+            write_json(self.directory / monitor.DIRECTORY / monitor.FILE, watch.utilization(window))
             write_json(self.directory / "test_start_end.json", start_end(window["start"], window["end"]))
             if samples.exists():
                 series = timeseries.time_series(timeseries.read_samples(samples), window)
@@ -264,16 +263,6 @@ def _outcome(status: int | None, summary: Any, log: str) -> Outcome:
 
 def _last_line(log: str) -> str:
     return (log.strip().splitlines() or ["no output"])[-1][:200]
-
-
-def _ids_of(process: processes.GuardedProcess) -> list[int]:
-    """The processes of k6, which the guard starts a moment after itself."""
-    deadline = time.monotonic() + 2.0
-    ids = process.process_ids()
-    while not ids and process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.005)
-        ids = process.process_ids()
-    return ids
 
 
 def _read_json(path: Path) -> Mapping[str, Any] | None:

@@ -13,6 +13,8 @@ import psutil
 from .gpus import Gpus
 
 INTERVAL_S = 0.1
+DIRECTORY, FILE = "001__monitor", "utilization.json"
+"""Where its samples are in a test directory."""
 
 
 class Devices(Protocol):

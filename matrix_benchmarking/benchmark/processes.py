@@ -19,6 +19,7 @@ from ..errors import MatbenchError, os_reason
 GUARD = Path(__file__).with_name("guard.py")
 SLOWEST_END_S = 10.0  # what the guard takes beyond the grace: TERM, then KILL
 POLL_S = 0.05
+START_S = 2.0  # what the guard takes at most until the command is there
 
 
 class ProcessError(MatbenchError):
@@ -131,6 +132,15 @@ class GuardedProcess:
             below = psutil.Process(self._guard.pid).children(recursive=True)
             return [process.pid for process in below if _is_alive(process)]
         return []
+
+    def first_ids(self) -> list[int]:
+        """As :meth:`process_ids`, once the guard has started the command, a moment after itself."""
+        deadline = time.monotonic() + START_S
+        ids = self.process_ids()
+        while not ids and self.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+            ids = self.process_ids()
+        return ids
 
     def stop(self) -> bool:
         """End the command and all that it started; True if nothing of it is left. May be called twice."""

@@ -228,6 +228,7 @@ class Script(Section):
         directory: where it runs, relative to the benchmark file; the test directory where left out.
         timeout_s: kill it after so long.
         duration_s: what a point takes, for the estimate.
+        monitor: watch the machine while it runs, as under a load.
     """
 
     command: Words
@@ -235,3 +236,4 @@ class Script(Section):
     directory: str | None = None
     timeout_s: Seconds | None = None
     duration_s: Seconds | None = None
+    monitor: bool = False

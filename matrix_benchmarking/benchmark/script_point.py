@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..filters import Scalar, show
@@ -16,6 +18,9 @@ from .expand import Point
 from .run_directory import Outcome, write_json
 from .targets.base import Endpoint, Target
 from .times import start_end
+
+if TYPE_CHECKING:
+    from .monitor import Monitor
 
 DIRECTORY = "000__script"
 TIMED_OUT = 124
@@ -59,18 +64,35 @@ class ScriptRunner:
             extra_environment=variables(point.all_settings, directory, url),
         )
         try:
-            status = process.wait(None if script.timeout_s is None else float(script.timeout_s), keep_on)
+            with _watched(process, target) if script.monitor else contextlib.nullcontext() as watch:
+                status = process.wait(None if script.timeout_s is None else float(script.timeout_s), keep_on)
         finally:
             process.stop()
         ended = time.time()
+        if watch is not None:
+            _write_utilization(directory, watch, started, ended)
         problem = None
         if status is None:
             status, problem = TIMED_OUT, f"the command ran longer than {script.timeout_s} s and was ended"
         elif status:
             problem = f"the command failed with exit status {status}{_last_line(output / 'stderr.log')}"
-        write_json(output / "command.json", {"command": command, "shell": script.shell, "duration_s": ended - started})
+        said = {"command": [anonymous(word) for word in command], "shell": script.shell, "duration_s": ended - started}
+        write_json(output / "command.json", said)
         write_json(directory / "test_start_end.json", start_end(started, ended))
         return Outcome(status, problem=problem)
+
+
+def _watched(process: processes.GuardedProcess, target: Target | None) -> Monitor:
+    """A monitor of the machine, the command and its target; the command's children are seen in the cores alone."""
+    from .monitor import Monitor  # a plan is made without psutil, too
+
+    return Monitor({"script": process.first_ids(), "server": target.process_ids() if target else []})
+
+
+def _write_utilization(directory: Path, watch: Monitor, started: float, ended: float) -> None:
+    from . import monitor
+
+    write_json(directory / monitor.DIRECTORY / monitor.FILE, watch.utilization({"start": started, "end": ended}))
 
 
 def command_of(

@@ -15,7 +15,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from . import outputs
-from .options import Command, Invocation, Price, Setting, common, flag, option
+from .options import Command, Invocation, NamedText, Price, common, flag, option
 from .run import warn
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ FILE = click.Path(path_type=Path)
     "--setting",
     config_key="",
     multiple=True,
-    type=Setting(),
+    type=NamedText("version=1.4.0"),
     metavar="NAME=VALUE",
     help="Another value for one of the file's common_settings: version=1.4.0. May be given several times.",
 )

@@ -134,7 +134,7 @@ def _wish(mode: DownloadMode, name: str | None) -> Wish:
     files = download.TestFiles(
         layouts=store.layouts_of(workload),
         cache_filename=workload.store.cache_filename,
-        artifacts=[*workload.store.important_files, *workload.store.optional_files],
+        artifacts=store.declared_files(workload),
         companions=store.COMES_WITH_A_CACHE,
     )
     return download.Wish(mode, workload.name, files, lambda content: store.can_read_cache(content, workload))

@@ -19,10 +19,10 @@ __all__ = [
     "Command",
     "Group",
     "Invocation",
+    "NamedText",
     "Option",
     "Price",
     "Selection",
-    "Setting",
     "UsedHistory",
     "against",
     "common",
@@ -58,18 +58,21 @@ class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
         return name.strip(), usd
 
 
-class Setting(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``NAME=VALUE`` as a pair of texts."""
+class NamedText(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``NAME=VALUE`` as a pair of texts; *example* is for the sentence about what isn't one."""
 
-    name = "setting"
+    name = "named text"
     envvar_list_splitter: ClassVar[str] = ","
+
+    def __init__(self, example: str) -> None:
+        self.example = example
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         name, equals, text = str(value).partition("=")
         if not (equals and name.strip()):
-            self.fail(f"'{value}' is not NAME=VALUE, as in version=1.4.0", param, ctx)
+            self.fail(f"'{value}' is not NAME=VALUE, as in {self.example}", param, ctx)
         return name.strip(), text.strip()
 
 
@@ -92,14 +95,15 @@ class UsedHistory:
 class Selection:
     """Which tests of which workload a command is about, from the options that commands share.
 
-    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``history`` is for
-    commands that read one (:func:`.place.reads_history`).
+    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options`` are
+    texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`).
     """
 
     workload: str | None
     results_dirname: Path | None
     filters: str
     prices: Mapping[str, float]
+    workload_options: Mapping[str, str]
     jobs: int | None
     lts_results_dirname: Path | None = None
     against: tuple[Path, ...] = ()
@@ -155,12 +159,16 @@ def selection(function: C) -> C:
         results_dirname: Path | None,
         filters: str | None,
         price: tuple[tuple[str, float], ...],
+        workload_option: tuple[tuple[str, str], ...],
         jobs: int | None,
         lts_results_dirname: Path | None = None,
         against: tuple[Path, ...] = (),
         **others: Any,
     ) -> Any:
-        selected = Selection(workload, results_dirname, filters or "", dict(price), jobs, lts_results_dirname, against)
+        told = dict(workload_option)
+        selected = Selection(
+            workload, results_dirname, filters or "", dict(price), told, jobs, lts_results_dirname, against
+        )
         return function(*args, selection=selected, **others)
 
     decorators: list[Callable[[Any], Any]] = [
@@ -184,6 +192,14 @@ def selection(function: C) -> C:
             multiple=True,
             metavar="[VENDOR/]HW_TYPE=USD",
             help="Price in USD per hour; can be given several times, and wins over the configuration's.",
+        ),
+        option(
+            "--workload-option",
+            config_key="workload_options",
+            type=NamedText("warm_up_epochs=3"),
+            multiple=True,
+            metavar="NAME=VALUE",
+            help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",
         ),
         option(
             "--jobs",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import ConfigError
+from ..errors import ConfigError, did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -87,9 +87,39 @@ def directory_of(selection: Selection) -> Path:
     return selection.lts_results_dirname or require_results(selection)
 
 
-def parser_options(config: Config, selection: Selection) -> Mapping[str, Any]:
-    """What the workload's parsers get as ``test_dir.options``: prices, those of the options first."""
-    return {"prices": {**config.prices, **selection.prices}}
+def parser_options(workload: Workload, config: Config, selection: Selection) -> Mapping[str, Any]:
+    """What the workload's parsers get as ``test_dir.options``: prices and its own options, those of the flags first.
+
+    Raises:
+        ConfigError: a flag names an option that the workload doesn't have, or a value is of another kind than the
+            option's default.
+    """
+    given: dict[str, Any] = {name: each for name, each in config.workload_options.items() if name in workload.options}
+    given |= selection.workload_options
+    told: dict[str, Any] = dict(workload.options)
+    for name, value in given.items():
+        if name not in told:
+            known = did_you_mean(name, workload.options) if workload.options else "it has none"
+            raise ConfigError(f"workload '{workload.name}' has no option '{name}': {known}")
+        told[name] = _like(told[name], value, name)
+    return {"prices": {**config.prices, **selection.prices}, **told}
+
+
+def _like(default: Any, value: Any, name: str) -> Any:
+    """*value*, which may be the text of a flag, as what its *default* is."""
+    from ..filters import show
+
+    kind = type(default)
+    try:
+        if isinstance(value, str) and kind in (int, float):
+            return kind(value)
+    except ValueError:
+        pass
+    if isinstance(value, str) and kind is bool and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if type(value) is kind:
+        return value
+    raise ConfigError(f"the workload's option {name} has to be of the kind of {show(default)}, not {show(value)}")
 
 
 def answer_console() -> Console:

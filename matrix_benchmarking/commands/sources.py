@@ -52,7 +52,7 @@ def read_index(workload: Workload, config: Config, selection: Selection) -> Matr
 
     trees = {}
     for name, place in trees_of(selection):
-        known = store.read_index(workload, place, options=run.parser_options(config, selection))
+        known = store.read_index(workload, place, options=run.parser_options(workload, config, selection))
         if known is None:
             return None
         trees[name] = known.matrix
@@ -103,5 +103,5 @@ def _read_tree(
         return lts.read_matrix(workload, place)
     from .. import store
 
-    options = run.parser_options(config, selection)
+    options = run.parser_options(workload, config, selection)
     return store.parse_tree(workload, place, jobs=selection.jobs, options=options, progress=progress)

@@ -4,7 +4,7 @@ A workload's author needs :class:`Plot`, :class:`Report`, :func:`set_config` and
 ``template``; a plot or a report is a class with a ``name`` and a ``do_plot``.
 """
 
-from .base import Arguments, Plot, Report, set_config
+from .base import Arguments, Plot, PlotsReport, Report, set_config
 from .controls import Choice, Control, Number, Run
 
-__all__ = ["Arguments", "Choice", "Control", "Number", "Plot", "Report", "Run", "set_config"]
+__all__ = ["Arguments", "Choice", "Control", "Number", "Plot", "PlotsReport", "Report", "Run", "set_config"]

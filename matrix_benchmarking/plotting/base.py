@@ -118,6 +118,27 @@ class Report(_Named):
         return [self.catalogue.section(plot, args)]
 
 
+class PlotsReport(Report):
+    """A page of plots, one below the other.
+
+    Attributes:
+        plots: their classes.
+    """
+
+    plots: ClassVar[Sequence[type[Plot]]] = ()
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        args = (ordered_vars, settings, setting_lists, variables, cfg)
+        return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]
+
+
 def plot_section(plot: Plot, args: Arguments) -> Any:
     """What a report shows of a plot: heading, how to read it, figure, conclusion."""
     from dash import html

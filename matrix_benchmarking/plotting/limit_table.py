@@ -92,7 +92,7 @@ def _row(
         interval_cell(step.point, headline),
         "best" if is_best else wording.difference_label(against_all, headline),
         _rivals(inside),
-        runs_cell(step.point, catalogue),
+        runs_cell(step.point.runs, catalogue),
     ]
 
 

@@ -10,7 +10,7 @@ from ..analyze.best import Group, Standing
 from ..analyze.points import Point
 from ..filters import show
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET
+from ..matrix import NOT_SET, Entry
 from .catalogue import Catalogue
 from .tables import Cell, Column, kpi_cell
 
@@ -54,7 +54,7 @@ def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue:
         interval_cell(point, kpi),
         Cell("best" if is_best else difference, sort=standing.against_best.difference),
         "" if is_best else wording.apart_label(standing.against_best),
-        runs_cell(point, catalogue),
+        runs_cell(point.runs, catalogue),
     ]
 
 
@@ -65,13 +65,13 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low / kpi.divisor)
 
 
-def runs_cell(point: Point, catalogue: Catalogue) -> Cell:
+def runs_cell(runs: Sequence[Entry], catalogue: Catalogue) -> Cell:
     """The number of runs, and a link to the test directory of each."""
     from dash import html
 
-    count = len(point.runs)
+    count = len(runs)
     links: list[Any] = [] if count == 1 else [f"{count} runs: "]
-    for number, entry in enumerate(point.runs, 1):
+    for number, entry in enumerate(runs, 1):
         label = "1 run" if count == 1 else str(number)
         links += [html.A(label, href=catalogue.href(entry), title=entry.name), " "]
     return Cell(links, sort=count)

@@ -7,7 +7,7 @@ from ..settings import read_key_values
 from ..workload import BaseStore, FoundTest, Layout, Listing
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
 from .cache import COMES_WITH_A_CACHE, can_read_cache
-from .layouts import NativeLayout, layouts_of
+from .layouts import NativeLayout, declared_files, layouts_of
 from .matrix_file import write_matrix
 from .parsers import config_get, parse_test_config, parse_test_start_end, parse_test_uuid
 from .readers import ignore_file_not_found, read_json, read_tail, read_text, read_yaml
@@ -27,6 +27,7 @@ __all__ = [
     "can_read_cache",
     "clean",
     "config_get",
+    "declared_files",
     "ignore_file_not_found",
     "layouts_of",
     "parse_test_config",

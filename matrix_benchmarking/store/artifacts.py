@@ -190,11 +190,13 @@ class TestDirectory(ArtifactPath):
         options: Mapping[str, Any] | None = None,
         *,
         is_file: bool = False,
+        declared: Sequence[str] | None = None,
     ) -> None:
         if is_file:
             recorder = Recorder(str(location.parent), [location.name, f"{location.name}/*"])
         else:
-            recorder = Recorder(str(location), [*store.important_files, *store.optional_files])
+            known = [*store.important_files, *store.optional_files] if declared is None else declared
+            recorder = Recorder(str(location), known)
         super().__init__(recorder, location.name if is_file else ".")
         self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
         self.options: Mapping[str, Any] = options or {}

@@ -56,6 +56,18 @@ class NativeLayout:
 _NATIVE: Sequence[Layout] = (NativeLayout(),)
 
 
+def important_files(workload: Workload, layout: Layout) -> Sequence[str]:
+    """The files that a test of this *layout* should have, as paths and globs: the layout's own, else the store's."""
+    own: Sequence[str] | None = getattr(layout, "important_files", None)
+    return workload.store.important_files if own is None else own
+
+
+def declared_files(workload: Workload) -> list[str]:
+    """All that the parsers may read, in whichever of the workload's layouts."""
+    of_layouts = [name for layout in layouts_of(workload) for name in important_files(workload, layout)]
+    return list(dict.fromkeys([*workload.store.important_files, *of_layouts, *workload.store.optional_files]))
+
+
 def layouts_of(workload: Workload) -> Sequence[Layout]:
     """The workload's layouts; matbench's own where it names none."""
     return workload.store.layouts or _NATIVE

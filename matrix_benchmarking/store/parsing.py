@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import functools
 import hashlib
 import os
 import traceback
@@ -23,7 +24,7 @@ from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
 from .cache import CachedTest
 from .find import Candidate
-from .layouts import layouts_of
+from .layouts import declared_files, important_files, layouts_of
 from .parsers import parse_test_start_end, parse_test_uuid
 from .payload import build_payload
 from .sealed import BrokenCache
@@ -47,6 +48,11 @@ class Context:
     code: bytes
     options: Mapping[str, Any]
     ignore_cache: bool = False
+
+    @functools.cached_property
+    def declared(self) -> Sequence[str]:
+        """The files that the parsers may read."""
+        return declared_files(self.workload)
 
     def layout(self, candidate: Candidate) -> Layout:
         """The layout that recognised *candidate*."""
@@ -106,7 +112,9 @@ def _parse_artifacts(
 ) -> tuple[CachedTest, types.SimpleNamespace]:
     settings, repeat, exit_code, settings_sources = _read_settings(context, candidate)
     store = context.workload.store
-    test_dir = TestDirectory(candidate.path, store, context.options, is_file=candidate.is_file)
+    test_dir = TestDirectory(
+        candidate.path, store, context.options, is_file=candidate.is_file, declared=context.declared
+    )
     results = types.SimpleNamespace()
     recorder = test_dir.recorder
     own_uuid = parse_test_uuid(test_dir)
@@ -116,7 +124,8 @@ def _parse_artifacts(
             _add_times(results, test_dir)
     except Exception as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error))
-    missing = [] if candidate.is_file else _missing_files(recorder, store.important_files)
+    wanted = important_files(context.workload, context.layout(candidate))
+    missing = [] if candidate.is_file else _missing_files(recorder, wanted)
     sources = fingerprint.take(recorder.root, recorder.sightings.items(), recorder.digests)
     packed = _pack(results, notes)
     cached = CachedTest(
@@ -232,7 +241,9 @@ def _parse_always(
     store = context.workload.store
     if store.parse_always is None:
         return
-    test_dir = TestDirectory(candidate.path, store, context.options, is_file=candidate.is_file)
+    test_dir = TestDirectory(
+        candidate.path, store, context.options, is_file=candidate.is_file, declared=context.declared
+    )
     try:
         store.parse_always(results, test_dir, entry.settings)
     except Exception as error:  # noqa: BLE001  as for parse_once

@@ -28,8 +28,10 @@ def build_payload(
 
 
 def _default_payload(results: types.SimpleNamespace, import_settings: object) -> types.SimpleNamespace:
-    metadata = types.SimpleNamespace(start=getattr(results, "start", None), end=getattr(results, "end", None))
-    return types.SimpleNamespace(metadata=metadata, results=results)
+    """The results as they are; when the test started and ended is metadata."""
+    measured = dict(vars(results))
+    metadata = types.SimpleNamespace(start=measured.pop("start", None), end=measured.pop("end", None))
+    return types.SimpleNamespace(metadata=metadata, results=types.SimpleNamespace(**measured))
 
 
 def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry) -> None:

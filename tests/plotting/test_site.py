@@ -14,8 +14,10 @@ import pytest
 from matrix_benchmarking import __version__
 from matrix_benchmarking.errors import MatbenchError, OutputError, WorkloadError
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting import site
+from matrix_benchmarking.plotting import PlotsReport, site
+from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.report_errors import overview
+from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import Workload
 
 NOW = dt.datetime(2026, 11, 21, 9, 30, tzinfo=dt.UTC)
@@ -144,6 +146,19 @@ def test_file_names_of_reports_are_plain_and_different() -> None:
         "groe.html",
         "report.html",
     ]
+
+
+def test_a_page_of_plots_takes_no_more_than_their_names(matrix: Matrix, workload: Workload) -> None:
+    (plot,) = workload.plots()
+
+    class Twice(PlotsReport):
+        name = "report: Twice"
+        plots = (plot, plot)
+
+    catalogue = Catalogue(matrix, workload)
+    page = StaticHTML()
+    page.render(Twice(catalogue).do_plot(*catalogue.arguments()))
+    assert len(page.figures) == 2
 
 
 def test_a_clean_matrix_is_said_to_be_clean(matrix: Matrix) -> None:

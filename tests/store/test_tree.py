@@ -34,6 +34,14 @@ def test_types_are_kept_and_repeats_are_entries(tmp_path):
     assert list(matrix.variables()) == ["x"]
 
 
+def test_when_a_test_ran_is_metadata_of_a_default_payload_and_no_result(tmp_path):
+    times = '{"start": "2026-01-01T10:00:00Z", "end": "2026-01-01T10:01:00Z"}'
+    write_test(tmp_path / "a", {}, files=speed_files(1.0) | {"test_start_end.json": times})
+    (entry,) = store.parse_tree(speed_workload(), tmp_path)
+    assert vars(entry.lts.results) == {"speed": 1.0}
+    assert (entry.lts.metadata.start.minute, entry.lts.metadata.end.minute) == (0, 1)
+
+
 def test_the_id_is_the_tests_own(tmp_path):
     write_test(tmp_path / "a", {}, files={".uuid": OWN_ID})
     assert store.parse_tree(speed_workload(), tmp_path).entries[0].test_uuid == OWN_ID

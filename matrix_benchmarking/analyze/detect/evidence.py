@@ -19,21 +19,22 @@ Flags = npt.NDArray[np.bool_]
 
 # How far the evidence has to go, in standard deviations of a normal distribution, by the number of points on the new
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
-# false alarm in about 0.7 % of series of 100 points.
-_LAGS = np.array([1.0, 2.0, 3.0, 6.0, 10.0, 18.0, 40.0, 160.0])
-_THRESHOLDS = np.array([4.3, 4.42, 3.8, 3.68, 3.57, 3.75, 4.1, 4.2])
-# A level is asked about again with each new point, so the longer it lasts, the more a change has to show: up to 100
-# points steeply, afterwards such that the chance of ever being wrong grows with the logarithm of the length. And a
-# short history knows its own noise badly.
-_CALM = 52.0
-_LONG = 100.0
-_SHORT = 40.0
+# false alarm in about 1 % of series of 100 points.
+_LAGS = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 18.0, 40.0, 160.0])
+_THRESHOLDS = np.array([4.3, 4.6, 3.78, 3.83, 3.67, 3.58, 3.95, 4.2, 4.25])
+# What is added to that by the number of points on both levels. A level is asked about again with each new point, so the
+# longer it lasts, the more a change has to show: such that the chance of ever being wrong grows no faster than the
+# logarithm of the length. In a short history Student's ratio with the correlation that is assumed there allows for more
+# than even a correlation of 0.6 does.
+_LENGTHS = np.array([10.0, 13.0, 16.0, 19.0, 23.0, 28.0, 38.0, 45.0])
+_BY_LENGTH = np.array([-0.9, -0.5, -0.2, 0.05, 0.35, 0.42, 0.22, 0.03])
+_GROWTH = 0.5
 # A correlation between successive points is assumed as long as the history is too short to know better; the new points,
 # whose level is in doubt, say less of it than the old ones.
 _ASSUMED_CORRELATION = 0.6
 _KNOWN_AFTER = 40.0
 _LEAST = 8.0
-_KNOWN_FROM_NEW = 0.2
+_KNOWN_FROM_NEW = 0.15
 _MAX_CORRELATION = 0.9
 # The rate at which single points lie far off bounds how many of them in a row are a coincidence.
 _COINCIDENCE = 2e-4
@@ -126,9 +127,8 @@ def normal_score(ratio: Any, degrees: Any) -> Any:
 def threshold(after: Any, length: Any) -> Any:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
     base = np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
-    short = 0.4 * np.maximum(np.log(_SHORT / np.maximum(length - 9.0, 5.0)), 0.0)
-    growing = 1.3 * np.maximum(np.log(np.minimum(length, _LONG) / _CALM), 0.0)
-    return base + short + growing + 0.3 * np.maximum(np.log(length / _LONG), 0.0)
+    growing = _GROWTH * np.maximum(np.log(length / _LENGTHS[-1]), 0.0)
+    return base + np.interp(length, _LENGTHS, _BY_LENGTH) + growing
 
 
 def weigh(split: Split, prior: Prior) -> Weighed:

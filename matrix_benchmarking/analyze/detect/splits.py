@@ -13,7 +13,7 @@ from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels,
 _LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
 # How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
-_HELD = np.array([0.0, 0.0, 1.0, 1.5, 1.5, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 6), 3.5])
+_HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 6), 3.5])
 # Plain means that differ by less than so many standard errors are not looked at.
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
@@ -82,10 +82,8 @@ def candidates(
 
 
 def _possible(levels: Levels, last: Integers) -> Flags:
-    """Shape (lags, last points): whether there is an old level, and one as long as a new one of many points."""
-    before = last - _LAGS[:, None] + 1
-    least = np.where(_LAGS > _ORDERED_UP_TO, np.maximum(_LAGS, levels.counts[0]), levels.counts[0])
-    return np.asarray(before >= least[:, None])
+    """Shape (lags, last points): whether there is an old level."""
+    return np.asarray(last - _LAGS[:, None] + 1 >= levels.counts[0])
 
 
 def _sums(points: Floats, least: int) -> Floats:
@@ -155,9 +153,8 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     old, squares = levels.level[every], levels.squares[every]
     inside, windows = _windows(series.points[begin:], last, lag)
     spread = np.sqrt(squares / (before - 1.0))
-    low, high = _held(windows, inside, old, spread, lag)
     after = lag.astype(float)
-    kept = np.minimum(np.maximum(windows, low[:, None]), high[:, None]) * inside
+    kept = _held(windows, inside, old, spread, lag) * inside
     new = kept.sum(axis=1) / after
     deviations = (kept - new[:, None]) * inside
     off = (windows - old[:, None]) * np.where(new > old, 1.0, -1.0)[:, None]
@@ -191,8 +188,12 @@ def _sum(points: Floats, last: Integers, lag: Integers) -> Floats:
     return np.asarray((windows * inside).sum(axis=1))
 
 
-def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> tuple[Floats, Floats]:
-    """Between which values points of the new level count in full: near its middle point that is next to the old level."""
+def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> Floats:
+    """Points of the new level, held back if they lie farther off the old one than their middle does.
+
+    Their middle is that of the middle points that is next to the old level. What lies far beyond it is an outlier whatever
+    the level is, and counts as the middle.
+    """
     shown = windows[:, :_ORDERED_UP_TO]
     ordered = np.where(inside[:, :_ORDERED_UP_TO], shown, np.inf)
     ordered.sort(axis=1)
@@ -203,4 +204,10 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
     middle = np.where(few, middle, old)
     room = np.where(lag > 1, _HELD[np.minimum(lag, len(_HELD) - 1)] * spread, np.inf)
-    return middle - room, middle + room
+    side = np.sign(middle - old)
+    lowest = np.where(side == 0.0, -room, -np.inf)[:, None]
+    sign = np.where(side < 0.0, -1.0, 1.0)[:, None]
+    beyond = (windows - middle[:, None]) * sign
+    kept = np.maximum(np.minimum(beyond, room[:, None]), lowest)
+    kept = np.where((beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None]), 0.0, kept)
+    return np.asarray(middle[:, None] + sign * kept)

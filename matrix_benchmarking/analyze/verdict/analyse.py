@@ -80,7 +80,7 @@ def analyse(
         for one in judged
     ]
     verdicts = [_verdict(*each) for each in zip(judged, raised, q, strict=True)]
-    verdicts.sort(key=lambda one: (not one.fails, SEVERITY.index(one.outcome), not one.is_new, -size_of(one)))
+    verdicts.sort(key=severity)
     newest = selection.newest
     return Analysis(
         workload=selection.workload,
@@ -98,6 +98,13 @@ def analyse(
         false_discovery_rate=rate,
         made_at=now,
     )
+
+
+def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
+    """A sorting key: what fails, then by outcome, new ones and large ones first; the rest stays in its order."""
+    is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    size = -size_of(verdict) if is_change else 0.0
+    return not verdict.fails, SEVERITY.index(verdict.outcome), not verdict.is_new, size
 
 
 def _judge(series: SelectedSeries, minimum: MinimumEffect) -> _Judged:

@@ -19,10 +19,13 @@ from ..intervals import Scale, Spread
 from ..select.selection import SelectedSeries, Selection, select_runs
 from ..select.series import LabelledRun, labelled
 from .alarms import alarm_id
-from .analyse import SEVERITY, size_of
+from .analyse import severity
 from .model import Alarm, Analysis, Change, NotAnalysed, Outcome, SeriesVerdict, Status
 
 BUILD = "build"
+"""The key by which the runs of two builds are told apart."""
+Pair = tuple[SelectedSeries, int, int]
+"""A series, and which of its points are the old build and the new one."""
 _OLD, _NEW = 0, 1
 _OUTCOMES = {
     Kind.REGRESSION: Outcome.REGRESSION,
@@ -132,7 +135,7 @@ def _not_analysed(series: SelectedSeries, reason: str) -> NotAnalysed:
 
 def _analysis(
     selection: Selection,
-    pairs: Sequence[tuple[SelectedSeries, int, int]],
+    pairs: Sequence[Pair],
     alone: Sequence[NotAnalysed],
     data: str,
     question: str,
@@ -152,7 +155,7 @@ def _analysis(
         _verdict(selection.workload, *pair, one, value, minimum_effects.get(pair[0].kpi.name, MinimumEffect()), rate)
         for pair, one, value in zip(pairs, judged, q, strict=True)
     ]
-    verdicts.sort(key=lambda one: (not one.fails, SEVERITY.index(one.outcome), -size_of(one)))
+    verdicts.sort(key=severity)
     skipped = [NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped]
     return Analysis(
         workload=selection.workload,
@@ -170,20 +173,18 @@ def _analysis(
     )
 
 
-def _spread(kpi: KPIDefinition, pairs: Sequence[tuple[SelectedSeries, int, int]]) -> Spread | None:
-    """What repeats of the KPI differ by at all series; None where nothing was repeated."""
+def _spread(kpi: KPIDefinition, pairs: Sequence[Pair]) -> Spread | None:
+    """What repeats of the KPI differ by at all series, as a fraction of their mean; None where nothing was repeated."""
     points = [point for series, _, _ in pairs if series.kpi.name == kpi.name for point in series.points]
-    scale = intervals.scale_of(value for point in points for value in (point.minimum, point.mean))
-    return intervals.pooled([point.sample for point in points], scale)
+    return intervals.pooled([point.sample for point in points if point.minimum > 0], Scale.RATIO)
 
 
 def _judge(series: SelectedSeries, old: int, new: int, minimum: MinimumEffect, spread: Spread | None) -> Judgement:
     values = series.values
     before, after = values[old], values[new]
-    scale = intervals.scale_of([*before, *after])
-    of_others = [sample for point in series.points for sample in [point.sample]]
-    if scale is Scale.DIFFERENCE:  # the others' spread is a fraction, which says nothing here
-        spread = intervals.pooled(of_others, scale)
+    if intervals.scale_of([*before, *after]) is Scale.DIFFERENCE:
+        # A fraction of what may be zero says nothing; the other versions of the same series do.
+        spread = intervals.pooled([point.sample for point in series.points], Scale.DIFFERENCE)
     return judge_pair(
         before,
         after,

@@ -69,16 +69,11 @@ def sentence(verdict: SeriesVerdict) -> str:
         return f"{name}: {history_missing(verdict)}."
     if verdict.outcome is Outcome.NO_CHANGE:
         return f"{name}: no change{doubt(verdict)}."
-    better = "better" if verdict.outcome is Outcome.IMPROVEMENT else "worse"
+    better, before = ("better", "before") if verdict.outcome is Outcome.IMPROVEMENT else ("worse", "good")
     runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
     since = "" if verdict.first_bad_version is None else f" since {verdict.first_bad_version}"
-    last = "" if verdict.last_good_version is None else f" (last {worded_good(verdict)} {verdict.last_good_version})"
+    last = "" if verdict.last_good_version is None else f" (last {before} {verdict.last_good_version})"
     return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}."
-
-
-def worded_good(verdict: SeriesVerdict) -> str:
-    """What the last version before the change was: ``good`` before a regression, ``slower`` is nobody's word."""
-    return "good" if verdict.outcome is Outcome.REGRESSION else "before"
 
 
 def size(verdict: SeriesVerdict) -> str:

@@ -127,3 +127,14 @@ def test_the_newest_version_is_no_baseline(releases: list[Entry]) -> None:
     analysis = against_baseline(chosen, "1.4.0", data="releases", minimum_effects={}, now=NOW)
     assert analysis.verdicts == ()
     assert {one.reason for one in analysis.not_analysed} == {"1.4.0 is its newest version"}
+
+
+def test_zeros_in_one_series_spoil_no_other() -> None:
+    def runs(name: str, level: float, zero: list[float], seed: int) -> Build:
+        made = build(name, {"a": level}, seed=seed)
+        flat = [{"version": "1.0.0", "image": "errors", "cost": value, "day": 0} for value in zero]
+        return Build(name, [*made.entries, *(entry(run, 100 + number) for number, run in enumerate(flat))])
+
+    old, new = runs("before", 0.001, [0.0] * 5, 1), runs("after", 0.0011, [0.0, 0.0, 0.0, 0.0, 3.0], 2)
+    assert outcomes(compare(old, new))["a"] == "regression"
+    assert outcomes(compare(old, runs("after", 0.001, [0.0] * 5, 3))) == {"a": "no change", "errors": "no change"}

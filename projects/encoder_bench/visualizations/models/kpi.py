@@ -11,6 +11,7 @@ from matrix_benchmarking.kpi import (
     KPIMetadata,
     LowerBetter,
     UnknownKPI,
+    known,
 )
 
 BILLION = 10**9
@@ -30,7 +31,7 @@ def cost_of_a_billion(lts_payload: Any) -> float:
             raise UnknownKPI("no price is known: the test's settings name no hw_type")
         hardware = "/".join(named)
         raise UnknownKPI(f"no price is known for {hardware}; give one with --price {hardware}=USD_PER_HOUR")
-    if _measured(results.throughput, "throughput") == 0:
+    if known(results.throughput, "throughput") == 0:
         raise UnknownKPI("no input was answered")
     return float(BILLION / results.throughput * results.price_usd_per_hour / SECONDS_PER_HOUR)
 
@@ -39,28 +40,28 @@ def cost_of_a_billion(lts_payload: Any) -> float:
 @Format("{:,.1f}")
 @KPIMetadata(help="Inputs answered with the right status and shape", unit="inputs/s")
 def throughput(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.throughput, "throughput")
+    return known(lts_payload.results.throughput, "throughput")
 
 
 @LowerBetter
 @Format("{:,.1f}")
 @KPIMetadata(help="Mean latency of the answered requests", unit="ms")
 def avg_latency(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.avg_latency_ms, "latency of answered requests")
+    return known(lts_payload.results.avg_latency_ms, "latency of answered requests")
 
 
 @LowerBetter
 @Format("{:,.1f}")
 @KPIMetadata(help="95th percentile of the latency of the answered requests", unit="ms")
 def p95_latency(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.p95_latency_ms, "latency of answered requests")
+    return known(lts_payload.results.p95_latency_ms, "latency of answered requests")
 
 
 @LowerBetter
 @Format("{:.2%}")
 @KPIMetadata(help="Share of the sent inputs that were not answered with the right status and shape", unit="")
 def error_rate(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.error_rate, "error rate")
+    return known(lts_payload.results.error_rate, "error rate")
 
 
 @HigherBetter
@@ -68,7 +69,7 @@ def error_rate(lts_payload: Any) -> Any:
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of the GPUs during the load window", unit="")
 def gpu_util(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.gpu_util, "GPU load")
+    return known(lts_payload.results.gpu_util, "GPU load")
 
 
 @LowerBetter
@@ -76,7 +77,7 @@ def gpu_util(lts_payload: Any) -> Any:
 @Format("{:.1%}")
 @KPIMetadata(help="Highest share of the GPUs' memory in use during the load window", unit="")
 def gpu_memory(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.gpu_memory, "GPU memory")
+    return known(lts_payload.results.gpu_memory, "GPU memory")
 
 
 @HigherBetter
@@ -84,21 +85,21 @@ def gpu_memory(lts_payload: Any) -> Any:
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of the cores that the server may use, during the load window", unit="")
 def cpu_util(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.cpu_util, "CPU load")
+    return known(lts_payload.results.cpu_util, "CPU load")
 
 
 @HigherBetter
 @Format("{:.2%}")
 @KPIMetadata(help="Share of the classified inputs with the right label", unit="")
 def accuracy(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.accuracy, "accuracy")
+    return known(lts_payload.results.accuracy, "accuracy")
 
 
 @HigherBetter
 @Format("{:.4f}")
 @KPIMetadata(help="Mean cosine between the answers and those of the reference", unit="")
 def fidelity(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.fidelity_mean, "fidelity")
+    return known(lts_payload.results.fidelity_mean, "fidelity")
 
 
 @HigherBetter
@@ -106,7 +107,7 @@ def fidelity(lts_payload: Any) -> Any:
 @Format("{:.4f}")
 @KPIMetadata(help="Lowest cosine between an answer and that of the reference", unit="")
 def fidelity_minimum(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.fidelity_minimum, "fidelity")
+    return known(lts_payload.results.fidelity_minimum, "fidelity")
 
 
 @LowerBetter
@@ -116,14 +117,8 @@ def fidelity_minimum(lts_payload: Any) -> Any:
 def accuracy_loss(lts_payload: Any) -> float:
     """``(reference accuracy − accuracy) / standard error``; 0 for one that is at least as high."""
     results = lts_payload.results
-    loss = _measured(results.reference_accuracy, "accuracy of a reference") - _measured(results.accuracy, "accuracy")
-    error = _measured(results.accuracy_standard_error, "standard error of the reference's accuracy")
+    loss = known(results.reference_accuracy, "accuracy of a reference") - known(results.accuracy, "accuracy")
+    error = known(results.accuracy_standard_error, "standard error of the reference's accuracy")
     if error <= 0:
         raise UnknownKPI("the standard error of the reference's accuracy is 0")
     return max(0.0, float(loss / error))
-
-
-def _measured(value: Any, what: str) -> Any:
-    if value is None:
-        raise UnknownKPI(f"{what} was not measured")
-    return value

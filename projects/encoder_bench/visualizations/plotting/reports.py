@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Plot, Report
+from matrix_benchmarking.plotting import PlotsReport
 
 from .contour import CostMap
 from .cost_latency import CostAgainstLatency
@@ -18,22 +16,7 @@ from .runs import OverTheRun, UtilizationOverTheRun
 from .savings import BestImageBySavings
 
 
-class _Collection(Report):
-    plots: ClassVar[Sequence[type[Plot]]]
-
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
-        args = (ordered_vars, settings, setting_lists, variables, cfg)
-        return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]
-
-
-class CostAnalysis(_Collection):
+class CostAnalysis(PlotsReport):
     """Where the money goes."""
 
     name: ClassVar[str] = "report: Cost analysis"
@@ -44,7 +27,7 @@ class CostAnalysis(_Collection):
     plots = (BestImageBySavings, CostAgainstLatency, CostMap)
 
 
-class Runs(_Collection):
+class Runs(PlotsReport):
     """What happened within runs."""
 
     name: ClassVar[str] = "report: Runs"
@@ -55,7 +38,7 @@ class Runs(_Collection):
     plots = (OverTheRun, UtilizationOverTheRun, LatencyQuantiles)
 
 
-class SanityChecks(_Collection):
+class SanityChecks(PlotsReport):
     """Whether to believe the numbers."""
 
     name: ClassVar[str] = "report: Sanity checks"

@@ -6,6 +6,8 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from matrix_benchmarking.models import labels_from
+
 from ..models import lts as models_lts
 
 COMPETING_CORES = 0.05
@@ -29,11 +31,10 @@ def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mappin
     )
 
 
-def get_kpi_labels(lts_payload: Any) -> dict[str, Any]:
-    """The labels of all KPIs of a run: the settings that the model knows."""
-    settings = lts_payload.metadata.settings
-    labels = {name: settings[name] for name in models_lts.Settings.model_fields if name in settings}
-    return {"kpi_settings_version": models_lts.KPI_SETTINGS_VERSION, "inputs_per_request": 1, **labels}
+get_kpi_labels = labels_from(
+    models_lts.Settings, kpi_settings_version=models_lts.KPI_SETTINGS_VERSION, inputs_per_request=1
+)
+"""The labels of all KPIs of a run: the settings that the model knows."""
 
 
 def warnings(lts_payload: Any) -> list[str]:

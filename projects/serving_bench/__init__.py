@@ -1,0 +1,1 @@
+"""serving_bench: what a server makes of its hardware, from one configuration to the next."""

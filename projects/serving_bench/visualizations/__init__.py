@@ -1,0 +1,35 @@
+"""The serving_bench workload: its store, models, plots and regression keys, tied together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matrix_benchmarking.workload import Workload
+
+from . import analyze
+from .store import local_store, warnings
+
+
+def _plots() -> Sequence[type[Any]]:
+    from . import plotting
+
+    return plotting.PLOTS
+
+
+def _reports() -> Sequence[type[Any]]:
+    from . import plotting
+
+    return plotting.REPORTS
+
+
+workload = Workload(
+    name="serving_bench",
+    store=local_store,
+    headline_kpi="best_api_throughput",
+    # Neither another model or device nor another number of requests a point is a better configuration of this one.
+    group_keys=("model", "device", "gpu", "hw_type", "instance", "num_requests"),
+    variant_keys=("experiment", "server"),
+    warnings=warnings,
+    plots=_plots,
+    reports=_reports,
+    regression=analyze.KEYS,
+)

@@ -1,0 +1,1 @@
+"""Models of serving_bench: the LTS payload and the KPIs."""

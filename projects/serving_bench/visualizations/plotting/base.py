@@ -1,0 +1,39 @@
+"""What the plots of serving_bench share: they show steps, whose names and colours are the same on all pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matrix_benchmarking.matrix import SettingLists
+from matrix_benchmarking.plotting import Plot, Report, template
+from matrix_benchmarking.plotting.catalogue import Catalogue
+
+from ..steps import Step, steps
+
+NOTHING = "No successful run has a curve: its benchmark.log is missing, or holds no line that can be read."
+
+
+class StepPlot(Plot):
+    """A plot of steps."""
+
+    def steps(self, settings: dict[str, Any], setting_lists: SettingLists) -> list[Step]:
+        """The steps of a selection."""
+        return steps(self.matrix.all_records(settings, setting_lists), self.workload)
+
+    def step_colours(self) -> dict[str, str]:
+        """The colour of each step, by its label as plotly writes it."""
+        return template.colours_of(_labels(self.catalogue))
+
+    def step_symbols(self) -> dict[str, str]:
+        """The marker of each step."""
+        return template.symbols_of(_labels(self.catalogue))
+
+
+def _labels(catalogue: Catalogue) -> list[str]:
+    return [template.text(step.label) for step in steps(catalogue.whole, catalogue.workload)]
+
+
+def steps_of(report: Report) -> Sequence[Step]:
+    """The steps of all that a report shows."""
+    return steps(report.matrix, report.workload)

@@ -1,0 +1,196 @@
+"""The configurations of a matrix as steps: each with its curves over its repeats, and what it changed.
+
+Gets entries, gives :class:`Step` values in the order of their experiment, and the :class:`Change` from one to the next.
+Steps are only compared with steps of the same model, device and number of requests.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from matrix_benchmarking.analyze import intervals
+from matrix_benchmarking.analyze.intervals import Comparison, Interval, Sample, Scale
+from matrix_benchmarking.analyze.points import by_point, part, varying
+from matrix_benchmarking.analyze.wording import tuning_label, value_label, variant_label
+from matrix_benchmarking.filters import show
+from matrix_benchmarking.matrix import NOT_SET, Entry, order, typed
+from matrix_benchmarking.workload import Workload
+
+from .models import kpi
+
+STEP = "experiment"
+BEST = kpi.best_api_throughput.__name__
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One configuration.
+
+    Attributes:
+        label: what it is called, as plain text.
+        settings: of all its runs.
+        group: the settings within which steps may be compared.
+        runs: its successful runs, by repeat.
+        api, baseline: for each concurrency or batch size, in order, the records of the runs there.
+        maximum, maximum_source: the theoretical maximum in requests/s, and where the device's operations come from.
+        maximum_unknown: why it is unknown; None for a known one.
+    """
+
+    label: str
+    settings: Mapping[str, Any]
+    group: Mapping[str, Any]
+    runs: tuple[Entry, ...]
+    api: Mapping[int, Sequence[Any]]
+    baseline: Mapping[int, Sequence[Any]]
+    maximum: float | None
+    maximum_source: str | None
+    maximum_unknown: str | None
+
+    @functools.cached_property
+    def best(self) -> Sample | None:
+        """Each run's best API throughput, in requests/s; None where none is known."""
+        values = [run.kpis[BEST] for run in self.runs if BEST in run.kpis]
+        return intervals.summarise(values) if values else None
+
+    @functools.cached_property
+    def best_at(self) -> list[int]:
+        """The concurrencies at which the runs were best, the most frequent first."""
+        at = collections.Counter(int(run.kpis["best_concurrency"]) for run in self.runs if BEST in run.kpis)
+        return sorted(at, key=lambda concurrency: (-at[concurrency], concurrency))
+
+    def throughput(self, concurrency: int) -> Sample:
+        return intervals.summarise([record.throughput for record in self.api[concurrency]])
+
+    def load(self, concurrency: int, device: str) -> float | None:
+        """Mean load of ``cpu`` or ``gpu`` over the runs that know it, 0 to 1; None where none does."""
+        known = [load for record in self.api[concurrency] if (load := getattr(record, device)) is not None]
+        return sum(known) / len(known) if known else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Change:
+    """From one step to the next.
+
+    Attributes:
+        what: the settings that changed, in words.
+        best: how the best throughput changed; None where it isn't known on both sides.
+        interval: of that change; None where nothing was repeated.
+        at: how the throughput changed at each concurrency that both have.
+    """
+
+    old: Step
+    new: Step
+    what: str
+    best: Comparison | None
+    interval: Interval | None
+    at: Mapping[int, Comparison]
+
+
+def steps(entries: Iterable[Entry], workload: Workload) -> list[Step]:
+    """The configurations of the successful runs that have a curve, group by group, in the order of their experiment."""
+    curves = [(entry, entry.lts.results) for entry in entries if not entry.failed]
+    results = {id(entry): found for entry, found in curves if found.api or found.baseline}
+    points = by_point(entry for entry, _ in curves if id(entry) in results)
+    labels = _labels([runs[0].settings for runs in points])
+    found = []
+    for runs, label in zip(points, labels, strict=True):
+        settings, measured = runs[0].settings, [results[id(run)] for run in runs]
+        step = Step(
+            label=label,
+            settings=settings,
+            group=part(settings, workload.group_keys),
+            runs=tuple(runs),
+            api=_by_place([one.api for one in measured], "concurrency"),
+            baseline=_by_place([one.baseline for one in measured], "batch_size"),
+            maximum=measured[0].theoretical_max,
+            maximum_source=measured[0].theoretical_max_source,
+            maximum_unknown=measured[0].theoretical_max_unknown,
+        )
+        found.append(step)
+    found.sort(key=lambda step: [order(value) for value in (*step.group.values(), step.settings.get(STEP, NOT_SET))])
+    return found
+
+
+def changes(found: Sequence[Step]) -> list[Change]:
+    """From each step to the next of its group."""
+    pairs = itertools.pairwise(found)
+    return [_change(old, new, found) for old, new in pairs if _key(old.group) == _key(new.group)]
+
+
+def best_of(found: Iterable[Step]) -> Step | None:
+    """The step with the highest best throughput; None where none is known."""
+    known = [step for step in found if step.best is not None]
+    return max(known, key=lambda step: step.best.mean if step.best else 0.0, default=None)
+
+
+def compare(new: Step, old: Step, among: Sequence[Step]) -> Comparison | None:
+    """The best throughput of *new* against that of *old*; a single run takes its spread from the repeats *among*."""
+    if new.best is None or old.best is None:
+        return None
+    return intervals.compare(new.best, old.best, _scale(new.best, old.best), _spread(among))
+
+
+def _change(old: Step, new: Step, among: Sequence[Step]) -> Change:
+    interval = None
+    if old.best is not None and new.best is not None:
+        scale = _scale(new.best, old.best)
+        interval = intervals.difference_interval(new.best, old.best, scale, _spread(among))
+    at = {}
+    for concurrency in [place for place in new.api if place in old.api]:
+        after, before = new.throughput(concurrency), old.throughput(concurrency)
+        at[concurrency] = intervals.compare(after, before, _scale(after, before))
+    return Change(old, new, _what_changed(old.settings, new.settings), compare(new, old, among), interval, at)
+
+
+def _spread(among: Sequence[Step]) -> intervals.Spread | None:
+    samples = [step.best for step in among if step.best is not None]
+    return intervals.pooled(samples, intervals.scale_of(sample.mean for sample in samples))
+
+
+def _scale(*samples: Sample) -> Scale:
+    return intervals.scale_of(sample.mean for sample in samples)
+
+
+def _what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    names = [name for name in dict.fromkeys([*old, *new]) if name != STEP]
+    pairs = [(name, old.get(name, NOT_SET), new.get(name, NOT_SET)) for name in names]
+    return "; ".join(
+        f"{name} {_shown(before)} → {_shown(after)}" for name, before, after in pairs if typed(before) != typed(after)
+    )
+
+
+def _shown(value: object) -> str:
+    return "not set" if value is NOT_SET else show(value)
+
+
+def _labels(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A label for each point: its experiment and server, and what else tells points of one label apart."""
+    labels = [variant_label(one, [name for name in (STEP, "server") if name in one]) for one in settings]
+    for label in [label for label, count in collections.Counter(labels).items() if count > 1]:
+        alike = [index for index, other in enumerate(labels) if other == label]
+        names = varying(settings[index] for index in alike)
+        for index in alike:
+            labels[index] = " · ".join(filter(None, [label, tuning_label(settings[index], names)]))
+    return [label or "the only configuration" for label in labels]
+
+
+def _by_place(curves: Sequence[Sequence[Any] | None], name: str) -> dict[int, list[Any]]:
+    places: dict[int, list[Any]] = {}
+    for record in (record for curve in curves for record in curve or ()):
+        places.setdefault(getattr(record, name), []).append(record)
+    return dict(sorted(places.items()))
+
+
+def _key(group: Mapping[str, Any]) -> list[tuple[str, object]]:
+    return [typed(value) for value in group.values()]
+
+
+def group_label(step: Step) -> str:
+    """What a step has in common with those that it may be compared with: ``nvidia-t4, num_requests 256``."""
+    known = {name: value for name, value in step.group.items() if value is not NOT_SET}
+    return ", ".join(value_label(name, value) for name, value in known.items())

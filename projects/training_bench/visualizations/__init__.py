@@ -1,0 +1,35 @@
+"""The training_bench workload: its store, models, plots and regression keys, tied together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matrix_benchmarking.workload import Workload
+
+from . import analyze
+from .store import OPTIONS, local_store, warnings
+
+
+def _plots() -> Sequence[type[Any]]:
+    from . import plotting
+
+    return plotting.PLOTS
+
+
+def _reports() -> Sequence[type[Any]]:
+    from . import plotting
+
+    return plotting.REPORTS
+
+
+workload = Workload(
+    name="training_bench",
+    store=local_store,
+    headline_kpi="epoch_duration",
+    group_keys=("name", "model", "dataset", "io_speed"),
+    variant_keys=("hw_type", "strategy"),
+    warnings=warnings,
+    options=OPTIONS,
+    plots=_plots,
+    reports=_reports,
+    regression=analyze.KEYS,
+)

@@ -1,0 +1,1 @@
+"""Models of training_bench: the LTS payload and the KPIs."""

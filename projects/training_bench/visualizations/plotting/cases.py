@@ -1,0 +1,94 @@
+"""The cases of a matrix: the runs of one strategy at one I/O speed, in an order and with names for plots and tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from matrix_benchmarking.analyze.intervals import Sample, summarise
+from matrix_benchmarking.analyze.points import by_point, varying
+from matrix_benchmarking.analyze.wording import variant_label
+from matrix_benchmarking.filters import Scalar, show
+from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
+from matrix_benchmarking.plotting import template
+
+from ..analyze.limits import speed_of
+
+STRATEGY, IO_SPEED = "strategy", "io_speed"
+DURATION = "epoch_duration"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TrainingCase:
+    """The successful runs of a point that have an epoch duration.
+
+    Attributes:
+        label: the strategy, with the other settings that vary.
+        speed: the I/O speed in words.
+        duration: of an epoch over the runs, in seconds.
+    """
+
+    settings: Mapping[str, Scalar]
+    runs: tuple[Entry, ...]
+    label: str
+    speed: str
+    duration: Sample
+
+
+def cases_of(entries: Iterable[Entry], names: Sequence[str]) -> list[TrainingCase]:
+    """The cases among *entries*, the slowest strategy first, then by I/O speed; *names* are those of their labels."""
+    found = []
+    for runs in by_point(entry for entry in entries if not entry.failed and DURATION in entry.kpis):
+        settings = runs[0].settings
+        label, speed = variant_label(settings, names), speed_label(settings.get(IO_SPEED))
+        duration = summarise([run.kpis[DURATION] for run in runs])
+        found.append(TrainingCase(settings, tuple(runs), label, speed, duration))
+    slowest: dict[str, float] = {}
+    for case in found:
+        slowest[case.label] = max(slowest.get(case.label, 0.0), case.duration.mean)
+    return sorted(found, key=lambda case: (-slowest[case.label], case.label, _order(case.settings)))
+
+
+def label_names(matrix: Matrix) -> list[str]:
+    """The settings that a case's label is made of: the strategy, and what varies besides it and the I/O speed."""
+    others = [name for name in varying(entry.settings for entry in matrix) if name not in (STRATEGY, IO_SPEED)]
+    return [STRATEGY, *others]
+
+
+def speed_label(io_speed: object) -> str:
+    """``50 MB/s``, or what else the setting says."""
+    if io_speed in (None, NOT_SET):
+        return "I/O speed not told"
+    return f"{show(io_speed)} MB/s" if isinstance(io_speed, (int, float)) else show(io_speed)
+
+
+def speeds(matrix: Matrix) -> list[str]:
+    """All I/O speeds in words, slow ones first, so that their colours are the same on all pages."""
+    return [speed_label(value) for value in sorted(matrix.settings.get(IO_SPEED, []), key=_place)]
+
+
+def strategy_order(cases: Iterable[TrainingCase]) -> list[str]:
+    """The labels of the cases, each once, in their order, as plotly shall write them."""
+    return list(dict.fromkeys(template.text(case.label) for case in cases))
+
+
+def hover(case: TrainingCase, *lines: str) -> str:
+    """What a mark says of its case."""
+    runs = "1 run" if len(case.runs) == 1 else f"{len(case.runs)} runs"
+    tests = ", ".join(template.text(run.name) for run in case.runs[:5])
+    head = f"{template.text(case.label)}, {template.text(case.speed)}"
+    return "<br>".join([head, *lines, f"{runs}: {tests}"])
+
+
+def _order(settings: Mapping[str, object]) -> tuple[float, str]:
+    return _place(settings.get(IO_SPEED))
+
+
+def _place(io_speed: object) -> tuple[float, str]:
+    speed = speed_of(io_speed)
+    return (math.inf if speed is None else speed, "" if speed is not None else show_any(io_speed))
+
+
+def show_any(value: object) -> str:
+    return "" if value is NOT_SET else show(value)

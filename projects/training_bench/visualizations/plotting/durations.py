@@ -1,0 +1,186 @@
+"""How long an epoch takes, and what its time goes to: bars for each strategy and I/O speed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, clicks, template
+
+from .cases import DURATION, TrainingCase, cases_of, hover, label_names, speeds, strategy_order
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+CASE, SPEED, MEAN, DEVIATION, RUN = "strategy", "I/O speed", "mean", "deviation", "run"
+PART, SECONDS = "part", "seconds"
+COMPUTING, WAITING = "computing", "waiting for data"
+
+
+class EpochDuration(Plot):
+    """Bars of the mean over the repetitions, with their standard deviation."""
+
+    name: ClassVar[str] = "Epoch duration"
+    how_to_read: ClassVar[str] = (
+        "Each bar is the mean over the repetitions of a strategy at an I/O speed, each a mean over its epochs after "
+        "the warm-up; the line on it is one standard deviation over the repetitions to both sides. Lower is better."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+        if not cases:
+            return None, "No successful run has an epoch that counts."
+        kpi = self.workload.kpis[DURATION]
+        figure = bars(
+            durations_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.catalogue.whole)
+        )
+        return figure, durations_conclusion(cases, kpi)
+
+
+class EpochParts(Plot):
+    """Bars of computing and waiting."""
+
+    name: ClassVar[str] = "What an epoch's time goes to"
+    how_to_read: ClassVar[str] = (
+        "Each bar is a mean epoch, as the loop recorded it: the time in which it computed, and that in which it waited "
+        "for the next batch. What is read ahead while it computes is no waiting."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+        frame = parts_frame(cases)
+        if frame.empty:
+            return None, "No loop recorded how long it waited for its data."
+        return parts_figure(frame, strategy_order(cases)), parts_conclusion(frame)
+
+
+def durations_frame(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> pandas.DataFrame:
+    """One row a case: strategy, I/O speed, mean and deviation (NaN for one run) in seconds, first run, hover."""
+    import pandas
+
+    rows = []
+    for case in cases:
+        spread = case.duration.deviation
+        lines = [f"{kpi.name} {kpi.show(case.duration.mean)}"]
+        lines += [] if spread is None else [f"standard deviation {kpi.show(spread)}"]
+        names = (template.text(case.label), template.text(case.speed))
+        numbers = (case.duration.mean, math.nan if spread is None else spread)
+        rows.append((*names, *numbers, clicks.run_of(case.runs), hover(case, *lines)))
+    return pandas.DataFrame(rows, columns=[CASE, SPEED, MEAN, DEVIATION, RUN, "hover"])
+
+
+def bars(frame: pandas.DataFrame, title: str, order: Sequence[str], all_speeds: Sequence[str]) -> go.Figure:
+    """A group of bars for each strategy, one for each I/O speed, with error bars."""
+    import plotly.express as px
+
+    shown = [template.text(speed) for speed in all_speeds]
+    figure = px.bar(
+        frame,
+        x=CASE,
+        y=MEAN,
+        color=SPEED,
+        pattern_shape=SPEED,
+        error_y=DEVIATION,
+        barmode="group",
+        hover_name="hover",
+        custom_data=[RUN],
+        labels={MEAN: title, CASE: ""},
+        category_orders={CASE: list(order), SPEED: shown},
+        color_discrete_map=template.colours_of(shown),
+        pattern_shape_map=dict(zip(shown, ("", "/", "x", ".", "\\", "+", "-", "|"), strict=False)),
+    )
+    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_pattern_fillmode="overlay")
+    figure.update_yaxes(rangemode="tozero")
+    figure.update_layout(legend_title_text=SPEED)
+    return template.apply(clicks.plain(figure))
+
+
+def durations_conclusion(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> list[str]:
+    """At each I/O speed the fastest and the slowest strategy."""
+    sentences = []
+    for speed in dict.fromkeys(case.speed for case in cases):
+        there = sorted((case for case in cases if case.speed == speed), key=lambda case: case.duration.mean)
+        if len(there) < 2:
+            continue
+        best, worst = there[0], there[-1]
+        sentences.append(
+            f"{speed}: {best.label} is fastest ({kpi.show(best.duration.mean)}), {worst.label} slowest "
+            f"({kpi.show(worst.duration.mean)}, {worst.duration.mean / best.duration.mean:.2f} times as long)."
+        )
+    return sentences or ["There is nothing to compare: one strategy at each I/O speed."]
+
+
+def parts_frame(cases: Sequence[TrainingCase]) -> pandas.DataFrame:
+    """Two rows a case whose runs recorded their waiting: computing and waiting, in seconds."""
+    import pandas
+
+    rows = []
+    for case in cases:
+        known = [run for run in case.runs if "data_wait" in run.kpis]
+        if not known:
+            continue
+        waited = sum(run.kpis["data_wait"] * run.kpis[DURATION] for run in known) / len(known)
+        whole = sum(run.kpis[DURATION] for run in known) / len(known)
+        names = (template.text(case.label), template.text(case.speed))
+        for part, seconds in ((COMPUTING, whole - waited), (WAITING, waited)):
+            said = hover(case, f"{part} {seconds:.2f} s of {whole:.2f} s ({seconds / whole:.0%})")
+            rows.append((*names, part, seconds, clicks.run_of(known), said))
+    return pandas.DataFrame(rows, columns=[CASE, SPEED, PART, SECONDS, RUN, "hover"])
+
+
+def parts_figure(frame: pandas.DataFrame, order: Sequence[str]) -> go.Figure:
+    """Stacked bars, a facet for each I/O speed."""
+    import plotly.express as px
+
+    shown = list(dict.fromkeys(frame[SPEED]))
+    figure = px.bar(
+        frame,
+        x=CASE,
+        y=SECONDS,
+        color=PART,
+        pattern_shape=PART,
+        facet_col=SPEED,
+        hover_name="hover",
+        custom_data=[RUN],
+        labels={SECONDS: "seconds of an epoch", CASE: "", PART: ""},
+        category_orders={CASE: list(order), PART: [COMPUTING, WAITING], SPEED: shown},
+        color_discrete_map={COMPUTING: template.COLOURS[2], WAITING: template.COLOURS[1]},
+        pattern_shape_map={COMPUTING: "", WAITING: "/"},
+    )
+    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_pattern_fillmode="overlay")
+    figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{SPEED}=")))
+    return template.apply(clicks.plain(figure))
+
+
+def parts_conclusion(frame: pandas.DataFrame) -> str:
+    """Where the largest and the smallest share is spent waiting."""
+    wide = frame.pivot_table(index=[CASE, SPEED], columns=PART, values=SECONDS).reset_index()
+    share = wide[WAITING] / (wide[WAITING] + wide[COMPUTING])
+    most, least = wide.iloc[int(share.argmax())], wide.iloc[int(share.argmin())]
+    return _plain(
+        f"{most[CASE]} at {most[SPEED]} waits most: {share.max():.0%} of an epoch; {least[CASE]} at {least[SPEED]} "
+        f"least: {share.min():.0%}."
+    )
+
+
+def _plain(shown: str) -> str:
+    """Text for a page again, which does its own escaping."""
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

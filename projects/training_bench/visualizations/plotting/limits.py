@@ -1,0 +1,99 @@
+"""What limits each case, in a table with the numbers from which it was concluded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from matrix_benchmarking.analyze.points import key
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot
+from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
+
+from ..analyze.limits import Case, Conclusion, Limit, conclude, speed_of
+from .cases import IO_SPEED, TrainingCase, cases_of, label_names
+
+_ADVICE = {
+    Limit.IO: "smaller files (compression, half precision), faster storage, or a larger cache",
+    Limit.DECODING: "cheaper decoding, more cores for it, or to decode while the step before computes",
+    Limit.DATA: "to record read_s, decode_s and wait_s in the loop, which tells the two apart",
+    Limit.GPU: "a faster step; loading is good enough",
+    Limit.COMPUTE: "a faster step; loading is good enough",
+}
+
+
+class WhatLimits(Plot):
+    """A row for each strategy and I/O speed."""
+
+    name: ClassVar[str] = "What limits each case"
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+        found = conclusions(cases)
+        if not found:
+            return None, "No successful run has an I/O speed and an epoch that counts."
+        rows: list[Row] = [
+            [
+                Cell(self.link(case.runs[0], case.label)),
+                Cell(case.speed, sort=speed_of(case.settings[IO_SPEED])),
+                Cell(concluded.limit.value, mark=concluded.limit in (Limit.IO, Limit.DECODING, Limit.DATA)),
+                concluded.reason,
+            ]
+            for case, concluded in found
+        ]
+        columns = [Column("Strategy"), Column("I/O speed"), Column("Limited by"), Column("Because")]
+        return None, [*summary(found), table(columns, rows, caption="What an epoch waits for")]
+
+
+def conclusions(cases: Sequence[TrainingCase]) -> list[tuple[TrainingCase, Conclusion]]:
+    """What limits each case that has an I/O speed, compared with the same settings at other speeds."""
+    known = [(case, measured(case)) for case in cases if speed_of(case.settings.get(IO_SPEED)) is not None]
+    alike: dict[object, list[Case]] = {}
+    for case, its in known:
+        alike.setdefault(_but_speed(case), []).append(its)
+    return [(case, conclude(its, [each for each in alike[_but_speed(case)] if each is not its])) for case, its in known]
+
+
+def measured(case: TrainingCase) -> Case:
+    """The numbers of *case*, each a mean over the runs that have it."""
+    results = [run.lts.results for run in case.runs]
+
+    def mean(name: str) -> float | None:
+        values = [value for each in results if (value := getattr(each, name, None)) is not None]
+        return sum(values) / len(values) if values else None
+
+    speed = speed_of(case.settings.get(IO_SPEED))
+    return Case(
+        io_speed_mb_s=speed or 0.0,
+        epoch_s=case.duration,
+        gpu_load=mean("gpu_load"),
+        cpu_load=mean("cpu_load"),
+        read_s=mean("read_s"),
+        decode_s=mean("decode_s"),
+        wait_s=mean("wait_s"),
+        on_gpu=any(getattr(each, "device", None) not in (None, "cpu") for each in results),
+    )
+
+
+def summary(found: Sequence[tuple[TrainingCase, Conclusion]]) -> list[str]:
+    """Which cases each limit has, and what helps against it."""
+    by_limit: dict[Limit, list[str]] = {}
+    for case, concluded in found:
+        by_limit.setdefault(concluded.limit, []).append(f"{case.label} at {case.speed}")
+    sentences = []
+    for limit in Limit:
+        if limit in by_limit:
+            helps = f" What helps: {_ADVICE[limit]}." if limit in _ADVICE else ""
+            sentences.append(f"Limited by {limit.value}: {', '.join(by_limit[limit])}.{helps}")
+    return sentences
+
+
+def _but_speed(case: TrainingCase) -> object:
+    return key(case.settings, [name for name in sorted(case.settings) if name != IO_SPEED])

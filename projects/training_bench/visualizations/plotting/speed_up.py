@@ -1,0 +1,160 @@
+"""Speed-up: how many times as fast is an epoch as with the reference strategy, where all else is the same?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from matrix_benchmarking.analyze import compare, intervals
+from matrix_benchmarking.analyze.intervals import Interval, Sample
+from matrix_benchmarking.analyze.wording import tuning_label
+from matrix_benchmarking.filters import Scalar, show
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.matrix import NOT_SET, Entry, SettingLists, Variables
+from matrix_benchmarking.plotting import Plot
+from matrix_benchmarking.plotting.controls import Choice, Control
+from matrix_benchmarking.plotting.tables import Cell, Column, Row, kpi_cell, table
+
+from ..analyze.limits import speed_of
+from .cases import DURATION, IO_SPEED, STRATEGY, speed_label
+
+REFERENCE = "reference"
+USUAL = ("plain", "original", "baseline")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ratio:
+    """A strategy against the reference at one point.
+
+    Attributes:
+        settings: what both have in common.
+        ratio: reference's duration / strategy's; above 1 the strategy is faster.
+        interval: of the ratio, 95 %; None where nothing was repeated.
+        apart: True if it is more than chance; None if that can't be known.
+    """
+
+    strategy: Scalar
+    settings: Mapping[str, Scalar]
+    runs: tuple[Entry, ...]
+    duration: Sample
+    ratio: float
+    interval: Interval | None
+    apart: bool | None
+
+
+class SpeedUp(Plot):
+    """A table; cfg ``reference`` is the strategy that others are compared with."""
+
+    name: ClassVar[str] = "Speed-up against a reference"
+
+    def controls(self) -> Sequence[Control]:
+        strategies = [value for value in self.matrix.settings.get(STRATEGY, []) if value is not NOT_SET]
+        if len(strategies) < 2:
+            return ()
+        default = next((name for name in USUAL if name in strategies), strategies[0])
+        return [Choice(REFERENCE, "Reference strategy", strategies, default=default)]
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        if not self.controls():
+            return None, "There is one strategy: nothing to compare it with."
+        reference, kpi = self.option(cfg, REFERENCE), self.workload.kpis[DURATION]
+        found = speed_ups(self.matrix.all_records(settings, setting_lists), reference, kpi)
+        if not found:
+            return None, f"No strategy was run at the same settings as {show(reference)}."
+        return None, [*conclusion(found, reference), self._table(found, reference, kpi), NOTE]
+
+    def _table(self, found: Sequence[Ratio], reference: Scalar, kpi: KPIDefinition) -> Any:
+        others = sorted({name for one in found for name in one.settings if name != IO_SPEED})
+        varied = [name for name in others if len({show(one.settings.get(name)) for one in found}) > 1]
+        columns = [
+            Column("Strategy"),
+            Column("I/O speed"),
+            *(Column(name) for name in varied),
+            Column("Speed-up", unit="×", numeric=True, help=f"epochs of {show(reference)} in the time of one"),
+            Column("95 % interval", unit="×", numeric=True),
+            Column("More than chance"),
+            Column(kpi.name, kpi.display_unit, numeric=True, help=kpi.help),
+            Column("Runs", numeric=True),
+        ]
+        rows = [self._row(one, varied, kpi) for one in found]
+        return table(columns, rows, caption=f"Speed-up against {show(reference)}, at the same settings")
+
+    def _row(self, one: Ratio, varied: Sequence[str], kpi: KPIDefinition) -> Row:
+        speed = one.settings.get(IO_SPEED)
+        ends = "unknown" if one.interval is None else f"{one.interval.low:.2f} to {one.interval.high:.2f}"
+        apart = {True: "yes", False: "no", None: "unknown"}[one.apart]
+        return [
+            Cell(self.link(one.runs[0], show(one.strategy))),
+            Cell(speed_label(speed), sort=speed_of(speed)),
+            *(Cell(show(one.settings.get(name))) for name in varied),
+            Cell(f"{one.ratio:.2f}", sort=one.ratio),
+            Cell(ends, sort=None if one.interval is None else one.interval.low),
+            apart,
+            kpi_cell(kpi, one.duration.mean),
+            Cell(str(len(one.runs)), sort=len(one.runs)),
+        ]
+
+
+NOTE = (
+    "A speed-up is the ratio of the mean epoch durations. Its interval is that of Welch's t-test on logarithms; of a "
+    "single run it takes the spread of the other points' repetitions."
+)
+
+
+def speed_ups(entries: Iterable[Entry], reference: Scalar, kpi: KPIDefinition) -> list[Ratio]:
+    """Each other strategy against *reference*, point by point, by I/O speed and then the fastest first."""
+    every = list(entries)
+    others = {show(entry.settings[STRATEGY]): entry.settings[STRATEGY] for entry in every if STRATEGY in entry.settings}
+    found = []
+    for strategy in others.values():
+        if strategy == reference:
+            continue
+        effect = compare.compare(every, STRATEGY, reference, strategy, kpi)
+        if effect is None:
+            continue
+        spread = intervals.pooled([sample for pair in effect.pairs for sample in (pair.old, pair.new)], effect.scale)
+        for pair in effect.pairs:
+            ends = intervals.difference_interval(pair.old, pair.new, effect.scale, spread)
+            found.append(
+                Ratio(
+                    strategy=strategy,
+                    settings=pair.settings,
+                    runs=pair.new_runs,
+                    duration=pair.new,
+                    ratio=pair.old.mean / pair.new.mean,
+                    interval=None if ends is None else Interval(1 + ends.low, 1 + ends.high, ends.pooled),
+                    apart=pair.comparison.apart,
+                )
+            )
+    return sorted(found, key=lambda one: (speed_of(one.settings.get(IO_SPEED)) or 0.0, -one.ratio))
+
+
+def conclusion(found: Sequence[Ratio], reference: Scalar) -> list[str]:
+    """At each I/O speed what gains most, and what loses."""
+    sentences = []
+    for settings in dict.fromkeys(_where(one) for one in found):
+        there = [one for one in found if _where(one) == settings]
+        best = there[0]
+        words = f"{settings}: {show(best.strategy)} is {best.ratio:.2f} times as fast as {show(reference)}"
+        if best.interval is not None:
+            words += f" (95 % interval {best.interval.low:.2f} to {best.interval.high:.2f})"
+        if best.apart is False:
+            words += ", which can't be told from chance"
+        slower = [show(one.strategy) for one in there if one.ratio < 1 and one.apart]
+        words += f"; slower than it: {', '.join(slower)}" if slower else ""
+        sentences.append(f"{words}.")
+    return sentences
+
+
+def _where(one: Ratio) -> str:
+    return (
+        speed_label(one.settings.get(IO_SPEED)) if IO_SPEED in one.settings else tuning_label(one.settings, ["dataset"])
+    )

@@ -1,0 +1,142 @@
+"""From the parsers' results to the LTS payload of one run, leniently: what is unknown is None."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..models import lts as models_lts
+from . import epochs as of_epochs
+from .system_log import highest
+from .timings import PARTS
+
+DISTURBING_CORES = 0.25
+"""Share of a core from which what other processes took is worth a warning."""
+_COUNTS = ("samples_per_epoch", "bytes_per_epoch", "peak_rss_bytes")
+_WORDS = ("device", "page_cache")
+
+
+def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mapping[str, Any]) -> types.SimpleNamespace:
+    """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs."""
+    every = getattr(results, "epochs", None) or []
+    warm_up = getattr(results, "warm_up_epochs", 0)
+    epochs, log = of_epochs.counted(every, warm_up), getattr(results, "system_log", None)
+    durations = [epoch.duration_s for epoch in epochs]
+    measured = {
+        "epochs": len(every),
+        "warm_up_epochs": min(warm_up, len(every)),
+        "counted_epochs": len(epochs),
+        "epoch_duration_s": of_epochs.mean(durations),
+        "epoch_deviation_s": of_epochs.deviation(durations),
+        **{name: _mean_of_part(epochs, name) for name in PARTS},
+        **_facts(getattr(results, "training", None)),
+        "doubts": [],
+    }
+    if log is not None:
+        measured |= _of_log(epochs, log)
+    return types.SimpleNamespace(
+        metadata=_metadata(results),
+        results=types.SimpleNamespace(**_EMPTY | measured),
+    )
+
+
+def get_kpi_labels(lts_payload: Any) -> dict[str, Any]:
+    """The labels of all KPIs of a run: the settings that the model knows."""
+    settings = lts_payload.metadata.settings
+    labels = {name: settings[name] for name in models_lts.Settings.model_fields if name in settings}
+    return {"kpi_settings_version": models_lts.KPI_SETTINGS_VERSION, **labels}
+
+
+def warnings(lts_payload: Any) -> list[str]:
+    """What makes the numbers of a run doubtful, a sentence each."""
+    results = lts_payload.results
+    sentences = list(results.doubts)
+    if 0 < results.counted_epochs < 2:
+        sentences.append("only one epoch counts after the warm-up")
+    if results.other_cores is not None and results.other_cores > DISTURBING_CORES:
+        sentences.append(f"other processes disturbed the run: they took {results.other_cores:.0%} of a core")
+    return sentences
+
+
+_EMPTY: dict[str, Any] = {
+    name: field.default if not field.is_required() else None for name, field in models_lts.Results.model_fields.items()
+}
+
+
+def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
+    """Where and when; times are those of the test, else of its first and last epoch."""
+    times, config = getattr(results, "times", None), getattr(results, "test_config", None)
+    start, end = (times.start, times.end) if times else _times(getattr(results, "epochs", None) or [])
+    return types.SimpleNamespace(
+        lts_schema_version=models_lts.LTS_SCHEMA_VERSION,
+        start=start,
+        end=end,
+        config=config.text if config else None,
+        environment=_environment(results),
+    )
+
+
+def _times(epochs: Sequence[Any]) -> tuple[Any, Any]:
+    import datetime as dt
+
+    if not epochs:
+        return None, None
+    first, last = min(epoch.start for epoch in epochs), max(epoch.end for epoch in epochs)
+    try:
+        return dt.datetime.fromtimestamp(first, dt.UTC), dt.datetime.fromtimestamp(last, dt.UTC)
+    except (ValueError, OverflowError, OSError):
+        return None, None
+
+
+def _environment(results: types.SimpleNamespace) -> dict[str, Any] | None:
+    """The machine, with the versions that the loop told beside the others."""
+    environment, training = getattr(results, "environment", None), getattr(results, "training", None)
+    of_loop = getattr(training, "versions", None)
+    known = dict(vars(environment)) if environment else {}
+    if isinstance(of_loop, dict):
+        given = known.get("versions")
+        known["versions"] = {**(given if isinstance(given, dict) else {}), **of_loop}
+    return known or None
+
+
+def _mean_of_part(epochs: Sequence[Any], name: str) -> float | None:
+    """The mean of a part over the epochs; None unless all of them have it."""
+    values = [getattr(epoch, name) for epoch in epochs]
+    return None if None in values else of_epochs.mean(values)
+
+
+def _facts(training: types.SimpleNamespace | None) -> dict[str, Any]:
+    """What the loop says of itself, where it is of the kind that it should be."""
+    counts = {name: getattr(training, name, None) for name in _COUNTS}
+    words = {name: getattr(training, name, None) for name in _WORDS}
+    return {name: value for name, value in counts.items() if type(value) is int and value >= 0} | {
+        name: value for name, value in words.items() if isinstance(value, str)
+    }
+
+
+def _of_log(epochs: Sequence[Any], log: Any) -> dict[str, Any]:
+    """Loads within the epochs, memories over the whole log, and what did not fit together."""
+    found: dict[str, Any] = {"doubts": list(log.doubts)}
+    for device, values in (("gpu", log.gpu), ("cpu", log.cpu)):
+        loads = of_epochs.loads(epochs, log.time, values)
+        found |= {
+            f"{device}_load": of_epochs.mean(loads),
+            f"{device}_epochs": len(loads),
+            f"{device}_samples": len(values),
+        }
+        left_out = len(epochs) - len(loads)
+        if values and left_out:
+            word = "epoch is" if left_out == 1 else "epochs are"
+            found["doubts"].append(
+                f"{left_out} of {len(epochs)} {word} not used for the {device.upper()} load: samples are missing at "
+                "the start or the end"
+            )
+    process = of_epochs.mean(of_epochs.loads(epochs, log.time, log.process))
+    known = process is not None and found["cpu_load"] is not None and log.cores
+    return found | {
+        "process_load": process,
+        "other_cores": max(0.0, found["cpu_load"] - process) * log.cores if known else None,
+        "gpu_memory": highest(log.gpu_memory),
+        "main_memory": highest(log.main_memory),
+    }

@@ -1,0 +1,90 @@
+"""Options of a workload: what a command tells the parsers, by flag, environment and configuration file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+WORKLOAD = """
+from matrix_benchmarking.store import BaseStore
+from matrix_benchmarking.workload import Workload
+
+def parse_always(results, test_dir, import_settings):
+    results.told = {name: test_dir.options[name] for name in ("warm_up", "share", "strict", "label")}
+
+options = {"warm_up": 2, "share": 0.5, "strict": False, "label": "mean"}
+store = BaseStore(parse_once=lambda results, test_dir: None, parse_always=parse_always)
+workload = Workload(name="tiny", store=store, options=options)
+"""
+
+
+@pytest.fixture(autouse=True)
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("MATBENCH_") and "TEST" not in name]:
+        monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.py").write_text(WORKLOAD)
+    Path("results/run").mkdir(parents=True)
+    Path("results/run/settings.yaml").write_text("a: 1\n")
+    Path("results/run/exit_code").write_text("0\n")
+
+
+def parse(*options: str) -> int:
+    return main(["parse", "--workload=tiny.py", "--results-dirname=results", "--output-matrix=m.json", *options])
+
+
+def told() -> dict[str, object]:
+    (entry,) = json.loads(Path("m.json").read_text())
+    found: dict[str, object] = entry["results"]["told"]
+    return found
+
+
+def test_the_parsers_get_the_defaults_where_nothing_was_said():
+    assert parse() == 0
+    assert told() == {"warm_up": 2, "share": 0.5, "strict": False, "label": "mean"}
+
+
+def test_a_flag_is_read_as_what_the_default_is():
+    flags = ["warm_up=3", "share=1", "strict=true", "label=a=b"]
+    assert parse(*(f"--workload-option={flag}" for flag in flags)) == 0
+    assert told() == {"warm_up": 3, "share": 1.0, "strict": True, "label": "a=b"}
+
+
+def test_flags_win_over_the_file_name_by_name_and_other_workloads_options_are_left_alone():
+    Path("config.yaml").write_text("matbench: {workload_options: {warm_up: 7, label: median, of_another: 1}}")
+    assert parse("--workload-option=warm_up=4") == 0
+    assert told() == {"warm_up": 4, "share": 0.5, "strict": False, "label": "median"}
+
+
+def test_the_environment_holds_several_separated_by_commas(monkeypatch):
+    monkeypatch.setenv("MATBENCH_WORKLOAD_OPTION", "warm_up=5,label=x")
+    assert parse() == 0
+    assert (told()["warm_up"], told()["label"]) == (5, "x")
+
+
+@pytest.mark.parametrize(
+    ("flag", "said"),
+    [
+        ("warmup=3", "workload 'tiny' has no option 'warmup': did you mean 'warm_up'?"),
+        ("warm_up=many", "the workload's option warm_up has to be of the kind of 2, not many"),
+        ("strict=perhaps", "the workload's option strict has to be of the kind of"),
+        ("warm_up", "'warm_up' is not NAME=VALUE"),
+        ("=3", "'=3' is not NAME=VALUE"),
+    ],
+)
+def test_what_cannot_be_an_option_is_refused(flag, said, capsys: Capture):
+    assert parse(f"--workload-option={flag}") == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_value_of_another_kind_in_the_file_is_refused(capsys: Capture):
+    Path("config.yaml").write_text("matbench: {workload_options: {warm_up: 1.5}}")
+    assert parse() == 2
+    assert "warm_up has to be of the kind of 2" in capsys.readouterr().err

@@ -1,0 +1,164 @@
+"""The plots of training_bench: their data, their sentences, and text that comes from names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from training_trees import epochs, log, write_native, write_public
+
+from matrix_benchmarking import store
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting import set_config
+from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.workload import load
+from projects.training_bench.visualizations.plotting import cases, durations, limits, loads, speed_up
+
+HOSTILE = "<b>&bold"
+
+
+@pytest.fixture
+def workload():
+    return load("projects.training_bench.visualizations")
+
+
+@pytest.fixture
+def published(tmp_path: Path, workload) -> Matrix:
+    """The published epoch durations as a tree of the public layout; the GPU is busy for some of each epoch."""
+    every = yaml.safe_load(Path(__file__).with_name("published_epochs.yaml").read_text(encoding="utf-8"))
+    busy = {"original": 0.3, "blosc": 0.35, "fp16": 0.4, "gpu-aug": 0.73, "ring-buffer": 0.9}
+    for speed, strategies in every.items():
+        for strategy, repetitions in strategies.items():
+            for repetition, seconds in enumerate(repetitions):
+                content = log(3 * seconds, gpu=lambda moment, strategy=strategy: busy[strategy])
+                name = f"2023-02-08_14-48-02_benchmarking_{strategy}_{repetition}_{speed}"
+                write_public(tmp_path / "runs", name, epochs([seconds] * 3), content)
+    return store.parse_tree(workload, tmp_path / "runs")
+
+
+def plot(matrix: Matrix, workload: Any, name: str, **cfg: Any) -> tuple[Any, Any]:
+    catalogue = Catalogue(matrix, workload)
+    return catalogue.plot(name).do_plot(*set_config(cfg, catalogue.arguments()))
+
+
+def sentences(text: Any) -> str:
+    return " ".join(part for part in text if isinstance(part, str)) if isinstance(text, list) else text
+
+
+def test_the_published_speed_ups_come_out(published, workload):
+    found = speed_up.speed_ups(published, "original", workload.kpis["epoch_duration"])
+    ratios = {(one.strategy, one.settings["io_speed"]): one for one in found}
+    assert round(ratios["ring-buffer", "unlimited"].ratio, 2) == 2.41
+    assert round(ratios["ring-buffer", 1000].ratio, 2) == 3.56
+    for one in found:
+        assert one.interval is not None
+        assert one.interval.low < one.ratio < one.interval.high
+        assert len(one.runs) == 3
+    assert [one.settings["io_speed"] for one in found] == [1000] * 4 + ["unlimited"] * 4
+
+
+def test_the_reference_is_the_plain_or_original_strategy_unless_another_is_chosen(published, workload):
+    _, text = plot(published, workload, "Speed-up against a reference")
+    assert "1000 MB/s: ring-buffer is 3.56 times as fast as original (95 % interval 3." in sentences(text)
+    _, text = plot(published, workload, "Speed-up against a reference", reference="ring-buffer")
+    assert "slower than it: gpu-aug, fp16, blosc, original" in sentences(text)
+    table = next(part for part in text if not isinstance(part, str))
+    assert len(table.rows) == 8
+
+
+def test_the_bars_are_means_over_repetitions_with_their_standard_deviation(published, workload):
+    found = cases.cases_of(published, cases.label_names(published))
+    frame = durations.durations_frame(found, workload.kpis["epoch_duration"])
+    first = frame.iloc[0]
+    assert (first["strategy"], first["I/O speed"]) == ("original", "1000 MB/s")
+    assert first["mean"] == pytest.approx(92.714919, abs=1e-5)
+    assert first["deviation"] == pytest.approx(0.411326, abs=1e-5)
+    assert list(dict.fromkeys(frame["strategy"])) == ["original", "blosc", "fp16", "gpu-aug", "ring-buffer"]
+    figure, text = plot(published, workload, "Epoch duration")
+    assert [trace.name for trace in figure.data] == ["1000 MB/s", "unlimited"]
+    assert "unlimited: ring-buffer is fastest (24.28 s), original slowest (58.53 s, 2.41 times as long)." in text
+
+
+def test_what_limits_the_published_runs_is_concluded_without_a_record_of_the_loop(published, workload):
+    found = limits.conclusions(cases.cases_of(published, ["strategy"]))
+    limit = {(case.label, case.speed): concluded.limit.value for case, concluded in found}
+    assert limit["original", "1000 MB/s"] == "I/O"
+    assert limit["blosc", "1000 MB/s"] == "I/O"
+    assert limit["fp16", "1000 MB/s"] == "CPU decoding"
+    assert limit["original", "unlimited"] == "I/O or CPU decoding"
+    assert limit["ring-buffer", "1000 MB/s"] == limit["ring-buffer", "unlimited"] == "GPU"
+
+
+def test_a_curve_is_over_all_epochs_of_all_repetitions(tmp_path, workload):
+    for repeat in range(2):
+        busy = 0.4 + 0.2 * repeat
+        content = log(40, gpu=lambda moment, busy=busy: busy)
+        settings = {"strategy": "plain", "io_speed": 50, "repeat": repeat}
+        write_native(tmp_path / str(repeat), settings, epochs([10.0] * 4), content)
+    matrix = store.parse_tree(workload, tmp_path)
+    (case,) = cases.cases_of(matrix, ["strategy"])
+    curve = loads.load_curve(case, loads.device_of(matrix))
+    assert curve is not None
+    assert (curve.epochs, curve.runs, len(curve.mean)) == (4, 2, 101)
+    assert curve.mean == pytest.approx([0.5] * 101)
+    assert curve.deviation == pytest.approx([0.2 / 3**0.5] * 101)
+    figure, text = plot(matrix, workload, "Load over an epoch")
+    assert figure.layout.yaxis.title.text == "GPU load"
+    assert "4 epochs of 2 runs" in sentences(text)
+    assert "CPU" not in sentences(text)
+
+
+def test_without_a_gpu_the_load_of_the_cpu_takes_its_place_and_every_text_says_so(tmp_path, workload):
+    write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, epochs([10.0] * 4), log(40))
+    matrix = store.parse_tree(workload, tmp_path)
+    for name in ("Load over an epoch", "Load of the computing device"):
+        figure, text = plot(matrix, workload, name)
+        assert figure.layout.yaxis.title.text == "CPU load"
+        assert "No GPU was measured, so GPU load is unknown" in sentences(text)
+
+
+def test_the_cpu_load_of_the_training_alone_is_preferred_to_that_of_the_machine(tmp_path, workload):
+    content = log(40, cpu=lambda moment: 0.9)
+    content["processes"] = {"script": [0.5] * len(content["time"])}
+    write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, epochs([10.0] * 4), content)
+    matrix = store.parse_tree(workload, tmp_path)
+    figure, text = plot(matrix, workload, "Load over an epoch")
+    assert figure.layout.yaxis.title.text == "CPU load of the training"
+    assert figure.data[1].y[50] == pytest.approx(0.25)
+    assert "by the training's own process" in sentences(text)
+
+
+def test_epochs_that_are_not_drawn_are_counted(tmp_path, workload):
+    write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, epochs([10.0] * 5), log(35, lambda moment: 0.5))
+    _, text = plot(store.parse_tree(workload, tmp_path), workload, "Load over an epoch")
+    assert "1 of 3 epochs are not used" in sentences(text)
+
+
+def test_waiting_and_computing_add_up_to_the_epoch(tmp_path, workload):
+    rows = epochs([9.0, 9.0, 4.0, 4.0], wait_s=[8.0, 8.0, 3.0, 3.0])
+    write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, rows, log(26))
+    frame = durations.parts_frame(cases.cases_of(store.parse_tree(workload, tmp_path), ["strategy"]))
+    assert dict(zip(frame["part"], frame["seconds"], strict=True)) == {"computing": 1.0, "waiting for data": 3.0}
+
+
+@pytest.mark.parametrize("empty", [True, False])
+def test_a_matrix_without_anything_to_draw_says_so(tmp_path, workload, empty):
+    write_native(tmp_path / "a", {"strategy": "plain"}, epochs([1.0] * (1 if empty else 4)), {"time": []})
+    matrix = store.parse_tree(workload, tmp_path)
+    for name in Catalogue(matrix, workload).plots:
+        if name != "KPI history":
+            _, text = plot(matrix, workload, name)
+            assert sentences(text)
+
+
+def test_text_of_settings_is_never_markup(tmp_path, workload):
+    for strategy in ("plain", HOSTILE):
+        directory = tmp_path / f"run-{len(strategy)}"
+        rows = epochs([9.0] * 4, wait_s=[1.0] * 4)
+        write_native(directory, {"strategy": strategy, "io_speed": HOSTILE}, rows, log(36, lambda moment: 0.5))
+    matrix = store.parse_tree(workload, tmp_path)
+    for name in ("Epoch duration", "What an epoch's time goes to", "Load over an epoch", "Load of the computing device"):
+        figure, _ = plot(matrix, workload, name)
+        assert HOSTILE not in figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&")

@@ -1,0 +1,64 @@
+"""timings.feather: what is read of it, and what is refused."""
+
+from __future__ import annotations
+
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from training_trees import START, epochs, feather_bytes
+
+from projects.training_bench.visualizations.store.timings import parse_timings
+
+
+def test_epochs_come_in_the_order_of_their_index_with_what_the_loop_added():
+    rows = epochs([2.0, 3.0], wait_s=[0.5, 1.5], loss=[0.9, 0.8])
+    first, second = parse_timings(feather_bytes(rows[::-1]))
+    assert (first.index, first.duration_s, first.start, first.end) == (0, 2.0, START, START + 2)
+    assert (second.index, second.wait_s, second.read_s) == (1, 1.5, None)
+    assert not hasattr(second, "loss")
+
+
+def test_a_table_without_epochs_is_empty_and_no_error():
+    empty = pyarrow.table({name: pyarrow.array([], "float64") for name in ("epoch_index", "time", "start_time", "end_time")})
+    assert parse_timings(feather_bytes(empty.to_pylist()) if empty.num_rows else _bytes(empty)) == []
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([{"epoch_index": 0, "time": 1.0}], "no column start_time, end_time"),
+        ([{"epoch_index": 0, "time": "long", "start_time": 1.0, "end_time": 2.0}], "'time' holds something else"),
+        ([{"epoch_index": 0, "time": None, "start_time": 1.0, "end_time": 2.0}], "'time' holds something else"),
+        ([{"epoch_index": 0, "time": float("nan"), "start_time": 1.0, "end_time": 2.0}], "'time' holds something else"),
+        ([{"epoch_index": 3, "time": 0.0, "start_time": 1.0, "end_time": 2.0}], "epoch 3 has no duration"),
+        ([{"epoch_index": 3, "time": 1.0, "start_time": 2.0, "end_time": 1.0}], "ends before it starts"),
+    ],
+)
+def test_what_is_no_table_of_timings_is_refused_in_a_sentence(rows, said):
+    with pytest.raises(ValueError, match=said):
+        parse_timings(feather_bytes(rows))
+
+
+@pytest.mark.parametrize("content", [b"", b"ARROW1", b"epoch_index,time\n0,1.0\n"])
+def test_what_is_no_feather_file_is_refused(content):
+    with pytest.raises(ValueError, match="not a feather file"):
+        parse_timings(content)
+
+
+@given(cut=st.integers(min_value=0))
+def test_a_truncated_file_is_refused_or_whole(cut):
+    whole = feather_bytes(epochs([1.0, 2.0, 3.0]))
+    part = whole[: cut % len(whole)]
+    with pytest.raises(ValueError, match="feather"):
+        parse_timings(part)
+
+
+def _bytes(table: pyarrow.Table) -> bytes:
+    import io
+
+    from pyarrow import feather
+
+    stream = io.BytesIO()
+    feather.write_feather(table, stream)
+    return stream.getvalue()
