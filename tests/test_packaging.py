@@ -92,6 +92,9 @@ def test_the_wheel_has_all_code_and_data_and_no_package_called_projects(wheel: P
         for file in (REPOSITORY / top).rglob("*")
         if file.is_file() and file.suffix in {".py", ".yaml", ".css", ".js", ".typed"}
     }
+    template = REPOSITORY / "matrix_benchmarking" / "scaffold" / "template"
+    committed = (file for file in template.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+    expected |= {file.relative_to(REPOSITORY).as_posix() for file in committed}
     assert expected <= names
     assert not [name for name in names if name.startswith(("projects/", "tests/"))]
 

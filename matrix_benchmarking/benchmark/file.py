@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -74,7 +74,7 @@ class BenchmarkFile(Section):
         max_usd: never spend more.
         max_duration: start no point after this time, as 90s, 30m or 2h.
         generate: write the points to this file instead of printing the plan.
-        workload: the workload that reads the results.
+        workload: the workload that reads the results; a .py file may be beside the benchmark file.
     """
 
     common_settings: dict[str, Values] = Field(default_factory=dict)
@@ -107,10 +107,53 @@ def read(path: Path) -> BenchmarkFile:
         line = file.line(("run",))
         raise ConfigError(f"{path}:{line}: run is not for the file: a benchmark is run with --run only")
     try:
-        return BenchmarkFile.model_validate(file.content)
+        content = BenchmarkFile.model_validate(file.content)
     except pydantic.ValidationError as error:
         problems = [_sentence(each, file) for each in mismatches(error, file.content, PATTERNS)]
         raise ConfigError("\n".join(problems)) from error
+    beside = path.parent / (content.workload or "")
+    if beside.suffix == ".py" and beside.is_file():
+        content = content.model_copy(update={"workload": str(beside)})
+    return content
+
+
+def with_settings(file: BenchmarkFile, given: Iterable[tuple[str, str]]) -> BenchmarkFile:
+    """*file* with other values of common settings, each of the type that its value in the file has.
+
+    So a version stays text, whatever it looks like: 1.10 is not 1.1.
+
+    Args:
+        given: names and values, as text.
+
+    Raises:
+        ConfigError: a name that is no common setting, or that an experiment sets itself; a value of another type.
+    """
+    changed = dict(file.common_settings)
+    for name, text in given:
+        if name not in changed:
+            hint = did_you_mean(name, changed)
+            raise ConfigError(f"the benchmark file has no '{name}' in common_settings: {hint}")
+        own = [each for each, experiment in file.expe.items() if name in experiment.settings]
+        if own:
+            raise ConfigError(f"expe.{own[0]} sets {name} itself: use --filters={name}={text} to run a part of it")
+        changed[name] = _like(file.common_settings[name], text, name)
+    return file.model_copy(update={"common_settings": changed})
+
+
+def _like(value: Values, text: str, name: str) -> Scalar:
+    """*text* as a value of the type of *value*, or of the first one of a list."""
+    sample = value[0] if isinstance(value, list) else value
+    if sample is None or isinstance(sample, str):
+        return text
+    kind = type(sample)
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[text.lower()]
+        number: Scalar = kind(text)
+    except (ValueError, KeyError) as error:
+        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        raise ConfigError(f"{name}={text}: the benchmark file has {wanted} there") from error
+    return number
 
 
 def json_schema() -> dict[str, Any]:

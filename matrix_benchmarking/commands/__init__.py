@@ -20,6 +20,7 @@ COMMANDS = {
     "analyze_lts": "Judge the newest runs against their history: is something worse?",
     "compare": "Compare two results trees, or two versions: is the second one worse?",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",
+    "new": "Start a workload: parser, KPIs, benchmark file, sample, test.",
 }
 """The commands by name, each with its one line of help, so that ``matbench --help`` imports none."""
 

@@ -15,7 +15,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from . import outputs
-from .options import Command, Invocation, Price, common, flag, option
+from .options import Command, Invocation, NamedText, Price, common, flag, option
 from .run import warn
 
 if TYPE_CHECKING:
@@ -44,6 +44,14 @@ FILE = click.Path(path_type=Path)
     type=outputs.FILE,
     metavar="[FILE]",
     help="Write the points (settings, directory, command) as JSON Lines, without running them; - is standard output.",
+)
+@option(
+    "--setting",
+    config_key="",
+    multiple=True,
+    type=NamedText("version=1.4.0"),
+    metavar="NAME=VALUE",
+    help="Another value for one of the file's common_settings: version=1.4.0. May be given several times.",
 )
 @option("--filters", metavar="FILTERS", help="Only these points: image=onnx-int8,vus=8:16.")
 @option("--expe-to-run", multiple=True, metavar="NAME", help="Only this experiment. May be given several times.")
@@ -100,6 +108,7 @@ def command(
     assert path is not None
     if generate is None and content.generate is not None and not run:
         generate = Path(content.generate)
+    content = files.with_settings(content, chosen["setting"])
     plan = _plan(ctx, content.model_copy(update=_changes(chosen)), path, chosen)
     if generate is not None:
         outputs.write(generate, lambda stream: _write_points(plan, stream))
@@ -197,7 +206,7 @@ def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
     from ..benchmark import start
     from .benchmark_progress import listening
 
-    repeat = ["matbench", "benchmark", str(path), "--results-dirname=repeated", "--run"]
+    repeat = ["matbench", "benchmark", str(path), "--results-dirname=repeated", *_settings(chosen), "--run"]
     with _interruptible(), listening(plan) as listener:
         report = start.run(
             plan,
@@ -233,10 +242,14 @@ def _interruptible() -> Iterator[None]:
 
 def _again(path: Path, chosen: Mapping[str, Any]) -> list[str]:
     """The command line that carries the plan on."""
-    words = ["matbench", "benchmark", str(path), f"--results-dirname={chosen['results_dirname']}"]
+    words = ["matbench", "benchmark", str(path), f"--results-dirname={chosen['results_dirname']}", *_settings(chosen)]
     words += [f"--filters={chosen['filters']}"] if chosen["filters"] else []
     words += [f"--expe-to-run={name}" for name in chosen["expe_to_run"] or ()]
     return [*words, "--run"]
+
+
+def _settings(chosen: Mapping[str, Any]) -> list[str]:
+    return [f"--setting={name}={value}" for name, value in chosen["setting"]]
 
 
 def _conclude(plan: Plan, report: Report, again: str) -> None:

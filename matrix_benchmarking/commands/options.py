@@ -19,6 +19,7 @@ __all__ = [
     "Command",
     "Group",
     "Invocation",
+    "NamedText",
     "Option",
     "Price",
     "Selection",
@@ -57,18 +58,21 @@ class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
         return name.strip(), usd
 
 
-class WorkloadOption(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``NAME=VALUE`` as a pair of texts."""
+class NamedText(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``NAME=VALUE`` as a pair of texts; *example* is for the sentence about what isn't one."""
 
-    name = "workload option"
+    name = "named text"
     envvar_list_splitter: ClassVar[str] = ","
+
+    def __init__(self, example: str) -> None:
+        self.example = example
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         name, equals, text = str(value).partition("=")
         if not (equals and name.strip()):
-            self.fail(f"'{value}' is not NAME=VALUE, as in warm_up_epochs=3", param, ctx)
+            self.fail(f"'{value}' is not NAME=VALUE, as in {self.example}", param, ctx)
         return name.strip(), text.strip()
 
 
@@ -192,7 +196,7 @@ def selection(function: C) -> C:
         option(
             "--workload-option",
             config_key="workload_options",
-            type=WorkloadOption(),
+            type=NamedText("warm_up_epochs=3"),
             multiple=True,
             metavar="NAME=VALUE",
             help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",

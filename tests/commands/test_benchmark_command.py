@@ -92,6 +92,24 @@ def test_a_point_keeps_its_outputs_its_environment_and_the_command_that_repeats_
     assert (again[0] / "settings.yaml").read_text() == (point / "settings.yaml").read_text()
 
 
+def test_a_setting_of_the_file_is_given_another_value_which_every_later_command_repeats(
+    directory, benchmark, monkeypatch, capsys: Capture
+) -> None:
+    write(directory, extra='common_settings: {version: "1.0"}\n')
+    point = "--filters=size=1,colour=red,repeat=0"
+    assert benchmark("--setting=version=1.10", point) == 0
+    assert "--setting=version=1.10 --filters" in capsys.readouterr().out
+    assert benchmark("--setting=version=1.10", point, "--run") == 0
+    (run,) = finished()
+    assert yaml.safe_load((run / "settings.yaml").read_text())["version"] == "1.10"
+    assert "--setting=version=1.10" in json.loads((run / "environment.json").read_text())["command"]
+    monkeypatch.setenv("MATBENCH_SETTING", "version=1.10")
+    assert benchmark(point) == 0
+    assert "Everything is done" in capsys.readouterr().out
+    assert benchmark("--setting=version") == 2
+    assert "is not NAME=VALUE, as in version=1.4.0" in capsys.readouterr().err
+
+
 def test_what_is_finished_is_not_run_again(benchmark, capsys: Capture) -> None:
     assert benchmark("--run", "--filters=size=1") == 0
     before = {path: (path / ".uuid").read_text() for path in finished()}

@@ -161,7 +161,7 @@ def _unchanged(series: Series, scale: float, walk: scan.Walk, minimum: Minimum, 
         (old + float(split.shift)) * scale,
         None,
         None,
-        chance(excess),
+        chance(min(excess, 0.0)),  # what is above the threshold and no alarm was held to be outliers
         int(series.runs[begin:first].sum()),
         int(series.runs[first:].sum()),
         reruns,

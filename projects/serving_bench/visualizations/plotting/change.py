@@ -12,7 +12,7 @@ from matrix_benchmarking.plotting import clicks, template
 from matrix_benchmarking.plotting.point_cells import runs_cell
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
-from ..steps import Change, Step, best_of, changes, compare, group_label
+from ..steps import Change, Step, best_of, changes, compare, group_label, groups
 from .base import NOTHING, StepPlot
 from .wording import at, behind, ends, rate, repeats_sentence, signed
 
@@ -64,8 +64,8 @@ class ThroughputOfEachStep(StepPlot):
             Column("Runs"),
         ]
         into = {id(change.new): change for change in made}
-        best = best_of(steps)
-        rows = [self._row(step, into.get(id(step)), is_best=step is best) for step in steps]
+        best = [best_of(group) for group in groups(steps)]
+        rows = [self._row(step, into.get(id(step)), is_best=any(step is one for one in best)) for step in steps]
         return table(columns, rows, caption="What each step changed, and what it did to the throughput")
 
     def _row(self, step: Step, change: Change | None, *, is_best: bool) -> Row:
@@ -181,13 +181,8 @@ def change_map(made: Sequence[Change]) -> go.Figure:
 
 
 def conclusion(steps: Sequence[Step], made: Sequence[Change]) -> list[str]:
-    """Which step is best and what was gained over the first, the largest gain and loss, and how sure that is."""
-    best = best_of(steps)
-    assert best is not None
-    assert best.best is not None
-    sentences = [
-        f"Best: {best.label}: {rate(best.best.mean)} {at(best)} ({behind(best.best)}){_over_first(best, steps)}."
-    ]
+    """Which steps are best and what was gained over the first, the largest gain and loss, and how sure that is."""
+    sentences = [_best_sentence(group, steps) for group in groups(steps)]
     known = [(change, change.best.difference) for change in made if change.best is not None]
     gained = max(known, key=lambda item: item[1], default=None)
     lost = min(known, key=lambda item: item[1], default=None)
@@ -198,10 +193,20 @@ def conclusion(steps: Sequence[Step], made: Sequence[Change]) -> list[str]:
     return [*sentences, repeats_sentence(steps)]
 
 
-def _over_first(best: Step, steps: Sequence[Step]) -> str:
-    first = next(step for step in steps if step.group == best.group)
+def _best_sentence(group: Sequence[Step], steps: Sequence[Step]) -> str:
+    """The best of the steps that may be compared with each other."""
+    best = best_of(group)
+    assert best is not None
+    assert best.best is not None
+    scope = "" if len(group) == len(steps) else f" for {group_label(best, steps)}"
+    value = f"{rate(best.best.mean)} {at(best)} ({behind(best.best)})"
+    return f"Best{scope}: {best.label}: {value}{_over_first(best, group, steps)}."
+
+
+def _over_first(best: Step, group: Sequence[Step], steps: Sequence[Step]) -> str:
+    first = group[0]
     if first is best:
-        return ", the first step"
+        return ", the first step" if len(group) > 1 else ", the only step"
     comparison = compare(best, first, steps)
     assert comparison is not None
     assert first.best is not None
