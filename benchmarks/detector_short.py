@@ -43,7 +43,9 @@ def main() -> None:
             for shift in SHIFTS:
                 cells = [_seen(rng, repeats, noise, shift, version, options.series) for version in FIRST_BAD]
                 shown = " | ".join(f"{first:.0%}, {second:.0%}" for first, second in cells)
-                print(f"| {repeats} | {noise[0]:.0%}, {noise[1]:.0%} | {shift:.0%} | {shown} | {false:.1%} |", flush=True)
+                print(
+                    f"| {repeats} | {noise[0]:.0%}, {noise[1]:.0%} | {shift:.0%} | {shown} | {false:.1%} |", flush=True
+                )
 
 
 def _history(rng: np.random.Generator, repeats: int, noise: tuple[float, float], count: int) -> list[list[float]]:
@@ -65,7 +67,9 @@ def _seen(
     hits = np.zeros(2)
     for _ in range(series):
         values = _history(rng, repeats, noise, version + 1)
-        worse = [[run * (1.0 + shift) for run in runs] if place >= version - 1 else runs for place, runs in enumerate(values)]
+        worse = [
+            [run * (1.0 + shift) for run in runs] if place >= version - 1 else runs for place, runs in enumerate(values)
+        ]
         hits += [_names(worse[:version], version), _names(worse, version)]
     return float(hits[0] / series), float(hits[1] / series)
 

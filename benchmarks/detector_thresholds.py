@@ -19,7 +19,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPOSITORY)]
 
-from matrix_benchmarking.analyze.detect import change_points, evidence, scan, splits  # noqa: E402
+from matrix_benchmarking.analyze.detect import change_points, evidence, splits  # noqa: E402
 
 LENGTHS = (30, 100, 300, 1000, 10_000)
 EXCESSES = (-2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25)

@@ -12,7 +12,14 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
-from matrix_benchmarking.analyze.detect.splits import Evidence, Series, as_clear_on_logarithms, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.splits import (
+    Evidence,
+    Series,
+    as_clear_on_logarithms,
+    candidates,
+    every_lag,
+    weigh,
+)
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
