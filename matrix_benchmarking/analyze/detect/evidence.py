@@ -157,8 +157,8 @@ def weigh(split: Split, prior: Prior) -> Weighed:
 def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
     """Whether there is too much on the new level for it to be a coincidence of outliers.
 
-    That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where they
-    do by chance.
+    That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where
+    they do by chance.
     """
     rate = (split.outliers + 0.5) / (split.before + prior.degrees + 1.0)
     ways = special.gammaln(split.runs + 1.0) - special.gammaln(split.far + 1.0)
