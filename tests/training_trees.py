@@ -30,7 +30,9 @@ def epochs(durations: Sequence[float], **others: Sequence[float]) -> list[dict[s
     rows, start = [], START
     for index, duration in enumerate(durations):
         extra = {name: values[index] for name, values in others.items()}
-        rows.append({"epoch_index": index, "time": duration, "start_time": start, "end_time": start + duration, **extra})
+        rows.append(
+            {"epoch_index": index, "time": duration, "start_time": start, "end_time": start + duration, **extra}
+        )
         start += duration
     return rows
 

@@ -43,7 +43,9 @@ def test_the_machine_and_the_command_are_watched_while_it_runs():
 
 
 def test_a_command_that_fails_keeps_what_was_seen_of_it():
-    assert run({"command": [sys.executable, "-c", "import time, sys; time.sleep(0.4); sys.exit(3)"], "monitor": True}) == 1
+    assert (
+        run({"command": [sys.executable, "-c", "import time, sys; time.sleep(0.4); sys.exit(3)"], "monitor": True}) == 1
+    )
     assert len(json.loads(Path("r/a/001__monitor/utilization.json").read_text())["time"]) >= 1
 
 

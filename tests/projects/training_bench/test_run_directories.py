@@ -76,7 +76,9 @@ def test_a_missing_log_is_named_as_the_file_of_its_own_layout(tmp_path, workload
 
 
 def test_of_several_logs_the_last_one_counts(tmp_path, workload):
-    run = write_public(tmp_path, "2023-02-08_14-48-02_b_original_0_unlimited", epochs([4.0] * 3), log(12, lambda t: 0.5))
+    run = write_public(
+        tmp_path, "2023-02-08_14-48-02_b_original_0_unlimited", epochs([4.0] * 3), log(12, lambda t: 0.5)
+    )
     import json
 
     later = run / "fold_all" / "system_log_2023-02-08_20-00-00.json"

@@ -38,9 +38,7 @@ def test_a_vector_that_is_shorter_than_the_time_is_reported_and_unknown_beyond_i
     seen = parse_system_log(log(3.0, gpu=lambda moment: 0.5) | {"gpus_load": [[0.5]] * 4})
     assert seen.gpu == [0.5] * 4
     assert len(seen.cpu) == len(seen.time) == 11
-    assert seen.doubts == [
-        "the log's 'gpus_load' has 4 samples where 'time' has 11: what is beyond its end is unknown"
-    ]
+    assert seen.doubts == ["the log's 'gpus_load' has 4 samples where 'time' has 11: what is beyond its end is unknown"]
 
 
 def test_a_vector_that_is_longer_than_the_time_is_reported_and_cut():

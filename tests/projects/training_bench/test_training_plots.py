@@ -159,6 +159,11 @@ def test_text_of_settings_is_never_markup(tmp_path, workload):
         rows = epochs([9.0] * 4, wait_s=[1.0] * 4)
         write_native(directory, {"strategy": strategy, "io_speed": HOSTILE}, rows, log(36, lambda moment: 0.5))
     matrix = store.parse_tree(workload, tmp_path)
-    for name in ("Epoch duration", "What an epoch's time goes to", "Load over an epoch", "Load of the computing device"):
+    for name in (
+        "Epoch duration",
+        "What an epoch's time goes to",
+        "Load over an epoch",
+        "Load of the computing device",
+    ):
         figure, _ = plot(matrix, workload, name)
         assert HOSTILE not in figure.to_json().replace("\\u003c", "<").replace("\\u003e", ">").replace("\\u0026", "&")

@@ -143,8 +143,13 @@ def test_the_reports_are_written_by_the_names_in_the_plots_file(copied, reposito
 
 def test_a_slower_version_is_found_in_the_history(copied, capsys: Capture):
     for tree in ("runs", "slower"):
-        assert main(["upload_lts", "--workload=training_bench", f"--results-dirname={tree}", "--history=sqlite:///h.db"]) == 0
-    assert main(["analyze_lts", "--workload=training_bench", "--results-dirname=slower", "--history=sqlite:///h.db"]) == 1
+        assert (
+            main(["upload_lts", "--workload=training_bench", f"--results-dirname={tree}", "--history=sqlite:///h.db"])
+            == 0
+        )
+    assert (
+        main(["analyze_lts", "--workload=training_bench", "--results-dirname=slower", "--history=sqlite:///h.db"]) == 1
+    )
     assert "epoch_duration" in capsys.readouterr().out
 
 

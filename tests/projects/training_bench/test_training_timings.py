@@ -20,7 +20,9 @@ def test_epochs_come_in_the_order_of_their_index_with_what_the_loop_added():
 
 
 def test_a_table_without_epochs_is_empty_and_no_error():
-    empty = pyarrow.table({name: pyarrow.array([], "float64") for name in ("epoch_index", "time", "start_time", "end_time")})
+    empty = pyarrow.table(
+        {name: pyarrow.array([], "float64") for name in ("epoch_index", "time", "start_time", "end_time")}
+    )
     assert parse_timings(feather_bytes(empty.to_pylist()) if empty.num_rows else _bytes(empty)) == []
 
 
