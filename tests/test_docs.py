@@ -2,7 +2,8 @@
 
 In a ```console block a line that starts with ``$`` is a command, ``>`` continues it, and the lines below are its
 output; ``…`` stands for any text, and line ends and indentation don't count. ``$ echo $?`` with its output says a
-command's exit status; it is 0 elsewhere. A ```python block on a page starts with the name of its file.
+command's exit status; it is 0 elsewhere. ``$ cd DIR`` alone on its line is where the following commands are run. A
+```python block on a page starts with the name of its file.
 
 ``python tests/test_docs.py`` writes the outputs anew, and the notebook; what a leading ``…`` leaves out stays out.
 """
@@ -28,6 +29,8 @@ import pytest
 import yaml
 from requirements import missing
 
+from matrix_benchmarking import scaffold
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md"), *REPOSITORY.glob("*/README.md")])
 NAMES = [page.relative_to(REPOSITORY).as_posix() for page in PAGES]
@@ -52,6 +55,11 @@ class Step:
     @property
     def is_status(self) -> bool:
         return self.command == "echo $?"
+
+    @property
+    def changes_to(self) -> str | None:
+        found = re.fullmatch(r"cd (\S+)", self.command)
+        return found and found[1]
 
 
 def blocks(page: str, language: str) -> list[str]:
@@ -84,7 +92,7 @@ def run(command: str, directory: Path) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     return done.returncode, done.stdout
 
@@ -118,19 +126,17 @@ def write_code(page: str, directory: Path) -> set[str]:
 def executed(page: str, directory: Path) -> Iterator[tuple[Step, int, str]]:
     """Each step of a page with the exit status and output that it really has."""
     copy_checkout(directory)
-    is_grown = page.startswith("# Writing a workload")  # its first block of commands makes the place for the code
-    if not is_grown:
-        write_code(page, directory)
+    write_code(page, directory)
     status = 0
-    for number, block in enumerate(blocks(page, "console")):
-        for step in filter(lambda step: is_run(step.command), steps(block)):
-            if step.is_status:
-                yield step, 0, f"{status}\n"
-                continue
+    for step in (step for block in blocks(page, "console") for step in steps(block) if is_run(step.command)):
+        if step.is_status:
+            yield step, 0, f"{status}\n"
+        elif step.changes_to:
+            directory = (directory / step.changes_to).resolve(strict=True)
+            yield step, 0, ""
+        else:
             status, output = run(step.command, directory)
             yield step, status, output
-        if number == 0 and is_grown:
-            write_code(page, directory)
 
 
 def agrees(printed: str, real: str) -> bool:
@@ -164,10 +170,10 @@ def test_code_is_a_file_that_a_command_of_the_page_uses(name: str, tmp_path: Pat
     assert all(file in commands for file in files)
 
 
-def test_the_page_shows_the_minimal_workload_as_it_is() -> None:
+def test_the_page_shows_the_workload_that_matbench_new_writes() -> None:
     shown = blocks((REPOSITORY / WORKLOAD_PAGE).read_text(encoding="utf-8"), "python")[0]
-    real = (REPOSITORY / "examples" / "minimal_workload.py").read_text(encoding="utf-8")
-    assert shown.partition("\n")[2] == real
+    written = scaffold.standalone("hash_bench", Path()).files[Path("hash_bench/workload.py")]
+    assert shown.partition("\n")[2] == written.decode()
 
 
 @pytest.mark.parametrize("name", NAMES)

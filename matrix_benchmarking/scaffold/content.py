@@ -22,10 +22,9 @@ LONGEST_NAME = 40
 MEASURED = "sample/"
 """Runs that were measured: copied as they are."""
 
-_IN_CHECKOUT = {
+IN_CHECKOUT = {
     "my_bench/benchmark.yaml": "projects/my_bench/benchmark.yaml",
     "my_bench/workload.py": "projects.my_bench.visualizations",
-    "my_bench/sample": "data/samples/my_bench",
     "-m pytest my_bench": "-m pytest tests/projects/my_bench",
     "workload: workload.py": "workload: projects.my_bench.visualizations",
     'str(HERE / "workload.py")': '"projects.my_bench.visualizations"',
@@ -34,6 +33,7 @@ _IN_CHECKOUT = {
     "`test_workload.py`": "`tests/projects/my_bench/test_my_bench.py`",
     "`sample/`": "`data/samples/my_bench/`",
 }
+"""What the files say of their places, and what it is in a checkout."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def in_checkout(name: str, checkout: Path) -> Scaffold:
     sample, tests = checkout / "data" / "samples" / name, checkout / "tests" / "projects" / name
     moved = {"workload.py": package / "visualizations/__init__.py", "test_workload.py": tests / f"test_{name}.py"}
     files = {package / "__init__.py": f'"""{name}: a workload."""\n'.encode()}
-    for path, content in _template(name, _IN_CHECKOUT).items():
+    for path, content in _template(name, IN_CHECKOUT).items():
         if path == ".gitignore":  # the checkout has one
             continue
         is_sample = path.startswith(MEASURED)
@@ -112,7 +112,7 @@ def _suggested(name: str) -> str:
     """The nearest name that is one."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
     plain = re.sub(r"[^a-z0-9]+", "_", words).strip("_").lstrip("0123456789_")[:LONGEST_NAME].rstrip("_")
-    return f"{plain[: LONGEST_NAME - 6]}_bench" if keyword.iskeyword(plain) or not plain else plain
+    return f"{plain or 'new'}_bench" if keyword.iskeyword(plain) or not plain else plain
 
 
 def _template(name: str, replaced: Mapping[str, str]) -> dict[str, bytes]:

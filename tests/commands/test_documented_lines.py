@@ -35,6 +35,7 @@ def checkout(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(REPOSITORY / "data", directory / "data")
     shutil.copytree(REPOSITORY / "projects", directory / "projects")
     shutil.copytree(REPOSITORY / "examples", directory / "examples")
+    shutil.copy(REPOSITORY / "setup.cfg", directory / "setup.cfg")
     upload = ["upload_lts", "--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench"]
     assert main(upload) == 0
     assert main(["history", "export", "everything.jsonl.gz"]) == 0

@@ -28,13 +28,14 @@ def test_every_run_of_the_sample_is_read_and_has_every_kpi(results: Path) -> Non
     assert not matrix.unfinished
 
 
-def test_the_throughput_is_that_of_the_middle_round(results: Path) -> None:
+def test_the_kpis_are_those_of_one_round(results: Path) -> None:
     printed = {"block_bytes": 1000, "blocks": 4, "seconds": [0.5, 0.1, 0.2]}
+    round_s = 0.2  # the median
     (measured,) = results.glob("sha256/*/repeat_0/000__script/stdout.log")
     measured.write_text(json.dumps(printed))
     (entry,) = parse_tree(load(WORKLOAD), measured.parent.parent)
-    assert entry.kpis["throughput"] == pytest.approx(4 * 1000 / 0.2)
-    assert entry.kpis["block_time"] == pytest.approx(0.2 / 4)
+    assert entry.kpis["throughput"] == pytest.approx(4 * 1000 / round_s)
+    assert entry.kpis["block_time"] == pytest.approx(round_s / 4)
 
 
 def test_the_payloads_are_valid_and_one_version_is_no_regression(results: Path, tmp_path: Path) -> None:
