@@ -154,6 +154,17 @@ def test_an_alarm_whose_runs_were_not_kept_is_named(capsys: Capture) -> None:
     assert "not to be seen" not in capsys.readouterr().out
 
 
+def test_series_that_the_newest_version_has_no_value_of_are_counted(capsys: Capture) -> None:
+    write_runs("runs", 30)
+    write_run(Path("runs/newest"), "1.30.0", "a", {"rate": None, "latency": 10.0}, 30)
+    keep("runs")
+    capsys.readouterr()
+    assert main(ANALYZE) == 0
+    said = capsys.readouterr().out
+    assert "Nothing is worse in 4 series of 2 KPIs: 1.30.0 against its history." in said
+    assert "3 without a value at 1.30.0: judged up to an older version." in said
+
+
 def test_payloads_are_a_history_too_alone_and_beside_results(slower: None, capsys: Capture) -> None:
     assert main(["download_lts", "--workload=versions.py", "--lts-results-dirname=lts", HISTORY]) == 0
     assert main(["analyze_lts", "--workload=versions.py", "--lts-results-dirname=lts"]) == 1
