@@ -2,14 +2,16 @@
 
     python benchmarks/detector_labelled.py CHECKOUT [--peers build/peers]
 
-CHECKOUT is one of https://github.com/alan-turing-institute/TCPD: 42 series, each marked by five people (van den Burg and
-Williams 2020, arXiv:2003.06222). Those of one dimension whose data lie in the checkout are taken. The two measures are the
-paper's: F1, of which a change counts as found within five points, and how well the segments cover those of each person.
+CHECKOUT is one of https://github.com/alan-turing-institute/TCPD: 42 series, each marked by five people (van den Burg
+and Williams 2020, arXiv:2003.06222). Those of one dimension whose data lie in the checkout are taken. The two measures
+are the paper's: F1, of which a change counts as found within five points, and how well the segments cover those of each
+person.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from collections.abc import Sequence
@@ -94,7 +96,7 @@ def covering(marks: Marks, found: list[int], length: int) -> float:
 
 def _segments(points: list[int], length: int) -> list[tuple[int, int]]:
     edges = [0, *sorted(set(points) - {0, length}), length]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(itertools.pairwise(edges))
 
 
 def _jaccard(one: tuple[int, int], other: tuple[int, int]) -> float:

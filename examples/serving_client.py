@@ -84,7 +84,7 @@ def measure_api(options: argparse.Namespace, texts: Sequence[str], concurrency: 
         RuntimeError: a request failed.
     """
     load = Load(options.url, texts, concurrency)
-    with Monitor({}) as monitor:
+    with Monitor({"server": options.server_processes, "client": [os.getpid()]}) as monitor:
         start = time.time() + WARM_UP_S
         load.run(WARM_UP_S + options.seconds)
     if load.failures:
@@ -92,16 +92,17 @@ def measure_api(options: argparse.Namespace, texts: Sequence[str], concurrency: 
     end = start + options.seconds
     seen = monitor.utilization({"start": start, "end": end})
     rate = sum(start <= moment < end for moment in load.answered) / options.seconds
-    parts = [f"Concurrency {concurrency}: {rate:.2f} reqs/sec", f"CPU: {100 * mean_of(seen, options.server_cpus):.1f}%"]
+    parts = [f"Concurrency {concurrency}: {rate:.2f} reqs/sec"]
+    if "server" in seen["processes"]:
+        parts.append(f"CPU: {100 * share(seen, 'server', options.server_cpus):.1f}%")
     if seen["gpus_load"]:
         parts.append(f"GPU: {100 * statistics.fmean(itertools.chain.from_iterable(seen['gpus_load'])):.1f}%")
-    return ", ".join(parts), mean_of(seen, options.cpus)
+    return ", ".join(parts), share(seen, "client", options.cpus)
 
 
-def mean_of(seen: dict[str, Any], cpus: Sequence[int]) -> float:
-    """Mean load of these cores over the samples, of all of them where none is named."""
-    loads = [[row[cpu] for cpu in cpus] if cpus else row for row in seen["cpus_load"]]
-    return min(1.0, statistics.fmean(itertools.chain.from_iterable(loads)))
+def share(seen: dict[str, Any], processes: str, cpus: Sequence[int]) -> float:
+    """What *processes* used of the cores that they may use, whatever else is done there."""
+    return min(1.0, statistics.fmean(seen["processes"][processes]) / (len(cpus) or os.cpu_count() or 1))
 
 
 def measure_baseline(options: argparse.Namespace, texts: Sequence[str]) -> Iterator[str]:
@@ -135,6 +136,10 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=2.5, help="time for each concurrency")
     parser.add_argument(
         "--server-cpus", type=numbers, default=[], help="the server's cores, such as 0,1; all if left out"
+    )
+    known = os.environ.get("MATBENCH_TARGET_PROCESSES", "")
+    parser.add_argument(
+        "--server-processes", type=numbers, default=numbers(known), help="their ids; without them its load is unknown"
     )
     parser.add_argument("--cpus", type=numbers, default=[], help="the cores that this client may use")
     parser.add_argument("--cache-dir", type=Path, help="where the server keeps its ONNX files")

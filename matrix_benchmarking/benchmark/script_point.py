@@ -61,7 +61,7 @@ class ScriptRunner:
             directory=(self._base / script.directory).resolve() if script.directory else directory,
             output=output / "stdout.log",
             errors=output / "stderr.log",
-            extra_environment=variables(point.all_settings, directory, url),
+            extra_environment=variables(point.all_settings, directory, url, target.process_ids() if target else ()),
         )
         try:
             with _watched(process, target) if script.monitor else contextlib.nullcontext() as watch:
@@ -122,10 +122,15 @@ def _words(command: list[str] | str) -> list[str]:
     return words
 
 
-def variables(settings: Mapping[str, Scalar], directory: Path, url: str | None) -> dict[str, str]:
-    """Environment variables of a script: ``MATBENCH_SETTING_<NAME>`` for each setting, the test directory, the URL."""
+def variables(
+    settings: Mapping[str, Scalar], directory: Path, url: str | None, processes_of_target: Sequence[int] = ()
+) -> dict[str, str]:
+    """Environment variables of a script: ``MATBENCH_SETTING_<NAME>`` for each setting, the test directory, the URL, and
+    the ids of the target's processes, where they are on this machine.
+    """
     named = {f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', n).upper()}": show(v) for n, v in settings.items()}
-    return {**named, "MATBENCH_TEST_DIR": str(directory), **({"MATBENCH_URL": url} if url else {})}
+    known = {"MATBENCH_URL": url, "MATBENCH_TARGET_PROCESSES": ",".join(map(str, processes_of_target))}
+    return {**named, "MATBENCH_TEST_DIR": str(directory), **{name: value for name, value in known.items() if value}}
 
 
 def _later(name: str, value: object) -> Mapping[str, str]:

@@ -95,8 +95,8 @@ class UsedHistory:
 class Selection:
     """Which tests of which workload a command is about, from the options that commands share.
 
-    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options`` are
-    texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`).
+    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options``
+    are texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`).
     """
 
     workload: str | None

@@ -55,6 +55,17 @@ def text(value: object) -> str:
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
+def plain(shown: str) -> str:
+    """What :func:`text` wrote as it was, for a page, which does its own escaping."""
+    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+
+
+def translucent(colour: str, opacity: float) -> str:
+    """A colour such as ``#0072b2`` for a band behind lines."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity:g})"
+
+
 def short(shown: str, longest: int) -> str:
     """*shown* with at most so many characters, the last of them an ellipsis where it was cut."""
     return shown if len(shown) <= longest else f"{shown[: max(longest, 1) - 1]}…"

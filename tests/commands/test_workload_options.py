@@ -31,13 +31,13 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     Path("tiny.py").write_text(WORKLOAD)
-    Path("results/run").mkdir(parents=True)
-    Path("results/run/settings.yaml").write_text("a: 1\n")
-    Path("results/run/exit_code").write_text("0\n")
+    Path("tree/run").mkdir(parents=True)
+    Path("tree/run/settings.yaml").write_text("a: 1\n")
+    Path("tree/run/exit_code").write_text("0\n")
 
 
 def parse(*options: str) -> int:
-    return main(["parse", "--workload=tiny.py", "--results-dirname=results", "--output-matrix=m.json", *options])
+    return main(["parse", "--workload=tiny.py", "--results-dirname=tree", "--output-matrix=m.json", *options])
 
 
 def told() -> dict[str, object]:

@@ -21,13 +21,13 @@ Flags = npt.NDArray[np.bool_]
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
 # false alarm in about 1 % of series of 100 points.
 _LAGS = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 18.0, 40.0, 160.0])
-_THRESHOLDS = np.array([4.3, 4.6, 3.78, 3.83, 3.67, 3.58, 3.95, 4.2, 4.25])
+_THRESHOLDS = np.array([3.8, 4.6, 3.78, 3.83, 3.67, 3.58, 3.95, 4.2, 4.25])
 # What is added to that by the number of points on both levels. A level is asked about again with each new point, so the
 # longer it lasts, the more a change has to show: such that the chance of ever being wrong grows no faster than the
 # logarithm of the length. In a short history Student's ratio with the correlation that is assumed there allows for more
 # than even a correlation of 0.6 does.
 _LENGTHS = np.array([10.0, 13.0, 16.0, 19.0, 23.0, 28.0, 38.0, 45.0])
-_BY_LENGTH = np.array([-0.9, -0.5, -0.2, 0.05, 0.35, 0.42, 0.22, 0.03])
+_BY_LENGTH = np.array([-1.1, -0.65, -0.3, 0.0, 0.33, 0.42, 0.22, 0.03])
 _GROWTH = 0.5
 # A correlation between successive points is assumed as long as the history is too short to know better; the new points,
 # whose level is in doubt, say less of it than the old ones.
@@ -157,8 +157,8 @@ def weigh(split: Split, prior: Prior) -> Weighed:
 def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
     """Whether there is too much on the new level for it to be a coincidence of outliers.
 
-    That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where they
-    do by chance.
+    That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where
+    they do by chance.
     """
     rate = (split.outliers + 0.5) / (split.before + prior.degrees + 1.0)
     ways = special.gammaln(split.runs + 1.0) - special.gammaln(split.far + 1.0)

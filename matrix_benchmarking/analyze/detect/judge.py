@@ -21,7 +21,7 @@ _MOST_RERUNS = 100
 # The chance that the evidence anywhere in 100 points without a change exceeds the threshold by so much, as measured by
 # `benchmarks/detector_thresholds.py`; beyond the last, it falls as the tail of a normal distribution does there.
 _EXCESS = np.array([-2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25])
-_CHANCE = np.array([1.0, 0.92, 0.52, 0.18, 0.095, 0.045, 0.018, 0.006, 0.002])
+_CHANCE = np.array([1.0, 0.94, 0.59, 0.19, 0.1, 0.05, 0.02, 0.008, 0.003])
 _DECAY = 4.0
 
 
@@ -161,7 +161,7 @@ def _unchanged(series: Series, scale: float, walk: scan.Walk, minimum: Minimum, 
         (old + float(split.shift)) * scale,
         None,
         None,
-        chance(excess),
+        chance(min(excess, 0.0)),  # what is above the threshold and no alarm was held to be outliers
         int(series.runs[begin:first].sum()),
         int(series.runs[first:].sum()),
         reruns,

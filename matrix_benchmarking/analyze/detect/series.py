@@ -14,16 +14,18 @@ from matrix_benchmarking.analyze.detect.splits import Series
 Values = Sequence["float | Sequence[float | None] | None"]
 
 # Half of the spread is taken to be between versions and half between repeats: repeats of one version share a machine
-# and a build.
+# and a build. Where versions don't seem to differ more than their repeats do, less of it.
 _SHARED = 0.5
+_SHARED_AT_LEAST = 0.25
 _LEAST_DEGREES = 8.0
+_ENOUGH_FOR_A_MEAN = 5
 _MOST_DEGREES = 20.0
 
 
 def prepare(values: Values) -> tuple[Series, Integers, float]:
     """A series, the index of each of its points in *values*, and the factor that its points are to be multiplied with.
 
-    A version with repeats becomes their median (the mean of two). Versions without a finite value are left out.
+    A version with repeats becomes the middle of them (the mean of two). Versions without a finite value are left out.
     """
     if all(value is None or isinstance(value, float | int) for value in values):
         return _alone(np.array(values, dtype=np.float64))
@@ -58,7 +60,12 @@ def power_of_two(largest: float) -> float:
 
 
 def _middle(runs: list[float]) -> float:
+    """The median; of five runs and more the mean of the middle ones, which are at least three."""
     ordered, half = sorted(runs), len(runs) // 2
+    if len(runs) >= _ENOUGH_FOR_A_MEAN:
+        left_out = len(runs) // 4
+        middle = ordered[left_out : len(runs) - left_out]
+        return ordered[half] + math.fsum(run - ordered[half] for run in middle) / len(middle)
     return ordered[half] if len(runs) % 2 else ordered[half - 1] + (ordered[half] - ordered[half - 1]) / 2.0
 
 
@@ -75,9 +82,9 @@ def _prior(repeats: list[list[float]]) -> Prior:
     if degrees < _LEAST_DEGREES or len(first) < len(repeats[:5]):
         return Prior()
     squares = sum(float(np.var(runs)) * len(runs) for runs in first)
-    # The middle of few runs, with as much spread again between versions as between repeats.
+    # The middle of few runs, with some spread between versions too.
     usual = float(np.median([len(runs) for runs in first]))
-    variance = squares / degrees * (1.0 / usual + _SHARED)
+    variance = squares / degrees * (1.0 / usual + _SHARED_AT_LEAST)
     between = float(np.var([_middle(runs) for runs in first], ddof=1)) if len(first) > 1 else 0.0
     if between > variance:  # versions differ by more than their repeats do
         return Prior(_LEAST_DEGREES, math.sqrt(between), 0.0)

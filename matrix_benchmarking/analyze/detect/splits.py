@@ -191,8 +191,8 @@ def _sum(points: Floats, last: Integers, lag: Integers) -> Floats:
 def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> Floats:
     """Points of the new level, held back if they lie farther off the old one than their middle does.
 
-    Their middle is that of the middle points that is next to the old level. What lies far beyond it is an outlier whatever
-    the level is, and counts as the middle.
+    Their middle is that of the middle points that is next to the old level. What lies far beyond it is an outlier
+    whatever the level is, and counts as the middle.
     """
     shown = windows[:, :_ORDERED_UP_TO]
     ordered = np.where(inside[:, :_ORDERED_UP_TO], shown, np.inf)

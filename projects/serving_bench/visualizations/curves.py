@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 from typing import Any
+
+
+def points(results: Any, name: str) -> list[Any]:
+    """The points of the curve *name*, leniently: a payload of another form than today's may hold them as mappings."""
+    found = getattr(results, name, None) or []
+    return [
+        types.SimpleNamespace(**{"cpu": None, "gpu": None, **one}) if isinstance(one, dict) else one for one in found
+    ]
 
 
 def best(points: Sequence[Any] | None) -> Any:

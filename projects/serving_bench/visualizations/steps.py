@@ -21,7 +21,10 @@ from matrix_benchmarking.filters import show
 from matrix_benchmarking.matrix import NOT_SET, Entry, order, typed
 from matrix_benchmarking.workload import Workload
 
+from .curves import points
 from .models import kpi
+
+Identity = frozenset[tuple[str, tuple[str, object]]]
 
 STEP = "experiment"
 BEST = kpi.best_api_throughput.__name__
@@ -91,25 +94,30 @@ class Change:
     at: Mapping[int, Comparison]
 
 
-def steps(entries: Iterable[Entry], workload: Workload) -> list[Step]:
-    """The configurations of the successful runs that have a curve, group by group, in the order of their experiment."""
-    curves = [(entry, entry.lts.results) for entry in entries if not entry.failed]
-    results = {id(entry): found for entry, found in curves if found.api or found.baseline}
-    points = by_point(entry for entry, _ in curves if id(entry) in results)
-    labels = _labels([runs[0].settings for runs in points])
+def steps(entries: Iterable[Entry], workload: Workload, among: Iterable[Entry] | None = None) -> list[Step]:
+    """The configurations of the successful runs that have a curve, group by group, in the order of their experiment.
+
+    Args:
+        among: all runs of which *entries* may be a selection; labels are the same in every selection.
+    """
+    measured = [(entry, entry.lts.results) for entry in entries if not entry.failed]
+    results = {id(entry): found for entry, found in measured if points(found, "api") or points(found, "baseline")}
+    selected = by_point(entry for entry, _ in measured if id(entry) in results)
+    everything = (entry for runs in selected for entry in runs) if among is None else among
+    labels = _labels(everything)
     found = []
-    for runs, label in zip(points, labels, strict=True):
-        settings, measured = runs[0].settings, [results[id(run)] for run in runs]
+    for runs in selected:
+        settings, of_runs = runs[0].settings, [results[id(run)] for run in runs]
         step = Step(
-            label=label,
+            label=labels[_identity(settings)],
             settings=settings,
             group=part(settings, workload.group_keys),
             runs=tuple(runs),
-            api=_by_place([one.api for one in measured], "concurrency"),
-            baseline=_by_place([one.baseline for one in measured], "batch_size"),
-            maximum=measured[0].theoretical_max,
-            maximum_source=measured[0].theoretical_max_source,
-            maximum_unknown=measured[0].theoretical_max_unknown,
+            api=_by_place([points(one, "api") for one in of_runs], "concurrency"),
+            baseline=_by_place([points(one, "baseline") for one in of_runs], "batch_size"),
+            maximum=getattr(of_runs[0], "theoretical_max", None),
+            maximum_source=getattr(of_runs[0], "theoretical_max_source", None),
+            maximum_unknown=getattr(of_runs[0], "theoretical_max_unknown", None),
         )
         found.append(step)
     found.sort(key=lambda step: [order(value) for value in (*step.group.values(), step.settings.get(STEP, NOT_SET))])
@@ -120,6 +128,14 @@ def changes(found: Sequence[Step]) -> list[Change]:
     """From each step to the next of its group."""
     pairs = itertools.pairwise(found)
     return [_change(old, new, found) for old, new in pairs if _key(old.group) == _key(new.group)]
+
+
+def groups(found: Iterable[Step]) -> list[list[Step]]:
+    """The steps that may be compared with each other together; the group of the most steps first."""
+    together: dict[tuple[tuple[str, object], ...], list[Step]] = {}
+    for step in found:
+        together.setdefault(_key(step.group), []).append(step)
+    return sorted(together.values(), key=len, reverse=True)
 
 
 def best_of(found: Iterable[Step]) -> Step | None:
@@ -168,29 +184,40 @@ def _shown(value: object) -> str:
     return "not set" if value is NOT_SET else show(value)
 
 
-def _labels(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+def _labels(entries: Iterable[Entry]) -> dict[Identity, str]:
     """A label for each point: its experiment and server, and what else tells points of one label apart."""
+    settings = list({_identity(entry.settings): entry.settings for entry in entries}.values())
     labels = [variant_label(one, [name for name in (STEP, "server") if name in one]) for one in settings]
     for label in [label for label, count in collections.Counter(labels).items() if count > 1]:
         alike = [index for index, other in enumerate(labels) if other == label]
         names = varying(settings[index] for index in alike)
         for index in alike:
             labels[index] = " · ".join(filter(None, [label, tuning_label(settings[index], names)]))
-    return [label or "the only configuration" for label in labels]
+    return {_identity(one): label or "the only configuration" for one, label in zip(settings, labels, strict=True)}
 
 
-def _by_place(curves: Sequence[Sequence[Any] | None], name: str) -> dict[int, list[Any]]:
+def _identity(settings: Mapping[str, Any]) -> Identity:
+    return frozenset((name, typed(value)) for name, value in settings.items())
+
+
+def _by_place(curves: Sequence[Sequence[Any]], name: str) -> dict[int, list[Any]]:
     places: dict[int, list[Any]] = {}
-    for record in (record for curve in curves for record in curve or ()):
+    for record in (record for curve in curves for record in curve):
         places.setdefault(getattr(record, name), []).append(record)
     return dict(sorted(places.items()))
 
 
-def _key(group: Mapping[str, Any]) -> list[tuple[str, object]]:
-    return [typed(value) for value in group.values()]
+def _key(group: Mapping[str, Any]) -> tuple[tuple[str, object], ...]:
+    return tuple(typed(value) for value in group.values())
 
 
-def group_label(step: Step) -> str:
-    """What a step has in common with those that it may be compared with: ``nvidia-t4, num_requests 256``."""
+def group_label(step: Step, among: Iterable[Step] = ()) -> str:
+    """What *step* has in common with those that it may be compared with: ``nvidia-t4, num_requests 256``.
+
+    Args:
+        among: only what differs between the groups of these, where there are any.
+    """
+    differing = varying(other.group for other in among)
     known = {name: value for name, value in step.group.items() if value is not NOT_SET}
-    return ", ".join(value_label(name, value) for name, value in known.items())
+    named = {name: value for name, value in known.items() if name in differing} or known
+    return ", ".join(value_label(name, value) for name, value in named.items())

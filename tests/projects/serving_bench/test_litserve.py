@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from matrix_benchmarking import store
+from matrix_benchmarking import filters, store
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -112,13 +112,15 @@ def test_the_steps_page_says_which_is_best_and_that_single_runs_decide_nothing(
 ) -> None:
     figure, text = draw(workload, matrix, "Best throughput of each step")
     assert text[0] == (
-        "Best: experiment 3 · server_batch_fullp.py: 160.85 requests/s at concurrency 64 (one run: no interval), "
-        "+75.1 % against experiment 1 · server_baseline.py · num_requests 256 (91.88 at concurrency 8)."
+        "Best for num_requests 256: experiment 3 · server_batch_fullp.py: 160.85 requests/s at concurrency 64 "
+        "(one run: no interval), +75.1 % against experiment 1 · server_baseline.py · num_requests 256 "
+        "(91.88 at concurrency 8)."
     )
-    assert "experiment 2 · server_batch_fullp_w0.py" in text[1]
-    assert text[2].startswith("The largest loss: experiment 4 · server_batch_halfp.py")
-    assert "run once" in text[3]
-    assert "may be chance" not in " ".join(text[:4])
+    assert text[1].startswith("Best for num_requests 128: experiment 1")
+    assert text[2].startswith("The largest gain: experiment 2 · server_batch_fullp_w0.py")
+    assert text[3].startswith("The largest loss: experiment 4 · server_batch_halfp.py")
+    assert "run once" in text[4]
+    assert "chance" not in " ".join(text[:4])
     assert [float(rate) for rate in figure.data[0].y] == [90.58, 91.88, 124.09, 160.85, 137.7, 152.51, 144.32]
     assert figure.data[0].customdata[3] == [of(matrix, 3).test_uuid]
 
@@ -153,6 +155,17 @@ def test_the_bottleneck_is_named_from_the_loads_and_their_threshold(workload: Wo
     assert "experiment 3 · server_batch_fullp.py (concurrency 64: CPU 99.5%, GPU 60.2%)" in saturated
     _, text = draw(workload, matrix, "CPU and GPU over concurrency", saturated=80)
     assert "GPU saturated" in text[0]
+
+
+def test_a_selection_keeps_the_names_and_colours_of_the_whole(workload: Workload, matrix: Matrix) -> None:
+    selected = matrix.filtered(filters.parse("num_requests=256,experiment=1:3"))
+    catalogue = Catalogue(selected, workload, whole=matrix)
+    figures = [Catalogue(matrix, workload), catalogue]
+    whole, part = (one.plot(figure_name()).do_plot(*one.arguments())[0] for one in figures)
+    colours = {trace.name: trace.line.color for trace in whole.data}
+    names = [trace.name for trace in part.data if trace.showlegend]
+    assert names == ["experiment 1 · server_baseline.py · num_requests 256", "experiment 3 · server_batch_fullp.py"]
+    assert all(trace.line.color == colours[trace.name] for trace in part.data if trace.name in names)
 
 
 def test_all_commands_know_the_workload_by_name(

@@ -63,12 +63,12 @@ def test_what_is_not_known_has_a_reason(workload, tmp_path):
         "gpu_load": "GPU load was not measured",
         "gpu_wait": "GPU load was not measured",
         "data_wait": "the loop did not record how long it waited (a column wait_s of timings.feather)",
-        "process_load": "the training's process was not watched over a whole epoch",
+        "process_load": "the load by the training's own process was not measured",
         "sample_rate": "the run does not say how many samples an epoch has",
         "data_rate": "the run does not say how many bytes an epoch has",
         "read_rate": "the run does not say how many bytes read from storage an epoch has",
         "peak_gpu_memory": "GPU memory was not measured",
-        "process_memory": "the run does not say how much memory its process took",
+        "process_memory": "the process's memory was not measured",
     }
 
 

@@ -14,7 +14,7 @@ from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import set_config
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import load
-from projects.training_bench.visualizations.plotting import cases, durations, limits, loads, speed_up
+from projects.training_bench.visualizations.plotting import cases, curves, durations, limits, loads, speed_up
 
 HOSTILE = "<b>&bold"
 
@@ -99,7 +99,7 @@ def test_a_curve_is_over_all_epochs_of_all_repetitions(tmp_path, workload):
         write_native(tmp_path / str(repeat), settings, epochs([10.0] * 4), content)
     matrix = store.parse_tree(workload, tmp_path)
     (case,) = cases.cases_of(matrix, ["strategy"])
-    curve = loads.load_curve(case, loads.device_of(matrix))
+    curve = curves.load_curve(case, loads.device_of(matrix))
     assert curve is not None
     assert (curve.epochs, curve.runs, len(curve.mean)) == (4, 2, 101)
     assert curve.mean == pytest.approx([0.5] * 101)
@@ -133,7 +133,7 @@ def test_the_cpu_load_of_the_training_alone_is_preferred_to_that_of_the_machine(
 def test_epochs_that_are_not_drawn_are_counted(tmp_path, workload):
     write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, epochs([10.0] * 5), log(35, lambda moment: 0.5))
     _, text = plot(store.parse_tree(workload, tmp_path), workload, "Load over an epoch")
-    assert "1 of 3 epochs are not used" in sentences(text)
+    assert "1 epoch of 1 run is in these lines. 2 of 3 epochs are not used" in sentences(text)
 
 
 def test_waiting_and_computing_add_up_to_the_epoch(tmp_path, workload):

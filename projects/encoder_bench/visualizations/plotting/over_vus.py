@@ -114,7 +114,7 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:
         if rising
         else " All lines passed their best point, so enough users were tried."
     )
-    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}: {_plain(listed)}.{more}"
+    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}: {template.plain(listed)}.{more}"
 
 
 def unfinished_lines(frame: pandas.DataFrame, kpi: KPIDefinition) -> tuple[int, int]:
@@ -126,8 +126,3 @@ def unfinished_lines(frame: pandas.DataFrame, kpi: KPIDefinition) -> tuple[int, 
             values = list(line.sort_values(VUS)[kpi.name])
             rising += values[-1] == (min if kpi.lower_better else max)(values)
     return rising, lines
-
-
-def _plain(shown: str) -> str:
-    """Text for a page again, which does its own escaping."""
-    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

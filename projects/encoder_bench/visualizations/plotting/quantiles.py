@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 QUANTILES = ("50", "90", "95", "99")
 COLUMNS, ROW_HEIGHT = 2, 290
-BAND = "rgba({red},{green},{blue},0.18)"
+BAND = 0.18
 
 
 class LatencyQuantiles(Plot):
@@ -120,13 +120,12 @@ def _draw(
     if part.empty:
         return
     users = list(part[VUS])
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     figure.add_scatter(
         x=[*users, *users[::-1]],
         y=[*part["high"], *list(part["low"])[::-1]],
         mode="lines",
         fill="toself",
-        fillcolor=BAND.format(red=red, green=green, blue=blue),
+        fillcolor=template.translucent(colour, BAND),
         line_width=0,
         hoverinfo="skip",
         showlegend=False,

@@ -64,7 +64,7 @@ class APIPoint(ExclusiveModel):
 class Results(ExclusiveModel):
     """What one run measured, and the theoretical maximum (requests/s) with its source, or why it is unknown.
 
-    ``client_cpu`` is the highest load of the client's cores at any concurrency.
+    ``client_cpu`` is the most that the client used of its own cores at any concurrency.
     """
 
     baseline: list[BaselinePoint]

@@ -1,6 +1,7 @@
 """The plots and reports of serving_bench."""
 
-from .change import ThroughputOfEachStep, WhatEachStepChanged
+from .change import ThroughputOfEachStep
+from .change_map import WhatEachStepChanged
 from .reports import BottleneckReport, StepsReport, ThroughputReport
 from .throughput import ThroughputCurves
 from .utilization import Utilization

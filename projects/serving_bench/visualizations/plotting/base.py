@@ -19,7 +19,7 @@ class StepPlot(Plot):
 
     def steps(self, settings: dict[str, Any], setting_lists: SettingLists) -> list[Step]:
         """The steps of a selection."""
-        return steps(self.matrix.all_records(settings, setting_lists), self.workload)
+        return steps(self.matrix.all_records(settings, setting_lists), self.workload, self.catalogue.whole)
 
     def step_colours(self) -> dict[str, str]:
         """The colour of each step, by its label as plotly writes it."""
@@ -36,4 +36,4 @@ def _labels(catalogue: Catalogue) -> list[str]:
 
 def steps_of(report: Report) -> Sequence[Step]:
     """The steps of all that a report shows."""
-    return steps(report.matrix, report.workload)
+    return steps(report.matrix, report.workload, report.catalogue.whole)

@@ -10,6 +10,7 @@ from ..bottleneck import SATURATED
 from ..steps import best_of, changes
 from . import change, utilization
 from .base import steps_of
+from .change_map import WhatEachStepChanged
 from .throughput import ThroughputCurves
 from .utilization import Utilization
 from .wording import best_sentence
@@ -53,7 +54,7 @@ class StepsReport(PlotsReport):
         "The experiments one after the other: what each change of the configuration gained or lost, at which "
         "concurrency, and which was the best."
     )
-    plots = (change.ThroughputOfEachStep, change.WhatEachStepChanged)
+    plots = (change.ThroughputOfEachStep, WhatEachStepChanged)
 
     def summary(self) -> str:
         steps = [step for step in steps_of(self) if step.best is not None]

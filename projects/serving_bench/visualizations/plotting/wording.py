@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from matrix_benchmarking.analyze.intervals import Comparison, Interval, Sample, Scale, interval, scale_of
 from matrix_benchmarking.analyze.wording import plural
 
-from ..steps import Step
+from ..steps import Change, Step
 
 
 def rate(value: float) -> str:
@@ -102,3 +102,13 @@ def repeats_sentence(steps: Sequence[Step]) -> str:
         )
     shown = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     return f"Behind each configuration are {shown} {plural(counts[-1], 'run')}."
+
+
+def extremes(change: Change) -> tuple[tuple[int, str] | None, tuple[int, str] | None]:
+    """Where most was gained and where most was lost, and how much; None where nothing was."""
+    by_size = sorted(change.at.items(), key=lambda item: item[1].difference)
+    (low, lost), (high, gained) = by_size[0], by_size[-1]
+    return (
+        (high, signed(gained)) if gained.difference > 0 else None,
+        (low, signed(lost)) if lost.difference < 0 else None,
+    )

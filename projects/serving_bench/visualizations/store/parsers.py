@@ -15,7 +15,7 @@ from .benchmark_log import parse_log
 IMPORTANT_FILES = ["benchmark.log"]
 OPTIONAL_FILES = ["client.json"]
 BUSY_CLIENT = 0.9
-"""Load of the client's cores from which the client may be the limit."""
+"""Share of the client's cores from which the client may be the limit."""
 
 
 def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
@@ -63,7 +63,7 @@ def _parse_log(test_dir: TestDirectory) -> types.SimpleNamespace:
 
 @ignore_file_not_found
 def _parse_client(test_dir: TestDirectory) -> float | None:
-    """The highest load of the client's cores."""
+    """The most that the client used of its own cores at any concurrency."""
     path = test_dir / "client.json"
     content = read_json(path)
     loads = content.get("cpu") if isinstance(content, dict) else None

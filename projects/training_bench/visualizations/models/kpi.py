@@ -12,6 +12,7 @@ from matrix_benchmarking.kpi import (
     KPIMetadata,
     LowerBetter,
     UnknownKPI,
+    known,
 )
 
 
@@ -61,7 +62,7 @@ def cpu_load(lts_payload: Any) -> Any:
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of all cores by the training's own process", unit="")
 def process_load(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.process_load, "the training's process was not watched over a whole epoch")
+    return known(lts_payload.results.process_load, "the load by the training's own process")
 
 
 @HigherBetter
@@ -90,21 +91,21 @@ def read_rate(lts_payload: Any) -> float:
 @Format("{:.1%}")
 @KPIMetadata(help="Highest share of the machine's memory in use", unit="")
 def peak_memory(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.main_memory, "main memory was not measured")
+    return known(lts_payload.results.main_memory, "main memory")
 
 
 @LowerBetter
 @Format("{:.1%}")
 @KPIMetadata(help="Highest share of the GPUs' memory in use", unit="")
 def peak_gpu_memory(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.gpu_memory, "GPU memory was not measured")
+    return known(lts_payload.results.gpu_memory, "GPU memory")
 
 
 @LowerBetter
 @FormatDivisor(1e6, unit="MB", format="{:,.0f}")
 @KPIMetadata(help="Largest resident set of the training's process", unit="bytes")
 def process_memory(lts_payload: Any) -> Any:
-    return _measured(lts_payload.results.peak_rss_bytes, "the run does not say how much memory its process took")
+    return known(lts_payload.results.peak_rss_bytes, "the process's memory")
 
 
 def _rate(results: Any, per_epoch: float | None, what: str) -> float:
@@ -131,9 +132,3 @@ def _load(results: Any, value: float | None, device: str) -> float:
     if not samples:
         raise UnknownKPI(f"{device} load was not measured")
     raise UnknownKPI(f"no epoch after the warm-up lies wholly within the log of the {device} load")
-
-
-def _measured(value: Any, unknown: str) -> Any:
-    if value is None:
-        raise UnknownKPI(unknown)
-    return value

@@ -175,12 +175,7 @@ def parts_conclusion(frame: pandas.DataFrame) -> str:
     wide = frame.pivot_table(index=[CASE, SPEED], columns=PART, values=SECONDS).reset_index()
     share = wide[WAITING] / (wide[WAITING] + wide[COMPUTING])
     most, least = wide.iloc[int(share.argmax())], wide.iloc[int(share.argmin())]
-    return _plain(
+    return template.plain(
         f"{most[CASE]} at {most[SPEED]} waits most: {share.max():.0%} of an epoch; {least[CASE]} at {least[SPEED]} "
         f"least: {share.min():.0%}."
     )
-
-
-def _plain(shown: str) -> str:
-    """Text for a page again, which does its own escaping."""
-    return shown.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from matrix_benchmarking.matrix import SettingLists, Variables
-from matrix_benchmarking.plotting import Report
-from matrix_benchmarking.plotting.controls import Control
+from matrix_benchmarking.plotting import PlotsReport
 
+from .cases import DURATION
+from .curves import LoadOverEpoch
 from .durations import EpochDuration, EpochParts
 from .limits import WhatLimits
-from .loads import DeviceLoad, LoadOverEpoch
-from .speed_up import SpeedUp
+from .loads import DeviceLoad
+from .speed_up import REFERENCE, SpeedUp, conclusion, speed_ups
 
 
-class DataLoading(Report):
+class DataLoading(PlotsReport):
     """All plots of the workload."""
 
     name: ClassVar[str] = "report: Data loading"
@@ -23,18 +22,11 @@ class DataLoading(Report):
         "Is the training waiting for its data? How long an epoch takes with each strategy and I/O speed, how much "
         "faster that is than the reference, how busy the computing device is meanwhile, and what limits each case."
     )
+    plots = (SpeedUp, WhatLimits, EpochDuration, EpochParts, LoadOverEpoch, DeviceLoad)
 
-    def controls(self) -> Sequence[Control]:
-        return SpeedUp(self.catalogue).controls()
-
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
-        args = (ordered_vars, settings, setting_lists, variables, cfg)
-        plots = (SpeedUp, WhatLimits, EpochDuration, EpochParts, LoadOverEpoch, DeviceLoad)
-        return [part for plot in plots for part in self.Plot_and_Text(plot.name, args)]
+    def summary(self) -> str:
+        plot = SpeedUp(self.catalogue)
+        if not plot.controls():
+            return ""
+        reference = plot.option({}, REFERENCE)
+        return " ".join(conclusion(speed_ups(self.matrix, reference, self.workload.kpis[DURATION]), reference)[:2])

@@ -6,6 +6,8 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from matrix_benchmarking.models import labels_from
+
 from ..models import lts as models_lts
 from . import epochs as of_epochs
 from .system_log import highest
@@ -41,13 +43,6 @@ def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mappin
     )
 
 
-def get_kpi_labels(lts_payload: Any) -> dict[str, Any]:
-    """The labels of all KPIs of a run: the settings that the model knows."""
-    settings = lts_payload.metadata.settings
-    labels = {name: settings[name] for name in models_lts.Settings.model_fields if name in settings}
-    return {"kpi_settings_version": models_lts.KPI_SETTINGS_VERSION, **labels}
-
-
 def warnings(lts_payload: Any) -> list[str]:
     """What makes the numbers of a run doubtful, a sentence each."""
     results = lts_payload.results
@@ -58,6 +53,8 @@ def warnings(lts_payload: Any) -> list[str]:
         sentences.append(f"other processes disturbed the run: they took {results.other_cores:.0%} of a core")
     return sentences
 
+
+get_kpi_labels = labels_from(models_lts.Settings, kpi_settings_version=models_lts.KPI_SETTINGS_VERSION)
 
 _EMPTY: dict[str, Any] = {
     name: field.default if not field.is_required() else None for name, field in models_lts.Results.model_fields.items()

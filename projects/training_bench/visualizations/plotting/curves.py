@@ -1,0 +1,200 @@
+"""The load of the device that computes over an epoch's progress: is there a part of it in which it waits?"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.plotting import Plot, clicks, template
+
+from ..store import epochs as of_epochs
+from .cases import TrainingCase, cases_of, hover, label_names, strategy_order
+from .loads import Device, device_of
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+BAND = 0.16
+COLUMNS, ROW_HEIGHT = 2, 340
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LoadCurve:
+    """The load of a case over an epoch's progress.
+
+    Attributes:
+        mean, deviation: at each percent of an epoch, over *epochs* of all *runs*; the deviation is 0 for one epoch.
+    """
+
+    case: TrainingCase
+    mean: tuple[float, ...]
+    deviation: tuple[float, ...]
+    epochs: int
+    runs: int
+
+
+class LoadOverEpoch(Plot):
+    """A line for each strategy with its band, a facet for each I/O speed."""
+
+    name: ClassVar[str] = "Load over an epoch"
+    how_to_read: ClassVar[str] = (
+        f"Each line is a moving mean over {of_epochs.WINDOW} samples, each epoch brought to one length: the mean "
+        "over all epochs after the warm-up of all repetitions, with a band of one standard deviation to both sides. An "
+        "epoch whose log doesn't reach from its start to its end is not used."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> tuple[Any, Any]:
+        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+        device = device_of(run for case in cases for run in case.runs)
+        found = [curve for case in cases if (curve := load_curve(case, device)) is not None]
+        notes = [device.note] if device.note else []
+        if not found:
+            return None, [*notes, "No run has a log of the load over a whole epoch of five samples or more."]
+        figure = load_figure(found, device, strategy_order(cases))
+        return figure, [*notes, *curves_conclusion(found, device), *_left_out(cases, device)]
+
+
+def load_curve(case: TrainingCase, device: Device) -> LoadCurve | None:
+    """The curve of *case*; None where no epoch of it can be used."""
+    import numpy
+
+    found: list[list[float]] = []
+    runs = 0
+    for run in case.runs:
+        of_run = run_curves(run.results, device)
+        found += of_run
+        runs += bool(of_run)
+    if not found:
+        return None
+    every = numpy.asarray(found)
+    spread = every.std(axis=0, ddof=1) if len(found) > 1 else numpy.zeros(every.shape[1])
+    return LoadCurve(case, tuple(map(float, every.mean(axis=0))), tuple(map(float, spread)), len(found), runs)
+
+
+def run_curves(results: Any, device: Device) -> list[list[float]]:
+    """The curve of each epoch after the warm-up that can be used."""
+    log, epochs = getattr(results, "system_log", None), getattr(results, "epochs", None)
+    if log is None or not epochs:
+        return []
+    counted = of_epochs.counted(epochs, getattr(results, "warm_up_epochs", 0))
+    values = getattr(log, device.vector)
+    inside = (of_epochs.within(epoch, log.time, values) for epoch in counted)
+    return [curve for samples in inside if samples and (curve := of_epochs.curve(samples)) is not None]
+
+
+def load_figure(found: Sequence[LoadCurve], device: Device, order: Sequence[str]) -> go.Figure:
+    """Progress to the right, load upwards; all facets share their axes."""
+    from plotly.subplots import make_subplots
+
+    shown = list(dict.fromkeys(curve.case.speed for curve in found))
+    columns = min(COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    titles = [template.text(speed) for speed in shown]
+    figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        subplot_titles=titles,
+        shared_yaxes=True,
+        horizontal_spacing=0.06,
+        vertical_spacing=min(0.14, 0.4 / rows),
+    )
+    colours, named = template.colours_of(list(order)), set[str]()
+    dashes = {label: DASHES[at % len(DASHES)] for at, label in enumerate(order)}
+    for curve in found:
+        at = shown.index(curve.case.speed)
+        label = template.text(curve.case.label)
+        place = {"row": at // columns + 1, "col": at % columns + 1}
+        line = {"color": colours[label], "dash": dashes[label], "width": 2}
+        _draw(figure, curve, device, line, place, with_legend=label not in named)
+        named.add(label)
+    figure.update_yaxes(tickformat=".0%", range=[0, 1.03])
+    figure.update_yaxes(title=device.name, col=1)
+    figure.update_xaxes(ticksuffix=" %", range=[0, 100])
+    figure.update_xaxes(title="progress of the epoch", row=rows)
+    return template.apply(figure, height=130 + ROW_HEIGHT * rows)
+
+
+def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
+    """Where the load begins low: the first batches have to be waited for."""
+    sentences = []
+    for curve in found:
+        start, rest = sum(curve.mean[:10]) / 10, sum(curve.mean[50:]) / len(curve.mean[50:])
+        if rest > 0 and start < 0.75 * rest:
+            where = f"{curve.case.label} at {curve.case.speed}"
+            sentences.append(f"{where} starts at {start:.0%} and goes on at {rest:.0%}")
+    epochs, runs = sum(curve.epochs for curve in found), sum(curve.runs for curve in found)
+    drawn = (
+        f"{epochs} {'epoch' if epochs == 1 else 'epochs'} of {runs} {'run' if runs == 1 else 'runs'} "
+        f"{'is' if epochs == 1 else 'are'} in these lines."
+    )
+    if not sentences:
+        return [f"{device.name} is about level over the epochs: no strategy has to fill its buffers first. {drawn}"]
+    more = f"; and {len(sentences) - 4} more" if len(sentences) > 4 else ""
+    return [f"The beginning of an epoch is waited for: {'; '.join(sentences[:4])}{more}. {drawn}"]
+
+
+def _draw(
+    figure: go.Figure,
+    curve: LoadCurve,
+    device: Device,
+    line: Mapping[str, Any],
+    place: dict[str, int],
+    *,
+    with_legend: bool,
+) -> None:
+    progress = [100 * at / (len(curve.mean) - 1) for at in range(len(curve.mean))]
+    high = [min(1.0, mean + spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
+    low = [max(0.0, mean - spread) for mean, spread in zip(curve.mean, curve.deviation, strict=True)]
+    label = template.text(curve.case.label)
+    figure.add_scatter(
+        x=[*progress, *progress[::-1]],
+        y=[*high, *low[::-1]],
+        mode="lines",
+        fill="toself",
+        fillcolor=template.translucent(line["color"], BAND),
+        line_width=0,
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=label,
+        **place,
+    )
+    said = hover(curve.case, f"{device.name} over {curve.epochs} epochs")
+    figure.add_scatter(
+        x=progress,
+        y=list(curve.mean),
+        mode="lines",
+        line=dict(line),
+        name=label,
+        legendgroup=label,
+        showlegend=with_legend,
+        customdata=clicks.marks([clicks.run_of(curve.case.runs)] * len(progress)),
+        hovertemplate=f"%{{y:.0%}} at %{{x:.0f}} %<br>{said}<extra></extra>",
+        **place,
+    )
+
+
+def _left_out(cases: Sequence[TrainingCase], device: Device) -> list[str]:
+    """How many counted epochs are not in the lines, for which reason ever."""
+    counted = used = 0
+    for case in cases:
+        for run in case.runs:
+            results = run.results
+            epochs = getattr(results, "epochs", None) or []
+            counted += len(of_epochs.counted(epochs, getattr(results, "warm_up_epochs", 0)))
+            used += len(run_curves(results, device))
+    if used == counted:
+        return []
+    return [
+        f"{counted - used} of {counted} epochs are not used: samples are missing at their start or end, or they have "
+        f"fewer than {of_epochs.WINDOW}."
+    ]
