@@ -38,7 +38,7 @@ def test_a_given_value_has_the_type_of_the_one_in_the_file(name, text, value) ->
 @pytest.mark.parametrize(
     ("name", "text", "sentence"),
     [
-        ("versio", "1", "no 'versio' in common_settings: did you mean 'version'?"),
+        ("versionx", "1", "no 'versionx' in common_settings: did you mean 'version'?"),
         ("size", "1", "no 'size' in common_settings"),
         ("users", "many", "users=many: the benchmark file has a whole number there"),
         ("rate", "fast", "rate=fast: the benchmark file has a number there"),

@@ -27,6 +27,7 @@ from .models import kpi
 Identity = frozenset[tuple[str, tuple[str, object]]]
 
 STEP = "experiment"
+NAMES = (STEP, "server")
 BEST = kpi.best_api_throughput.__name__
 
 
@@ -173,11 +174,15 @@ def _scale(*samples: Sample) -> Scale:
 
 
 def _what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    names = [name for name in dict.fromkeys([*old, *new]) if name != STEP]
-    pairs = [(name, old.get(name, NOT_SET), new.get(name, NOT_SET)) for name in names]
-    return "; ".join(
-        f"{name} {_shown(before)} → {_shown(after)}" for name, before, after in pairs if typed(before) != typed(after)
-    )
+    """The settings that differ; the server, which is in the steps' names, only where nothing else does."""
+    changed = [
+        (name, f"{name} {_shown(before)} → {_shown(after)}")
+        for name in dict.fromkeys([*old, *new])
+        if name != STEP
+        for before, after in ((old.get(name, NOT_SET), new.get(name, NOT_SET)),)
+        if typed(before) != typed(after)
+    ]
+    return "; ".join([text for name, text in changed if name not in NAMES] or [text for _, text in changed])
 
 
 def _shown(value: object) -> str:
@@ -187,7 +192,7 @@ def _shown(value: object) -> str:
 def _labels(entries: Iterable[Entry]) -> dict[Identity, str]:
     """A label for each point: its experiment and server, and what else tells points of one label apart."""
     settings = list({_identity(entry.settings): entry.settings for entry in entries}.values())
-    labels = [variant_label(one, [name for name in (STEP, "server") if name in one]) for one in settings]
+    labels = [variant_label(one, [name for name in NAMES if name in one]) for one in settings]
     for label in [label for label, count in collections.Counter(labels).items() if count > 1]:
         alike = [index for index, other in enumerate(labels) if other == label]
         names = varying(settings[index] for index in alike)

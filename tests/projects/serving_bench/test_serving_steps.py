@@ -75,6 +75,15 @@ def test_with_repeats_the_page_gives_intervals_and_says_how_many_runs(workload: 
     assert list(curves.data[0].error_y.array) == pytest.approx([0.1, 1.0, 1.0])
 
 
+def test_a_change_that_may_be_chance_is_in_brackets_and_no_gain(workload: Workload, tmp_path: Path) -> None:
+    for repeat, noise in enumerate((-5.0, 0.0, 5.0)):
+        write(tmp_path, {"experiment": 1, "workers": 1, "repeat": repeat}, log(50 + noise))
+        write(tmp_path, {"experiment": 2, "workers": 2, "repeat": repeat}, log(51 - noise))
+    figure, text = draw(workload, parse_tree(workload, tmp_path), "What each step changed, at which concurrency")
+    assert [list(row) for row in figure.data[0].text] == [["(+2.0 %)"]]
+    assert text == "Nowhere was more gained or lost than chance explains."
+
+
 def test_unknown_loads_are_unknown_and_a_cpu_alone_can_be_saturated(workload: Workload, repeated: Matrix) -> None:
     figure, text = draw(workload, repeated, "CPU and GPU over concurrency")
     assert text[0] == ("Of 6 points of all curves: CPU saturated at 3, CPU not saturated, GPU unknown at 3.")

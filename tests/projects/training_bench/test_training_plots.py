@@ -116,7 +116,7 @@ def test_without_a_gpu_the_load_of_the_cpu_takes_its_place_and_every_text_says_s
     for name in ("Load over an epoch", "Load of the computing device"):
         figure, text = plot(matrix, workload, name)
         assert figure.layout.yaxis.title.text == "CPU load"
-        assert "No GPU was measured, so GPU load is unknown" in sentences(text)
+        assert "No GPU was measured in use, so its load is unknown" in sentences(text)
 
 
 def test_the_cpu_load_of_the_training_alone_is_preferred_to_that_of_the_machine(tmp_path, workload):
@@ -128,6 +128,16 @@ def test_the_cpu_load_of_the_training_alone_is_preferred_to_that_of_the_machine(
     assert figure.layout.yaxis.title.text == "CPU load of the training"
     assert figure.data[1].y[50] == pytest.approx(0.25)
     assert "by the training's own process" in sentences(text)
+
+
+def test_a_gpu_that_a_training_on_the_cpu_did_not_use_is_not_what_limits_it(tmp_path, workload):
+    rows, content = epochs([10.0] * 4, wait_s=[0.1] * 4), log(40, gpu=lambda moment: 0.0)
+    write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, rows, content, device="cpu")
+    matrix = store.parse_tree(workload, tmp_path)
+    ((_, concluded),) = limits.conclusions(cases.cases_of(matrix, ["strategy"]))
+    assert concluded.limit.value == "compute (CPU)"
+    figure, _ = plot(matrix, workload, "Load over an epoch")
+    assert figure.layout.yaxis.title.text == "CPU load"
 
 
 def test_epochs_that_are_not_drawn_are_counted(tmp_path, workload):

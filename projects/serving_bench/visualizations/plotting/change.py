@@ -55,8 +55,8 @@ class ThroughputOfEachStep(StepPlot):
             Column("Change", numeric=True, help="of the best throughput, from the step before"),
             Column("95 % interval", help="of the change, from the repeats"),
             Column("More than chance", help="Welch's t-test, or a t-test with the pooled spread of the repeats"),
-            Column("Gained most"),
-            Column("Lost most"),
+            Column("Gained most", help="and at which concurrency, if that is more than chance"),
+            Column("Lost most", help="and at which concurrency, if that is more than chance"),
             Column("Runs"),
         ]
         into = {id(change.new): change for change in made}
@@ -162,11 +162,10 @@ def _step_sentence(change: Change) -> str:
 def _change_cells(change: Change | None) -> list[Cell | str]:
     if change is None or change.best is None:
         return ["–", "–", "–", "–", "–"]
-    gained, lost = extremes(change) if change.at else (None, None)
+    gained, lost = extremes(change)
     return [
         Cell(signed(change.best), sort=change.best.difference),
         ends(change.interval, change.best.scale),
         apart_label(change.best),
-        f"{gained[1]} at {gained[0]}" if gained else "nowhere",
-        f"{lost[1]} at {lost[0]}" if lost else "nowhere",
+        *("nowhere" if place is None else f"{signed(change.at[place])} at {place}" for place in (gained, lost)),
     ]

@@ -43,7 +43,7 @@ class WhatEachStepChanged(StepPlot):
         made = [change for change in changes(self.steps(settings, setting_lists)) if change.at]
         if not made:
             return None, "No two steps of the same model, device and number of requests were measured."
-        return change_map(made), [_gain_sentence(change) for change in made]
+        return change_map(made), conclusion(made)
 
 
 def change_map(made: Sequence[Change]) -> go.Figure:
@@ -79,11 +79,19 @@ def change_map(made: Sequence[Change]) -> go.Figure:
     return template.apply(figure, height=130 + 46 * len(made))
 
 
-def _gain_sentence(change: Change) -> str:
-    gained, lost = extremes(change)
-    parts = [f"gained most at concurrency {gained[0]} ({gained[1]})"] if gained else ["gained nowhere"]
-    parts.append(f"lost most at {lost[0]} ({lost[1]})" if lost else "lost nowhere")
-    return f"{change.new.label} ({change.what}): {', '.join(parts)}."
+def conclusion(made: Sequence[Change]) -> str:
+    """Which step gained most, and which lost most, at which concurrency."""
+    cells = [(change, place) for change in made for place in extremes(change) if place is not None]
+    if not cells:
+        return "Nowhere was more gained or lost than chance explains."
+    by_size = sorted(cells, key=lambda cell: cell[0].at[cell[1]].difference)
+    parts = [
+        f"the most was {what} by {change.new.label} at concurrency {place} ({signed(change.at[place])})"
+        for what, (change, place), is_wanted in (("gained", by_size[-1], 1), ("lost", by_size[0], -1))
+        if change.at[place].difference * is_wanted > 0
+    ]
+    sentence = f"{', '.join(parts)}."
+    return sentence[0].upper() + sentence[1:]
 
 
 def _cell_text(comparison: Comparison) -> str:

@@ -104,11 +104,10 @@ def repeats_sentence(steps: Sequence[Step]) -> str:
     return f"Behind each configuration are {shown} {plural(counts[-1], 'run')}."
 
 
-def extremes(change: Change) -> tuple[tuple[int, str] | None, tuple[int, str] | None]:
-    """Where most was gained and where most was lost, and how much; None where nothing was."""
-    by_size = sorted(change.at.items(), key=lambda item: item[1].difference)
-    (low, lost), (high, gained) = by_size[0], by_size[-1]
-    return (
-        (high, signed(gained)) if gained.difference > 0 else None,
-        (low, signed(lost)) if lost.difference < 0 else None,
-    )
+def extremes(change: Change) -> tuple[int | None, int | None]:
+    """The concurrencies at which most was gained and lost, of those whose change isn't known to be chance."""
+    known = {place: one.difference for place, one in change.at.items() if one.apart is not False}
+    most, least = (pick(known, key=known.__getitem__, default=None) for pick in (max, min))
+    gained = most if most is not None and known[most] > 0 else None
+    lost = least if least is not None and known[least] < 0 else None
+    return gained, lost

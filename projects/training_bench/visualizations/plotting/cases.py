@@ -81,14 +81,19 @@ def hover(case: TrainingCase, *lines: str) -> str:
     return "<br>".join([head, *lines, f"{runs}: {tests}"])
 
 
+def on_cpu(run: Entry) -> bool:
+    """True if the loop says that it computed on the CPU: whatever GPUs the machine has, they don't matter to it."""
+    return getattr(run.lts.results, "device", None) == "cpu"
+
+
 def _order(settings: Mapping[str, object]) -> tuple[float, str]:
     return _place(settings.get(IO_SPEED))
 
 
 def _place(io_speed: object) -> tuple[float, str]:
     speed = speed_of(io_speed)
-    return (math.inf if speed is None else speed, "" if speed is not None else show_any(io_speed))
+    return (math.inf if speed is None else speed, "" if speed is not None else _show(io_speed))
 
 
-def show_any(value: object) -> str:
+def _show(value: object) -> str:
     return "" if value is NOT_SET else show(value)

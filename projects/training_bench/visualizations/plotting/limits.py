@@ -11,7 +11,7 @@ from matrix_benchmarking.plotting import Plot
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
 from ..analyze.limits import Case, Conclusion, Limit, conclude, speed_of
-from .cases import IO_SPEED, TrainingCase, cases_of, label_names
+from .cases import IO_SPEED, TrainingCase, cases_of, label_names, on_cpu
 
 _ADVICE = {
     Limit.IO: "smaller files (compression, half precision), faster storage, or a larger cache",
@@ -73,7 +73,7 @@ def measured(case: TrainingCase) -> Case:
     return Case(
         io_speed_mb_s=speed or 0.0,
         epoch_s=case.duration,
-        gpu_load=mean("gpu_load"),
+        gpu_load=None if all(map(on_cpu, case.runs)) else mean("gpu_load"),
         cpu_load=mean("cpu_load"),
         read_s=mean("read_s"),
         decode_s=mean("decode_s"),

@@ -15,7 +15,7 @@ from matrix_benchmarking.matrix import Entry, SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
 
 from ..store import epochs as of_epochs
-from .cases import TrainingCase, cases_of, hover, label_names, speeds, strategy_order
+from .cases import TrainingCase, cases_of, hover, label_names, on_cpu, speeds, strategy_order
 from .durations import CASE, DEVIATION, MEAN, RUN, SPEED, bars
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Device:
     note: str = ""
 
 
-_NO_GPU = "No GPU was measured, so GPU load is unknown; this is the load of the CPU, over all cores"
+_NO_GPU = "No GPU was measured in use, so its load is unknown; this is the load of the CPU, over all cores"
 GPU = Device("gpu", "gpu_load", "GPU load")
 PROCESS = Device("process", "process_load", "CPU load of the training", f"{_NO_GPU}, by the training's own process.")
 CPU = Device("cpu", "cpu_load", "CPU load", f"{_NO_GPU}, by whatever ran on the machine.")
@@ -67,9 +67,11 @@ class DeviceLoad(Plot):
 
 
 def device_of(runs: Iterable[Entry]) -> Device:
-    """The GPU if a run knows its load, else the CPU as the training used it, else the whole CPU."""
-    known = {name for run in runs for name in run.kpis}
-    return next((device for device in (GPU, PROCESS) if device.kpi in known), CPU)
+    """The GPU if a run that may have used one knows its load, else the CPU as the training used it, else all of it."""
+    runs = list(runs)
+    if any(GPU.kpi in run.kpis and not on_cpu(run) for run in runs):
+        return GPU
+    return PROCESS if any(PROCESS.kpi in run.kpis for run in runs) else CPU
 
 
 def loads_frame(cases: Sequence[TrainingCase], device: Device) -> pandas.DataFrame:

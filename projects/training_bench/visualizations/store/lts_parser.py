@@ -57,7 +57,8 @@ def warnings(lts_payload: Any) -> list[str]:
 get_kpi_labels = labels_from(models_lts.Settings, kpi_settings_version=models_lts.KPI_SETTINGS_VERSION)
 
 _EMPTY: dict[str, Any] = {
-    name: field.default if not field.is_required() else None for name, field in models_lts.Results.model_fields.items()
+    name: None if field.is_required() else field.get_default(call_default_factory=True)
+    for name, field in models_lts.Results.model_fields.items()
 }
 
 
