@@ -6,7 +6,7 @@ from typing import Any
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.store import BaseStore, TestDirectory, ignore_file_not_found, read_json
-from matrix_benchmarking.workload import RegressionKeys, Workload
+from matrix_benchmarking.workload import MinimumEffect, RegressionKeys, Workload
 
 MEASURED = "000__script/stdout.log"  # what measure.py printed
 
@@ -47,7 +47,8 @@ def spread(lts_payload: Any) -> float:
     return float(max(seconds) / min(seconds) - 1)
 
 
-# CHANGE: which settings name a variant, within which ones runs are comparable, and which one orders the history.
+# CHANGE: which settings name a variant, within which ones runs are comparable, which one orders the history, and what a
+# change has to reach: a fifth, as a machine that others use drifts. One of your own may tell 2 % (0.02).
 workload = Workload(
     name="my_bench",
     store=BaseStore(
@@ -55,5 +56,5 @@ workload = Workload(
     ),
     variant_keys=["algorithm"],
     group_keys=["block_bytes"],
-    regression=RegressionKeys(comparison_keys=["version"]),
+    regression=RegressionKeys(comparison_keys=["version"], minimum_effects={"throughput": MinimumEffect(0.2)}),
 )
