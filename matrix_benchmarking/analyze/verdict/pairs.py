@@ -20,6 +20,7 @@ from ..select.selection import SelectedSeries, Selection, select_runs
 from ..select.series import LabelledRun, labelled
 from .alarms import alarm_id
 from .analyse import severity
+from .between import chance_between, tempered
 from .model import Alarm, Analysis, Change, NotAnalysed, Outcome, SeriesVerdict, Status
 
 BUILD = "build"
@@ -104,7 +105,8 @@ def against_baseline(
 ) -> Analysis:
     """The verdict on the newest version of each series of *selection* against its version *baseline*, in words.
 
-    The other versions of the series count too: what their repeats differ by is part of what is known of the noise.
+    The other versions of the series count too: what their repeats differ by is part of what is known of the noise, and
+    a difference as versions show it anyway, from one to the next, is no change.
     """
     pairs, others = [], []
     for series in selection.series:
@@ -185,7 +187,7 @@ def _judge(series: SelectedSeries, old: int, new: int, minimum: MinimumEffect, s
     if intervals.scale_of([*before, *after]) is Scale.DIFFERENCE:
         # A fraction of what may be zero says nothing; the other versions of the same series do.
         spread = intervals.pooled([point.sample for point in series.points], Scale.DIFFERENCE)
-    return judge_pair(
+    judgement = judge_pair(
         before,
         after,
         lower_is_better=series.kpi.lower_better,
@@ -193,6 +195,7 @@ def _judge(series: SelectedSeries, old: int, new: int, minimum: MinimumEffect, s
         minimum_effect_absolute=minimum.absolute,
         spread=spread,
     )
+    return tempered(judgement, chance_between([point.mean for point in series.points], old, new))
 
 
 def _verdict(

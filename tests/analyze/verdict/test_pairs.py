@@ -138,3 +138,29 @@ def test_zeros_in_one_series_spoil_no_other() -> None:
     old, new = runs("before", 0.001, [0.0] * 5, 1), runs("after", 0.0011, [0.0, 0.0, 0.0, 0.0, 3.0], 2)
     assert outcomes(compare(old, new))["a"] == "regression"
     assert outcomes(compare(old, runs("after", 0.001, [0.0] * 5, 3))) == {"a": "no change", "errors": "no change"}
+
+
+def test_a_difference_that_versions_show_anyway_is_no_change() -> None:
+    wrong = 0
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        runs = [
+            {"version": f"1.{number}.0", "image": "a", "cost": mood * (1 + random.normal(0, 0.005)), "day": number}
+            for number, mood in enumerate(100 * (1 + random.normal(0, 0.03, 30)))
+            for _ in range(5)
+        ]
+        chosen = select([entry(run, n) for n, run in enumerate(runs)], workload(), kpi_filter=["cost"])
+        wrong += against_baseline(chosen, "1.20.0", data="moods", minimum_effects={}, now=NOW).failed
+    assert wrong <= 3
+
+
+def test_a_level_that_stays_is_one_among_restless_versions() -> None:
+    random = np.random.default_rng(3)
+    levels = [*100 * (1 + random.normal(0, 0.02, 20)), *125 * (1 + random.normal(0, 0.02, 5))]
+    runs = [
+        {"version": f"1.{number}.0", "image": "a", "cost": level * (1 + random.normal(0, 0.01)), "day": number}
+        for number, level in enumerate(levels)
+        for _ in range(5)
+    ]
+    chosen = select([entry(run, n) for n, run in enumerate(runs)], workload(), kpi_filter=["cost"])
+    assert against_baseline(chosen, "1.15.0", data="moods", minimum_effects={}, now=NOW).failed
