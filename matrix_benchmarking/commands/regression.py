@@ -149,9 +149,10 @@ def judge_history(
 
     Where *record*, alarms that were raised or fixed are kept there; a history that can't be written to is a warning.
     """
+    from ..analyze.verdict.alarm_wording import about_unseen
     from ..analyze.verdict.analyse import analyse_runs
     from ..analyze.verdict.events import new_events
-    from ..analyze.verdict.lifecycle import known_alarms
+    from ..analyze.verdict.lifecycle import known_alarms, unseen
     from ..history import open_history
 
     events = []
@@ -168,7 +169,11 @@ def judge_history(
         since_us=since_us,
         now=now,
     )
-    added = new_events(analysis, known_alarms(events))
+    known = known_alarms(events)
+    added = new_events(analysis, known)
+    hidden = unseen(analysis, known) if since_us is None else []
+    if hidden:
+        analysis = dataclasses.replace(analysis, notes=(*analysis.notes, about_unseen(hidden)))
     if record and location is not None and added:
         try:
             with open_history(location, writable=True) as history:

@@ -112,7 +112,9 @@ def levels_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
     if changes:
         rows.append((changes[-1].first, last, changes[-1].new_level, "new"))
     divisor = verdict.kpi.divisor
-    known = [(start, end, level / divisor, role) for start, end, level, role in rows if level is not None]
+    known = [
+        (start, end, level / divisor, role) for start, end, level, role in rows if level is not None and start <= end
+    ]
     return pandas.DataFrame(known, columns=["start", "end", "level", "role"])
 
 

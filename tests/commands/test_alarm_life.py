@@ -115,6 +115,19 @@ def test_what_is_resolved_stays_so_and_what_is_reopened_fails_again(release: Rel
     assert statuses(capsys) == {"1.12": "open"}
 
 
+def test_who_opens_an_alarm_again_is_heard_against_that_repair_and_not_against_a_later_one(
+    release: Release, capsys: Capture
+) -> None:
+    assert release(range(12), 100.0) == 0
+    assert release([12, 13, 14], 110.0) == 1
+    assert release([15, 16], 100.0) == 0
+    assert statuses(capsys) == {"1.12": "fixed"}
+    assert main(["alarms", "reopen", the_id(capsys, "1.12"), "--reason=it was another machine"]) == 0
+    assert release([17], 100.0) == 1
+    assert release(range(18, 24), 90.0) == 0
+    assert statuses(capsys) == {"1.12": "fixed"}
+
+
 def test_an_analysis_that_is_not_to_record_keeps_nothing(release: Release, capsys: Capture) -> None:
     assert release(range(12), 100.0, "--record=no") == 0
     assert release([12], 110.0, "--record=no") == 1

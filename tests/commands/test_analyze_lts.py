@@ -130,6 +130,41 @@ def test_results_beside_a_history_are_the_newest_build(capsys: Capture) -> None:
     assert main(ANALYZE) == 0  # the results were looked at, and not kept
 
 
+def test_a_repair_that_was_tried_and_not_kept_closes_no_alarm(slower: None, capsys: Capture) -> None:
+    assert main(ANALYZE) == 1
+    write_runs("tried", 31, first=30, repeats=5)
+    assert main([*ANALYZE, "--results-dirname=tried"]) == 0
+    assert main(ANALYZE) == 1
+    capsys.readouterr()
+    assert main(["alarms", "--format=json", HISTORY]) == 0
+    reasons = {alarm["reason"] for alarm in json.loads(capsys.readouterr().out)}
+    assert reasons == {"it was fixed by 1.30.0, and is not any more"}
+
+
+def test_an_alarm_whose_runs_were_not_kept_is_named(capsys: Capture) -> None:
+    write_runs("runs", 30)
+    keep("runs")
+    write_runs("tried", 31, 30, first=30, repeats=5)
+    assert main([*ANALYZE, "--results-dirname=tried"]) == 1
+    capsys.readouterr()
+    assert main(ANALYZE) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 alarms of the history are open, and not to be seen in these runs" in said
+    assert main([*ANALYZE, "--since=2026-01-02"]) == 0
+    assert "not to be seen" not in capsys.readouterr().out
+
+
+def test_series_that_the_newest_version_has_no_value_of_are_counted(capsys: Capture) -> None:
+    write_runs("runs", 30)
+    write_run(Path("runs/newest"), "1.30.0", "a", {"rate": None, "latency": 10.0}, 30)
+    keep("runs")
+    capsys.readouterr()
+    assert main(ANALYZE) == 0
+    said = capsys.readouterr().out
+    assert "Nothing is worse in 4 series of 2 KPIs: 1.30.0 against its history." in said
+    assert "3 without a value at 1.30.0: judged up to an older version." in said
+
+
 def test_payloads_are_a_history_too_alone_and_beside_results(slower: None, capsys: Capture) -> None:
     assert main(["download_lts", "--workload=versions.py", "--lts-results-dirname=lts", HISTORY]) == 0
     assert main(["analyze_lts", "--workload=versions.py", "--lts-results-dirname=lts"]) == 1

@@ -39,6 +39,8 @@ def checkout(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     upload = ["upload_lts", "--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench"]
     assert main(upload) == 0
     assert main(["history", "export", "everything.jsonl.gz"]) == 0
+    releases = "data/samples/encoder_history/history.jsonl.gz"
+    assert main(["history", "import", releases, "--history=sqlite:///releases.db"]) == 0
     return directory
 
 

@@ -22,6 +22,8 @@ from ..wording import plural
 from .series import KPISeries, LabelledRun, Series, SeriesPoint, axes, known_runs, labelled, ordered_versions, series_of
 
 DAY_US = 24 * 3600 * 10**6
+NO_VALUE = "no value at"
+"""How the note on a series begins whose newest version is older than that of the others."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -310,7 +312,7 @@ def _with_gaps(
         if axis is None or typed(one.points[-1].versions[axis]) == typed(last):
             yield one
         else:
-            note = f"no value at {newest}, the newest version: judged up to {one.versions[-1]}"
+            note = f"{NO_VALUE} {newest}, the newest version: judged up to {one.versions[-1]}"
             yield dataclasses.replace(one, notes=(*one.notes, note))
 
 

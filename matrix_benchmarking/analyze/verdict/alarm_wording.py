@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 from ...history.alarms import Action, AlarmSubject
 from ...history.records import moment
+from ..wording import plural
 from .lifecycle import Known, is_expired
 from .model import Status
 from .wording import percent
@@ -23,6 +25,14 @@ def levels(subject: AlarmSubject) -> str:
     if subject.old_level <= 0 or subject.new_level < 0:
         return text
     return f"{text}, {percent(subject.new_level / subject.old_level - 1)}"
+
+
+def about_unseen(alarms: Sequence[Known]) -> str:
+    """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
+    named = "; ".join(f"{alarm.id} {about(alarm.subject)}" for alarm in alarms[:3])
+    more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
+    count = f"{len(alarms)} {plural(len(alarms), 'alarm')} of the history {'is' if len(alarms) == 1 else 'are'} open"
+    return f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): {named}{more}"
 
 
 def standing(alarm: Known, now: dt.datetime) -> str:

@@ -10,9 +10,9 @@ from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
 from ..select.selection import SelectedSeries, series_id
+from .levels import amount
 from .lifecycle import Known, is_expired
 from .model import Alarm, Change, Status
-from .returns import early_return
 
 LEFT_AFTER_A_FIX = 0.25
 """How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much."""
@@ -62,12 +62,18 @@ def alarms_of(
         accepted: for each change whether the false discovery rate lets it pass; an alarm that was raised before stays.
     """
     ids = _ids(workload, series, changes, known)
-    kept = [place for place in range(len(changes)) if accepted[place] or ids[place] in known]
-    counted = _with_return(tuple(changes[place] for place in kept), series, minimum)
-    repairs = {place: _repaired_by(counted, place, minimum) for place, one in enumerate(counted) if one.is_worse}
+    starts = {change.first for change, identity, passes in zip(changes, ids, accepted, strict=True)
+              if change.takes_back is None and (passes or identity in known)}  # fmt: skip
+    kept = [
+        place
+        for place, change in enumerate(changes)
+        if (change.first if change.takes_back is None else change.takes_back) in starts
+    ]
+    counted = tuple(changes[place] for place in kept)
+    repairs = {place: _repairs(counted, place, minimum) for place, one in enumerate(counted) if one.is_worse}
     alarms = tuple(
-        _alarm(workload, series, counted, place, ids[kept[place]], repair, known, now)
-        for place, repair in repairs.items()
+        _alarm(workload, series, counted, place, ids[kept[place]], those, known, now)
+        for place, those in repairs.items()
     )
     held = [place for place, alarm in zip(repairs, alarms, strict=True) if alarm.status is not Status.FIXED]
     dropped = len(changes) - len(kept)
@@ -75,26 +81,12 @@ def alarms_of(
         f"{dropped} {'change is' if dropped == 1 else 'changes are'} left out: so many series show as much by chance"
     ]
     last = len(counted) - 1
-    repaired = [place for place, repair in repairs.items() if repair == last]
-    is_back = bool(repaired) and not _better_than_before(counted, repaired[0], minimum)
+    repaired = [place for place, those in repairs.items() if last in those]
+    is_back = bool(counted) and (
+        counted[last].takes_back is not None
+        or (bool(repaired) and not _better_than_before(counted, repaired[0], minimum))
+    )
     return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes if dropped else ()))
-
-
-def _with_return(changes: tuple[Change, ...], series: SelectedSeries, minimum: MinimumEffect) -> tuple[Change, ...]:
-    """The changes, and the way back from the last one where that came too soon for the detector to see a level end."""
-    if not changes or not changes[-1].is_worse:
-        return changes
-    last = changes[-1]
-    begin = changes[-2].first if len(changes) > 1 else 0
-    back = early_return(series.values, begin, last, amount(minimum, last.old_level))
-    if back is None:
-        return changes
-    return (*changes[:-1], dataclasses.replace(last, new_level=back.old_level), back)
-
-
-def amount(minimum: MinimumEffect, level: float) -> float:
-    """The smallest difference from *level* that counts, in the KPI's unit."""
-    return max(minimum.relative * abs(level), minimum.absolute)
 
 
 def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
@@ -121,15 +113,17 @@ def _is_of(workload: str, series: SelectedSeries, alarm: Known) -> bool:
     return series_id(subject.workload, subject.kpi, subject.unit, subject.labels) == series.id
 
 
-def _repaired_by(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> int | None:
-    """The place of the change that took *place* back, for the most part or to what isn't worth a word."""
+def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> list[int]:
+    """The places of the changes that led back from *place*, for the most part or to what isn't worth a word."""
     step = changes[place].new_level - changes[place].old_level
     allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, changes[place].old_level))
+    found = []
     for later in range(place + 1, len(changes)):
         left = (changes[later].new_level - changes[place].old_level) * (1.0 if step > 0 else -1.0)
-        if not changes[later].is_worse and left <= allowed:
-            return later
-    return None
+        takes_back = changes[later].takes_back == changes[place].first
+        if takes_back or (not changes[later].is_worse and left <= allowed):
+            found.append(later)
+    return found
 
 
 def _better_than_before(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> bool:
@@ -145,7 +139,7 @@ def _alarm(
     changes: Sequence[Change],
     place: int,
     identity: str,
-    repair: int | None,
+    repairs: Sequence[int],
     known: Mapping[str, Known],
     now: dt.datetime,
 ) -> Alarm:
@@ -166,11 +160,12 @@ def _alarm(
     before = known.get(identity)
     if before is not None:
         alarm = _with_history(alarm, before, series, now)
-    is_reopened = before is not None and before.last.action is Action.REOPENED
-    if repair is None or is_reopened:
+    disputed = before.disputed if before is not None else None
+    fix = next((changes[repair] for repair in repairs if series.versions[changes[repair].first] != disputed), None)
+    if fix is None:
         return alarm
-    fix = changes[repair]
-    return dataclasses.replace(alarm, status=Status.FIXED, fixed_by=series.versions[fix.first], is_new=fix.seen == last)
+    is_new = fix.seen == last
+    return dataclasses.replace(alarm, status=Status.FIXED, fixed_by=series.versions[fix.first], is_new=is_new, note="")
 
 
 def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.datetime) -> Alarm:
@@ -183,7 +178,7 @@ def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.da
     if known.status is Status.ACKNOWLEDGED and is_expired(event.until, now, _labels(series)):
         return dataclasses.replace(said, note=f"the acknowledgement until {event.until} has run out")
     if known.status is Status.FIXED:
-        return dataclasses.replace(said, status=Status.FIXED, fixed_by=event.version, is_new=False)
+        return dataclasses.replace(said, note=f"it was fixed by {event.version}, and is not any more")
     return dataclasses.replace(said, status=known.status)
 
 

@@ -12,25 +12,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
-from ..detect import Estimate, Judgement, Kind, compare_levels, judge, q_values
+from ..detect import Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.discovery import RATE
-from ..select.selection import SelectedSeries, Selection, select
-from .alarms import Raised, alarms_of, amount
+from ..select.selection import Selection, select
+from .alarms import Raised, alarms_of
+from .levels import JudgedSeries, amount, judged
 from .lifecycle import known_alarms
-from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
+from .model import Analysis, NotAnalysed, Outcome, SeriesVerdict
 
 SEVERITY = (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Judged:
-    """A series with what the detector says: *p_values* are those of its changes, each when it was the last one."""
-
-    series: SelectedSeries
-    judgement: Judgement
-    changes: tuple[Change, ...]
-    p_values: tuple[float, ...]
-    minimum: MinimumEffect
 
 
 def analyse_runs(
@@ -72,14 +62,14 @@ def analyse(
         rate: false discovery rate: on average, at most this share of the changes that are named are none.
     """
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
-    judged = [_judge(one, minimum_effects.get(one.kpi.name, MinimumEffect())) for one in selection.series]
-    q = q_values([one.judgement.p_value for one in judged])
-    largest = _largest_accepted(judged, q, rate)
+    series = [judged(one, minimum_effects.get(one.kpi.name, MinimumEffect())) for one in selection.series]
+    q = q_values([one.judgement.p_value for one in series])
+    largest = _largest_accepted(series, q, rate)
     raised = [
         alarms_of(selection.workload, one.series, one.changes, one.minimum, known, now, _accepted(one, largest))
-        for one in judged
+        for one in series
     ]
-    verdicts = [_verdict(*each) for each in zip(judged, raised, q, strict=True)]
+    verdicts = [_verdict(*each) for each in zip(series, raised, q, strict=True)]
     verdicts.sort(key=severity)
     newest = selection.newest
     return Analysis(
@@ -107,40 +97,22 @@ def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
     return not verdict.fails, SEVERITY.index(verdict.outcome), not verdict.is_new, size
 
 
-def _judge(series: SelectedSeries, minimum: MinimumEffect) -> _Judged:
-    values, kpi = series.values, series.kpi
-    options = {
-        "lower_is_better": kpi.lower_better,
-        "minimum_effect": minimum.relative,
-        "minimum_effect_absolute": minimum.absolute,
-    }
-    judgement = judge(values, **options)  # type: ignore[arg-type]
-    changes = tuple(
-        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse))
-        for one in judgement.changes
-    )
-    # What was seen up to a change depends on nothing later, so the series up to the next one gives its p-value.
-    earlier = [judge(values[: after.first], **options).p_value for after in changes[1:]]  # type: ignore[arg-type]
-    p_values = [*earlier, judgement.p_value] if changes else []
-    return _Judged(series, judgement, changes, tuple(1.0 if p is None else p for p in p_values), minimum)
-
-
-def _largest_accepted(judged: Sequence[_Judged], q: Sequence[float | None], rate: float) -> float:
+def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
     """The largest p-value that the false discovery rate lets pass; that of Bonferroni where none of them does."""
     accepted = [
         one.judgement.p_value
-        for one, value in zip(judged, q, strict=True)
+        for one, value in zip(series, q, strict=True)
         if value is not None and value <= rate and one.judgement.p_value is not None
     ]
     tested = sum(value is not None for value in q)
     return max([*accepted, rate / max(tested, 1)])
 
 
-def _accepted(one: _Judged, largest: float) -> list[bool]:
+def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
     return [p_value <= largest for p_value in one.p_values]
 
 
-def _verdict(one: _Judged, raised: Raised, q_value: float | None) -> SeriesVerdict:
+def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
     """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
     series, judgement = one.series, one.judgement
     base = SeriesVerdict(
@@ -171,16 +143,18 @@ def _verdict(one: _Judged, raised: Raised, q_value: float | None) -> SeriesVerdi
     return _unchanged(base, judgement)
 
 
-def _about(base: SeriesVerdict, one: _Judged, place: int, outcome: Outcome) -> SeriesVerdict:
+def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome) -> SeriesVerdict:
     """The verdict about the change at *place*: its old level against that of the newest points."""
     changes, values = base.changes, one.series.values
     change, last = changes[place], changes[-1]
-    begin = changes[place - 1].first if place else 0
+    starts = [one.first for one in changes if one.first < change.first]
+    begin = max(starts, default=0) if change.takes_back is None else change.takes_back
     old, new = (begin, change.first), (last.first, len(values))
-    is_judged = bool(one.changes) and change is one.changes[-1]
+    is_judged = change.takes_back is None and change.first == one.judged
     effect, difference = (
         (one.judgement.effect, one.judgement.difference) if is_judged else compare_levels(values, old, new)
     )
+    runs_before = one.judgement.runs_before if is_judged else sum(map(len, values[slice(*old)]))
     return dataclasses.replace(
         base,
         outcome=outcome,
@@ -190,7 +164,7 @@ def _about(base: SeriesVerdict, one: _Judged, place: int, outcome: Outcome) -> S
         new_level=last.new_level,
         first_bad=change.first,
         last_good=change.last_before,
-        runs_before=sum(map(len, values[slice(*old)])),
+        runs_before=runs_before,
         runs_after=sum(map(len, values[slice(*new)])),
         is_new=change.seen == len(values) - 1,
     )

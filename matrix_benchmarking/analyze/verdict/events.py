@@ -1,4 +1,4 @@
-"""What an analysis has to add to the history: alarms that it raises, and those that a version repaired."""
+"""What an analysis has to add to the history: alarms that it raises, and those that are repaired or no longer are."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ import datetime as dt
 from collections.abc import Mapping
 
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
-from .lifecycle import Known
+from .lifecycle import ANALYSIS, Known
 from .model import Alarm, Analysis, SeriesVerdict, Status
-
-AUTHOR = "matbench"
 
 
 def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEvent]:
@@ -20,8 +18,9 @@ def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEven
             before = known.get(alarm.id)
             if alarm.status is not Status.FIXED and before is None:
                 events.append(_event(analysis, verdict, alarm, Action.RAISED))
-            elif alarm.status is Status.FIXED and before is not None and before.status is not Status.FIXED:
-                events.append(_event(analysis, verdict, alarm, Action.FIXED, after_us=before.last.at_us))
+            elif before is not None and (alarm.status is Status.FIXED) != (before.status is Status.FIXED):
+                action = Action.FIXED if alarm.status is Status.FIXED else Action.REOPENED
+                events.append(_event(analysis, verdict, alarm, action, after_us=before.last.at_us))
     return events
 
 
@@ -48,7 +47,8 @@ def _event(analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Act
         alarm=alarm.id,
         action=action,
         at_us=max(now_us, after_us + 1),
-        author=AUTHOR,
+        author=ANALYSIS,
         version=alarm.fixed_by if action is Action.FIXED else None,
+        reason=alarm.note if action is Action.REOPENED else None,
         subject=subject_of(verdict, alarm),
     )

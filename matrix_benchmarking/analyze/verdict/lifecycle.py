@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ...filters import show
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
+from ..select.selection import series_id
 from ..select.versions import in_order
-from .model import Status
+from .model import Analysis, Status
 
+ANALYSIS = "matbench"
+"""The author of what no person said."""
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _STATUS = {
@@ -34,6 +37,7 @@ class Known:
         raised_us: when it was first heard of, in microseconds since 1970.
         last: the last event.
         events: how many there are that count.
+        disputed: the version that repaired it, as an analysis said, before somebody opened it again; else None.
     """
 
     id: str
@@ -42,6 +46,7 @@ class Known:
     raised_us: int
     last: AlarmEvent
     events: int
+    disputed: str | None = None
 
 
 def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
@@ -61,8 +66,30 @@ def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
             raised_us=event.at_us if before is None else before.raised_us,
             last=event,
             events=1 if before is None else before.events + 1,
+            disputed=_disputed(event, before),
         )
     return found
+
+
+def _disputed(event: AlarmEvent, before: Known | None) -> str | None:
+    if before is None or event.action is not Action.REOPENED:
+        return None if before is None else before.disputed
+    if event.author == ANALYSIS:
+        return None
+    return before.last.version if before.status is Status.FIXED else before.disputed
+
+
+def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[Known]:
+    """The open alarms of the series of *analysis* whose change it doesn't see: their runs were not kept, or amended."""
+    judged = {verdict.id for verdict in analysis.verdicts}
+    seen = {alarm.id for verdict in analysis.verdicts for alarm in verdict.alarms}
+    return [
+        alarm
+        for alarm in known.values()
+        if alarm.status is Status.OPEN
+        and alarm.id not in seen
+        and series_id(alarm.subject.workload, alarm.subject.kpi, alarm.subject.unit, alarm.subject.labels) in judged
+    ]
 
 
 def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) -> bool:

@@ -44,6 +44,8 @@ class Change:
         seen: the point at which the change could first be told.
         old_level, new_level: in the KPI's unit; the new one is up to the next change.
         is_worse: a regression; else an improvement.
+        takes_back: first point of the change that it took back sooner than the detector tells levels apart; None for a
+            change that the detector saw.
     """
 
     first: int
@@ -52,6 +54,7 @@ class Change:
     old_level: float
     new_level: float
     is_worse: bool
+    takes_back: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

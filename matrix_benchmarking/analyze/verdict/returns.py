@@ -1,8 +1,8 @@
-"""Whether a series went back to its old level soon after a change for the worse: pure mathematics.
+"""Whether a series went back to its old level soon after a change: pure mathematics.
 
 The detector needs a handful of points on a level before it can see it end. A regression that the next version repairs
 has fewer than that; then what is asked is simpler, since the level to go back to is known: are the newest points on the
-old level, and so far from the worse one that chance is no explanation?
+old level, and so far from the other one that chance is no explanation?
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ import math
 import statistics
 from collections.abc import Sequence
 
+from ..detect.series import power_of_two
 from .model import Change
 
 LEFT = 0.25
 """How much of the step may be left."""
 CERTAIN = 4.0
-"""How many standard errors the newest points have to lie from the worse level."""
+"""How many standard errors the newest points have to lie from the level that they left."""
 FEWEST_POINTS, FEWEST_RUNS = 2, 3
 """One version counts if it was run so often, else it takes two."""
 FEWEST_OLD = 5
@@ -33,47 +34,50 @@ class _Old:
     deviation: float
 
 
-def early_return(values: Sequence[Sequence[float]], begin: int, last: Change, least: float) -> Change | None:
-    """The change back to the old level after *last*, a change for the worse that nothing followed; None for none.
+def early_return(
+    values: Sequence[Sequence[float]], begin: int, change: Change, least: float, *, is_up: bool
+) -> Change | None:
+    """The change back to the old level after *change*; None for none.
+
+    The first points that show it decide: what comes later is about the levels after it.
 
     Args:
-        values: the repeats of each point of the series, in the KPI's unit.
-        begin: the first point of the old level, which ends before ``last.first``.
+        values: the repeats of each point, in the KPI's unit, up to where the detector saw another change.
+        begin: the first point of the old level, which ends before ``change.first``.
         least: what may be left of the step in any case, in the KPI's unit.
+        is_up: *change* leads to a higher level.
     """
-    points = [statistics.median(repeats) for repeats in values]
-    if last.first - begin < FEWEST_OLD:
+    if change.first - begin < FEWEST_OLD:
         return None
-    old = _old(points[begin : last.first])
-    for stop in range(last.first + 2, len(points) + 1):
-        first = _first_back(points[:stop], [len(repeats) for repeats in values], last, old, least)
-        if first is not None and all(_is_back(points[first:after], points[last.first : first], old)
-                                     for after in range(stop, len(points) + 1)):  # fmt: skip
-            worse = statistics.fmean(points[last.first : first])
-            return Change(first, first - 1, stop - 1, worse, statistics.fmean(points[first:]), is_worse=False)
+    unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
+    points = [statistics.median(repeats) / unit for repeats in values]
+    runs = [len(repeats) for repeats in values]
+    old = _old(points[begin : change.first])
+    for stop in range(change.seen + 2, len(points) + 1):
+        first = _first_back(points[:stop], runs, change.first, old, least / unit, 1.0 if is_up else -1.0)
+        if first is not None:
+            away, back = points[change.first : first], points[first:]
+            levels = statistics.fmean(away) * unit, statistics.fmean(back) * unit
+            return Change(first, first - 1, stop - 1, *levels, is_worse=False, takes_back=change.first)
     return None
 
 
-def _first_back(points: Sequence[float], runs: Sequence[int], last: Change, old: _Old, least: float) -> int | None:
+def _first_back(
+    points: Sequence[float], runs: Sequence[int], start: int, old: _Old, least: float, sign: float
+) -> int | None:
     """The first point of those at the end that are back on the old level; None where that isn't certain."""
-    for first in range(last.first + 1, len(points)):
-        worse, back = points[last.first : first], points[first:]
-        step = statistics.fmean(worse) - old.level
-        is_towards = (step > 0) == (last.old_level < last.new_level) or last.new_level == last.old_level
+    for first in range(start + 1, len(points)):
+        away, back = points[start:first], points[first:]
+        step = (statistics.fmean(away) - old.level) * sign
         enough = len(back) >= FEWEST_POINTS or sum(runs[first : len(points)]) >= FEWEST_RUNS
-        left = (statistics.fmean(back) - old.level) * math.copysign(1.0, step)
-        if not (enough and is_towards and _is_back(back, worse, old) and left <= max(LEFT * abs(step), least)):
+        left = (statistics.fmean(back) - old.level) * sign
+        is_back = all((point - old.level) * sign < step / 2.0 for point in back)
+        if not (enough and step > 0.0 and is_back and left <= max(LEFT * step, least)):
             continue
-        error = old.deviation * math.sqrt(1.0 / len(worse) + 1.0 / len(back))
-        if abs(statistics.fmean(worse) - statistics.fmean(back)) > CERTAIN * error:
+        error = old.deviation * math.sqrt(1.0 / len(away) + 1.0 / len(back))
+        if step - left > CERTAIN * error:
             return first
     return None
-
-
-def _is_back(back: Sequence[float], worse: Sequence[float], old: _Old) -> bool:
-    """Whether each of the points lies nearer to the old level than to the worse one, or beyond it."""
-    step = statistics.fmean(worse) - old.level
-    return all((point - old.level) * math.copysign(1.0, step) < abs(step) / 2.0 for point in back)
 
 
 def _old(points: Sequence[float]) -> _Old:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...kpi import KPIDefinition
 from ..detect import Estimate
+from ..select.selection import NO_VALUE
 from ..wording import plural
 from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 
@@ -49,6 +50,9 @@ def lead(analysis: Analysis) -> list[str]:
     doubtful = [one for one in analysis.having(Outcome.NO_CHANGE) if one.reruns]
     if doubtful:
         said.append(f"{len(doubtful)} in doubt: more runs would tell.")
+    behind = sum(any(note.startswith(NO_VALUE) for note in one.notes) for one in analysis.verdicts)
+    if behind:
+        said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
     short = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY))
     if short:
         said.append(f"{short} without enough history.")

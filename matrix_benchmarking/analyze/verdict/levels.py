@@ -1,0 +1,160 @@
+"""The changes of a series: what the detector sees, without the episodes that ended too soon for it to see them end.
+
+A regression of a few versions that was repaired would else be the beginning of a level that never was, on which nothing
+that comes later can be told. So the series is judged again without them, as if they hadn't been measured.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from ...workload import MinimumEffect
+from ..detect import Judgement, judge
+from ..select.selection import SelectedSeries
+from .model import Change
+from .returns import FEWEST_OLD, LEFT, early_return
+
+NEARBY = 2
+"""What is left of a step can be seen to begin so many versions away from the end of its episode."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JudgedSeries:
+    """A series with what the detector says of it.
+
+    Attributes:
+        judgement: of the series without its episodes.
+        changes: all, the oldest first; an episode is two, of which the second takes the first back.
+        p_values: of the changes, each when it was the last one.
+        judged: first point of the change that the judgement is about; None where it saw none.
+    """
+
+    series: SelectedSeries
+    judgement: Judgement
+    changes: tuple[Change, ...]
+    p_values: tuple[float, ...]
+    judged: int | None
+    minimum: MinimumEffect
+
+
+def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
+    """*series* with its changes that reach the *minimum*."""
+    values, kpi = series.values, series.kpi
+    options: dict[str, Any] = {
+        "lower_is_better": kpi.lower_better,
+        "minimum_effect": minimum.relative,
+        "minimum_effect_absolute": minimum.absolute,
+    }
+    kept = list(range(len(values)))
+    found: list[tuple[Change, float]] = []
+
+    def p_value(stop: int) -> float:
+        seen = judge([values[place] for place in kept[:stop]], **options).p_value
+        return 1.0 if seen is None else seen
+
+    while True:
+        judgement = judge([values[place] for place in kept], **options)
+        seen = _changes(judgement)
+        changes = [change for change in seen if not _is_left_over(_placed(change, kept), [one for one, _ in found])]
+        episode = _first_episode([values[place] for place in kept], changes, minimum, kpi.lower_better)
+        if episode is None:
+            break
+        away, back = episode
+        p = p_value(max(back.first, away.seen + 1))
+        away_from, back_to = _placed(away, kept), _placed(back, kept)
+        # One version can take several changes back; the first of them says how far.
+        found = [each for each in found if each[0].takes_back is None or each[0].first != back_to.first]
+        found += [(away_from, p), (back_to, p)]
+        del kept[away.first : back.first]
+    # What was seen up to a change depends on nothing later, so the series up to the next one gives its p-value.
+    stops = {one.first: after.first for one, after in itertools.pairwise(seen)}
+    found += [(_placed(one, kept), p_value(stops.get(one.first, len(kept)))) for one in changes]
+    found.sort(key=lambda each: (each[0].first, each[0].takes_back is None))
+    return JudgedSeries(
+        series,
+        judgement,
+        tuple(_with_levels([change for change, _ in found], values)),
+        tuple(p for _, p in found),
+        None if not seen else kept[seen[-1].first],
+        minimum,
+    )
+
+
+def amount(minimum: MinimumEffect, level: float) -> float:
+    """The smallest difference from *level* that counts, in the KPI's unit."""
+    return max(minimum.relative * abs(level), minimum.absolute)
+
+
+def _changes(judgement: Judgement) -> list[Change]:
+    return [
+        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse))
+        for one in judgement.changes
+    ]
+
+
+def _first_episode(
+    values: Sequence[Sequence[float]],
+    changes: Sequence[Change],
+    minimum: MinimumEffect,
+    lower_is_better: bool | None,
+) -> tuple[Change, Change] | None:
+    """The first change that was taken back before the detector saw another one, and what took it back.
+
+    A better level that lasted is one: to lose it is a regression, which the detector sees.
+    """
+    if lower_is_better is None:
+        return None
+    for place, change in enumerate(changes):
+        begin = changes[place - 1].first if place else 0
+        stop = changes[place + 1].seen if place + 1 < len(changes) else len(values)
+        is_up = change.is_worse == lower_is_better
+        back = early_return(values[:stop], begin, change, amount(minimum, change.old_level), is_up=is_up)
+        if back is not None and (change.is_worse or back.first - change.first < FEWEST_OLD):
+            return dataclasses.replace(change, new_level=back.old_level), back
+    return None
+
+
+def _is_left_over(change: Change, found: Sequence[Change]) -> bool:
+    """Whether *change* is what an episode that counts as repaired left of its step."""
+    away = {one.first: one for one in found if one.takes_back is None}
+    for back in found:
+        if back.takes_back is None or not change.is_worse or abs(change.first - back.first) > NEARBY:
+            continue
+        before = away[back.takes_back]
+        if abs(change.new_level - before.old_level) <= LEFT * abs(before.new_level - before.old_level):
+            return True
+    return False
+
+
+def _placed(change: Change, kept: Sequence[int]) -> Change:
+    """*change*, whose indices are those of *kept*, with those of the whole series."""
+    return dataclasses.replace(
+        change,
+        first=kept[change.first],
+        last_before=kept[change.last_before],
+        seen=kept[change.seen],
+        takes_back=None if change.takes_back is None else kept[change.takes_back],
+    )
+
+
+def _with_levels(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> list[Change]:
+    """What took a change back leads to all that is measured up to the next change, not only to what first showed it."""
+    starts = [*(change.first for change in changes), len(values)]
+    return [
+        change
+        if change.takes_back is None
+        else dataclasses.replace(
+            change, new_level=_level(values[change.first : min(start for start in starts if start > change.first)])
+        )
+        for change in changes
+    ]
+
+
+def _level(values: Sequence[Sequence[float]]) -> float:
+    """The mean of the points, without overflow."""
+    return math.fsum(statistics.median(repeats) / len(values) for repeats in values)
