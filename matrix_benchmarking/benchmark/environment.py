@@ -19,13 +19,11 @@ from .gpus import Gpus
 
 def describe() -> dict[str, Any]:
     """The machine, as it is recorded in ``environment.json``."""
-    import psutil
-
     return {
         "cpu_model": cpu_model(),
         "cores": os.cpu_count(),
         "usable_cores": len(os.sched_getaffinity(0)),
-        "memory_total_bytes": psutil.virtual_memory().total,
+        "memory_total_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "kernel": kernel(),
         "gpus": Gpus().describe(),
         "versions": {"matbench": __version__, "python": platform.python_version()},

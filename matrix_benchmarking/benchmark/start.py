@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ConfigError, MatbenchError
 from .campaign import Campaign, Listener, Report, Runner, recorder
 from .expand import Point
+from .file import BenchmarkFile
 from .limits import Limits
 from .lock import only_one
 from .plan import Group, Plan, script_of
@@ -30,7 +31,7 @@ def run(
     Raises:
         MatbenchError: it can't be started, or can't go on.
     """
-    check_extra()
+    check_extra(plan.file)
     check_money(plan, max_usd)
     with only_one(plan.root):
         for sentence in lease.cleanup(plan.root):
@@ -73,8 +74,11 @@ def cleanup(root: Path) -> list[str]:
         return lease.cleanup(root)
 
 
-def check_extra() -> None:
-    """Raise MatbenchError where the packages of the extra ``benchmark`` are missing."""
+def check_extra(file: BenchmarkFile) -> None:
+    """Raise MatbenchError where the packages of the extra ``benchmark`` are missing; a command alone needs none."""
+    script = script_of(file)
+    if script is not None and file.target is None and not script.monitor:
+        return
     try:
         import httpx  # noqa: F401
         import psutil  # noqa: F401

@@ -92,6 +92,19 @@ def test_a_point_keeps_its_outputs_its_environment_and_the_command_that_repeats_
     assert (again[0] / "settings.yaml").read_text() == (point / "settings.yaml").read_text()
 
 
+def test_a_command_without_a_server_needs_nothing_of_the_extra_a_monitored_one_does(
+    directory, benchmark, monkeypatch, capsys: Capture
+) -> None:
+    for name in ("psutil", "httpx"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert benchmark("--run", "--filters=size=1,colour=red,repeat=0") == 0
+    (run,) = finished()
+    assert json.loads((run / "environment.json").read_text())["memory_total_bytes"] > 2**20
+    (directory / "benchmark.yaml").write_text("expe: {a: {x: 1}}\nscript_tpl: {command: 'true', monitor: true}\n")
+    assert benchmark("--run", "--results-dirname=watched") == 2
+    assert "running a benchmark needs httpx: pip install 'matrix-benchmarking[benchmark]'" in capsys.readouterr().err
+
+
 def test_a_setting_of_the_file_is_given_another_value_which_every_later_command_repeats(
     directory, benchmark, monkeypatch, capsys: Capture
 ) -> None:
