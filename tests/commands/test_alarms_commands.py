@@ -188,6 +188,11 @@ def test_a_user_without_a_name_has_to_say_who_it_is(
         (["ack", "51a0", "--reason=known", "--until=2026-02-30"], "which is no date such as 2026-01-31"),
         (["ack", "51a0", "--reason=known", "--until=2020-01-31"], "2020-01-31, which is in the past"),
         (["ack", "51a0", "--reason=known", "--until="], "--until is empty"),
+        (["ack", "51a0", "--reason=known", "--until=30d"], "takes a version, or a date such as 2026-01-31"),
+        (
+            ["ack", "51a0", "--reason=known", "--until=2030-12-31T10:00"],
+            "takes a version, or a date such as 2026-01-31",
+        ),
         (["ack", "51a0", "--reason=known", f"--author={'x' * 300}"], "the author has 300 characters"),
         (["resolve", "f1ed", "--reason=done"], "alarm f1ed0000 is fixed by 1.3.2"),
         (["reopen", "51a0"], "alarm 51a00000 is open already"),

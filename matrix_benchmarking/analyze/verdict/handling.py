@@ -23,6 +23,8 @@ _REFUSED = {
     Action.REOPENED: {Status.OPEN},
 }
 
+_MEANS_A_TIME = re.compile(r"\d+ ?[hdwmy]|today|tomorrow|[12]\d{3}-\d\d-\d\d[T ].*|\d{1,2}/\d{1,2}/[12]\d{3}")
+
 
 def short_ids(ids: Iterable[str]) -> dict[str, str]:
     """Each id with its beginning that no other id has, of at least :data:`SHOWN` characters."""
@@ -95,6 +97,8 @@ def checked_until(text: str, now: dt.datetime) -> str:
     """
     if not text.strip():
         raise ConfigError("--until is empty: give a version, a date such as 2026-01-31, or leave it out")
+    if _MEANS_A_TIME.fullmatch(text.strip()):
+        raise ConfigError(f"--until takes a version, or a date such as 2026-01-31, and '{text}' is neither")
     if not _LIKE_A_DATE.fullmatch(text.strip()):
         return text
     day = date_of(text.strip())
