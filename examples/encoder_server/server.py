@@ -28,7 +28,7 @@ class Task:
     api: Callable[[str, int, Path, int, float], litserve.LitAPI]
 
 
-def load_task(name: str, release: str) -> Task:
+def load_task(name: str, release: str = VERSION) -> Task:
     """Import what the task `name` needs, and only that: no task needs the packages of another."""
     if name == "embedding":
         import model
