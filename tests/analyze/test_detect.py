@@ -177,6 +177,33 @@ def test_one_spike_is_no_change_and_no_reason_to_miss_one() -> None:
     assert change_points(values) == []
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_a_change_that_is_older_than_the_level_before_it_is_still_found(seed: int) -> None:
+    found = change_points(normal(seed, 110, 3.0, after=12))
+    assert any(abs(point - 12) <= 4 for point in found)
+
+
+def test_an_outlier_says_nothing_of_a_level_that_its_neighbours_do_not() -> None:
+    values = np.full(46, 100.0) + 0.5 * np.tile([-1.0, 1.0], 23)
+    assert change_points([*values, 101.2, 112.0, 101.1]) == []
+    assert change_points([*values, 103.2, 112.0, 103.1, 103.0]) == [46]
+
+
+def test_an_outlier_that_is_no_alarm_is_no_discovery() -> None:
+    verdict = judge([*normal(7, 40), 130.0], lower_is_better=True)
+    assert verdict.kind is Kind.NO_CHANGE
+    assert verdict.p_value is not None and verdict.p_value > 0.005
+
+
+def test_five_repeats_name_a_regression_in_a_short_history() -> None:
+    found = 0
+    for seed in range(20):
+        runs = 100.0 + 3.0 * np.random.default_rng([80, seed]).standard_normal((6, 5))
+        runs[5] += 20.0
+        found += judge(runs.tolist(), lower_is_better=True).first_bad == 5
+    assert found >= 15
+
+
 def test_there_and_back_are_two_changes() -> None:
     values = normal(5, 100, 5.0)
     values[52:] -= 5.0

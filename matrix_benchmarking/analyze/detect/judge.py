@@ -13,7 +13,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, We
 from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind
 from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.series import Values, prepare
-from matrix_benchmarking.analyze.detect.splits import Series
+from matrix_benchmarking.analyze.detect.splits import Series, length_of
 
 MINIMUM_EFFECT = 0.01
 _DOUBTFUL = -1.0
@@ -152,7 +152,7 @@ def _unchanged(series: Series, scale: float, walk: scan.Walk, minimum: Minimum, 
     effect, difference = estimates(split, old, weighed, scale, confidence)
     excess = float(found.excess[best])
     doubtful = excess >= _DOUBTFUL and bool(minimum.reached(old, np.array([old + split.shift])).any())
-    reruns = _reruns(split, len(series.points) - begin, prior) if doubtful else None
+    reruns = _reruns(split, len(series.points), begin, prior) if doubtful else None
     return Judgement(
         Kind.NO_CHANGE,
         effect,
@@ -177,7 +177,7 @@ def _pick(weighed: Weighed, place: int) -> Weighed:
     return Weighed(*[float(getattr(weighed, name)[place]) for name in weighed.__dataclass_fields__])
 
 
-def _reruns(split: Split, length: int, prior: Prior) -> int | None:
+def _reruns(split: Split, points: int, begin: int, prior: Prior) -> int | None:
     """How many more runs raise the alarm if they lie where the newest points do; None if a hundred don't."""
     more = np.arange(1.0, _MOST_RERUNS + 1.0)
     after = split.after + more
@@ -197,7 +197,7 @@ def _reruns(split: Split, length: int, prior: Prior) -> int | None:
         split.runs + more,
     )
     weighed = evidence.weigh(longer, prior)
-    enough = weighed.score >= evidence.threshold(after, length + more + prior.degrees)
+    enough = weighed.score >= evidence.threshold(after, length_of(begin, points - begin + more, prior))
     enough &= evidence.confirmed(longer, weighed, prior)
     return int(more[enough.argmax()]) if enough.any() else None
 

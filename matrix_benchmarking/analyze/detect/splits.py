@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,7 @@ _HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 
 # Plain means that differ by less than so many standard errors are not looked at.
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
+_SHORTEST_WITH_REPEATS = 16.0
 # How far below the threshold the evidence on the logarithmic scale may stay.
 _LESS_ON_LOGARITHMS = 0.3
 
@@ -100,8 +102,18 @@ def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Int
     last, lag = found
     split = _split(series, begin, levels, last, lag)
     weighed = evidence.weigh(split, prior)
-    excess = weighed.score - evidence.threshold(split.after, last + 1.0 + prior.degrees)
+    excess = weighed.score - evidence.threshold(split.after, length_of(begin, last + 1.0, prior))
     return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
+
+
+def length_of(begin: int, points: Any, prior: Prior) -> Any:
+    """The number of points that a threshold goes by: with what earlier levels contribute to what is known of the noise.
+
+    Repeats, which are all that is known before the first point, make a history short in looks and not in knowledge.
+    """
+    if begin == 0 and prior.degrees > 0.0:
+        return np.maximum(points, _SHORTEST_WITH_REPEATS)
+    return points + prior.degrees
 
 
 def as_clear_on_logarithms(
