@@ -58,9 +58,8 @@ def main() -> None:
         real(table, methods)
     times(table, methods, 3 if options.quick else 25)
     table.show()
-    print(
-        f"\n{series} series without a change a row, {shifts} with each shift, {TIMES_MORE} times that for {MORE}; {time.perf_counter() - began:.0f} s"
-    )
+    print(f"\n{series} series without a change a row, {shifts} with each shift, {TIMES_MORE} times that for {MORE};")
+    print(f"{time.perf_counter() - began:.0f} s")
 
 
 def _options() -> argparse.Namespace:
