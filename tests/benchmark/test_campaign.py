@@ -237,7 +237,7 @@ def test_a_file_system_that_takes_no_more_stops_the_run_with_a_sentence_and_keep
 
 
 def test_without_the_extra_the_sentence_names_it(monkeypatch, capsys: Capture):
-    write(expe={"a": {"x": 1}}, script_tpl="true")
+    write(common_settings=SETTINGS, expe={"a": {"vus": 1}}, target=process(), load={"inputs": "texts.txt"})
     monkeypatch.setitem(sys.modules, "httpx", None)
     assert run() == 2
     assert "pip install 'matrix-benchmarking[benchmark]'" in capsys.readouterr().err
