@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import collections
+import difflib
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import yaml
@@ -121,6 +123,41 @@ def read_key_values(text: str) -> dict[str, Scalar]:
             raise SettingsError(f"line {number} is not of the form key=value: {line[:80]!r}")
         settings[name.strip()] = _scalar(value.strip())
     return settings
+
+
+_NEAR = 0.8
+_RARE = 0.2
+
+
+def misspelt(names_of: Iterable[frozenset[str]]) -> dict[str, str]:
+    """Names that look like another one misspelt: each with the name that is meant.
+
+    The rarer name is near to a commoner one that none of its runs has; names that differ in digits only are not near.
+
+    Args:
+        names_of: the names of the settings of each run.
+    """
+    together = collections.Counter(names_of)
+    counts = collections.Counter[str]()
+    for names, count in together.items():
+        for name in names:
+            counts[name] += count
+    meant = {}
+    for name, count in counts.items():
+        beside = frozenset[str]().union(*(names for names in together if name in names))
+        common = [other for other in counts if other not in beside and count <= max(1, _RARE * counts[other])]
+        near = max(common, key=lambda other: _nearness(name, other), default=None)
+        if near is not None and _nearness(name, near) >= _NEAR and counts[near] > count:
+            meant[name] = near
+    return meant
+
+
+def _nearness(one: str, other: str) -> float:
+    """From 0 to 1; names that differ in case and separators only are as near as can be."""
+    one, other = (re.sub(r"[\W_]", "", name.lower()) for name in (one, other))
+    if one != other and re.sub("[0-9]", "", one) == re.sub("[0-9]", "", other):
+        return 0.0
+    return difflib.SequenceMatcher(None, one, other).ratio()
 
 
 _PLAIN = re.compile(r"[\w./+-]*")

@@ -12,6 +12,7 @@ COMMANDS = {
     "benchmark": "Run a benchmark file: servers, load, monitor, one test directory a point.",
     "download": "Fetch results from a directory, a web server, S3 or an archive.",
     "parse": "Parse a results directory; write the matrix, LTS payloads, metrics or a table.",
+    "check": "Look for what is odd about runs before you trust an answer.",
     "visualize": "Write reports of a results directory.",
     "upload_lts": "Keep the LTS payloads of a results directory in a history.",
     "download_lts": "Write the LTS payloads of a history to files.",

@@ -29,6 +29,7 @@ def analysis_options(config: Config, workload: Workload, selection: Selection) -
         data=f"{run.results_of(selection)}{' and its history' if beside else ''}",
         minimum_effects=regression.minimum_effects(config, workload),
         events=lambda: _events(workload, selection),
+        prices={**config.prices, **selection.prices},
     )
 
 

@@ -91,7 +91,7 @@ def command(
             now=now,
             record=record and is_whole,
         )
-    regression.publish(analysis, matrix, workload, output)
+    regression.publish(analysis, matrix, workload, output, prices={**config.prices, **selection.prices})
 
 
 def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -> tuple[Matrix, Selection]:

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..analyze import wording
+from ..analyze import check, wording
 from ..analyze.best import Best, Group, VariantBest, rank
 from ..filters import show
 from ..kpi import KPIDefinition
-from .run import Run, printable
+from .run import Run, findings, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from ..analyze.check import Finding
 
 Line = list[str]
 
@@ -28,17 +30,17 @@ def print_best(run: Run) -> None:
         ]
         for group in best.groups:
             run.console.print(_table(group, best.kpi, others, run.console.width))
-    print_verdict(best)
+    print_verdict(best, findings(run))
 
 
-def print_verdict(best: Best) -> None:
-    """Print the verdict, what makes it doubtful, and what takes no part in it, a line each."""
+def print_verdict(best: Best, found: Sequence[Finding]) -> None:
+    """Print the verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
     lines = [str(verdict) for verdict in wording.verdict(best)]
     lines += [f"Doubtful: {warning}" for group in best.groups for warning in group.warnings]
     left_out = wording.exclusions(best)
     if best.groups and left_out:
         lines.append(f"{left_out}.")
-    for line in lines:
+    for line in [*lines, check.about(found, check.Answer.BEST)]:
         click.echo(printable(line))
 
 

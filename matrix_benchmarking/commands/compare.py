@@ -72,7 +72,8 @@ def command(
     effects = regression.minimum_effects(config, workload)
     options: dict[str, Any] = {"ignored": ignored_keys, "kpi_filter": kpi_filter, "now": dt.datetime.now(dt.UTC)}
     analysis = compare_builds(*builds, workload, data=data, minimum_effects=effects, **options)
-    regression.publish(analysis, matrix, workload, output)
+    prices = {**config.prices, **selection.prices}
+    regression.publish(analysis, matrix, workload, output, prices=prices, is_pair=True)
 
 
 def _trees(

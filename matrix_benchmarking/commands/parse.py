@@ -72,6 +72,10 @@ def command(
         from .best_table import print_best
 
         print_best(work)
+    else:
+        from ..analyze import check
+
+        click.echo(run.printable(check.about(run.findings(work), check.Answer.BEST)), err=True)
     after_parse(work, selection)
 
 

@@ -190,19 +190,37 @@ def require_version(selected: Selected, version: str) -> None:
         raise ConfigError(f"no run of version '{version}': {did_you_mean(version, known)}")
 
 
-def publish(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output, *, err: bool = False) -> None:
-    """Print the analysis, write its reports, tell the CI service; with *err*, its verdict is on stderr.
+def publish(
+    analysis: Analysis,
+    matrix: Matrix,
+    workload: Workload,
+    output: Output,
+    *,
+    prices: Mapping[str, float],
+    is_pair: bool = False,
+    err: bool = False,
+) -> None:
+    """Print the analysis, write its reports, tell the CI service.
+
+    Args:
+        matrix: the runs that were analysed; what is odd about them is said with the verdict.
+        prices: those of the configuration and the options, as :class:`.run.Run` has them.
+        is_pair: one build was compared with another, not the newest with its history.
+        err: the verdict goes to stderr.
 
     Raises:
         VerdictError: something is worse that nobody dealt with, and that is to be an error.
         ConfigError: nothing could be analysed.
     """
+    from ..analyze import check
     from ..analyze.verdict.wording import lead
     from . import ci
     from .regression_table import print_analysis
 
+    answer = check.Answer.PAIR if is_pair else check.Answer.HISTORY
+    analysis = dataclasses.replace(analysis, check=check.counted(check.findings(matrix, workload, prices), answer))
     if err:
-        click.echo(run.printable(" ".join(lead(analysis))), err=True)
+        click.echo(run.printable(" ".join([*lead(analysis), check.line(analysis.check)])), err=True)
     else:
         print_analysis(analysis)
     write(analysis, matrix, workload, output, err=err)

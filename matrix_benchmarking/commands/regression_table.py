@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..analyze import check
 from ..analyze.report.one_line import one_line
 from ..analyze.report.worse import worse
 from ..analyze.verdict import wording
@@ -66,6 +67,8 @@ def print_analysis(analysis: Analysis, console: Console | None = None) -> None:
         _say(reason)
     for note in analysis.notes:
         _say(f"Note: {note}")
+    if analysis.check:
+        _say(check.line(analysis.check))
 
 
 def _is_shown(verdict: SeriesVerdict) -> bool:

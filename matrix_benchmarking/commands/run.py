@@ -17,6 +17,7 @@ from ..errors import ConfigError, did_you_mean
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ..analyze.check import Finding
     from ..config import Config
     from ..matrix import Matrix
     from ..workload import Workload
@@ -31,7 +32,8 @@ REFRESH_S = 0.1
 class Run:
     """What a command works on. *console* is for the answer, on standard output.
 
-    *past* are all known runs where there is a history, those of the matrix among them.
+    *past* are all known runs where there is a history, those of the matrix among them; *prices* those of the
+    configuration and the options, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
     """
 
     workload: Workload
@@ -39,10 +41,14 @@ class Run:
     matrix: Matrix
     console: Console
     past: Matrix | None = None
+    prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
-def start(config: Config, selection: Selection) -> Run:
-    """Load the workload, parse the results tree (or read the history), apply the filters; warnings go to stderr.
+def start(config: Config, selection: Selection, *, warns: bool = True) -> Run:
+    """Load the workload, parse the results tree (or read the history), apply the filters.
+
+    Args:
+        warns: what is wrong with single runs goes to stderr.
 
     Raises:
         MatbenchError: no workload or results directory is given, or they can't be used.
@@ -54,9 +60,18 @@ def start(config: Config, selection: Selection) -> Run:
     wanted = filters.parse(selection.filters)
     with progress_bar("parsing") as progress:
         matrix = sources.read_matrix(workload, config, selection, progress).filtered(wanted)
-    warn(warnings_of(matrix))
+    if warns:
+        warn(warnings_of(matrix))
     past = sources.read_past(workload, matrix, selection, wanted)
-    return Run(workload=workload, config=config, matrix=matrix, console=answer_console(), past=past)
+    prices = {**config.prices, **selection.prices}
+    return Run(workload=workload, config=config, matrix=matrix, console=answer_console(), past=past, prices=prices)
+
+
+def findings(work: Run, matrix: Matrix | None = None) -> list[Finding]:
+    """What is odd about the runs of *work*, or of *matrix*."""
+    from ..analyze import check
+
+    return check.findings(work.matrix if matrix is None else matrix, work.workload, work.prices)
 
 
 def load_workload(name: str | None) -> Workload:

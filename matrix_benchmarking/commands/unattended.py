@@ -78,7 +78,7 @@ def _analyse(work: run.Run, *, fails: bool) -> None:
         )
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
         output = regression.Output(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
-        regression.publish(analysis, matrix, work.workload, output, err=True)
+        regression.publish(analysis, matrix, work.workload, output, prices=work.prices, err=True)
 
 
 def _location(config: Config, key: str) -> Location:

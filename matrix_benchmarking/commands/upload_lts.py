@@ -47,11 +47,13 @@ def command(
     twice. If the server is away, payloads wait in the outbox for the next upload or 'matbench history flush'.
     """
     from .. import lts
+    from ..analyze import check
     from ..history import delivery
 
     assert invocation.config is not None
     location = locate(invocation.config, place)
     work = run.start(invocation.config, selection)
+    click.echo(run.printable(check.about(run.findings(work))))
 
     def write(stream: IO[bytes]) -> None:
         lts.write_payload_lines(work.workload, work.matrix, stream)

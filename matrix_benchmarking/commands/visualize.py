@@ -135,7 +135,7 @@ def command(
     options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser, "past": work.past}
     options["analysis_options"] = analysis_options(invocation.config, work.workload, selection)
     written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
-    print_verdict(Catalogue(work.matrix, work.workload).best)
+    print_verdict(Catalogue(work.matrix, work.workload).best, run.findings(work))
     first = written.pages[0] if written.pages else report_dest / png.FOLDER
     click.echo(f"Reports: {run.printable(str(first))} ({files_label(written)})")
 

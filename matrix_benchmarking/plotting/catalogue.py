@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..analyze import check
 from ..analyze.best import Best, rank
 from ..analyze.limits import Limited, under
 from ..analyze.select.series import LabelledRun, labelled, may_have_versions
@@ -19,6 +20,7 @@ from ..workload import Workload
 from .base import Arguments, Plot, Report, plot_section
 
 if TYPE_CHECKING:
+    from ..analyze.check import Finding
     from ..analyze.verdict.model import Analysis
     from ..history.alarms import AlarmEvent
     from ..workload import MinimumEffect
@@ -40,11 +42,13 @@ class AnalysisOptions:
         data: where they came from, in words.
         minimum_effects: by KPI; the workload's unless given.
         events: reads what is known of earlier alarms.
+        prices: those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
     """
 
     data: str = "these runs"
     minimum_effects: Mapping[str, MinimumEffect] | None = None
     events: Callable[[], Iterable[AlarmEvent]] = tuple
+    prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 class _LazyAnalysis:
@@ -75,6 +79,7 @@ class Catalogue:
         matrix, workload: what they show; a KPI value that isn't finite is among the missing ones.
         whole: all that was read, of which *matrix* may be a selection; colours are given out over it.
         past: all known runs, those of the matrix among them; None without a history.
+        findings: what is odd about all that was read; made when it is first asked for unless given.
         href: the address of an entry, as the pages link to it: its test directory, or a page about it.
         section: makes the part of a report that shows a plot.
         late: gives the place of a part that is made when it is seen; None where everything is made at once.
@@ -91,6 +96,7 @@ class Catalogue:
         past: Matrix | None = None,
         analysis: Analysis | None = None,
         analysis_options: AnalysisOptions | None = None,
+        findings: Sequence[Finding] | None = None,
     ) -> None:
         self.matrix = _finite(matrix)
         self.workload = workload
@@ -102,6 +108,8 @@ class Catalogue:
         self.has_verdict_above = False
         self.analysis_options = AnalysisOptions() if analysis_options is None else analysis_options
         self._analysis = _LazyAnalysis(analysis)
+        if findings is not None:
+            self.findings = findings
 
     def shown_by(self, href: Href, section: Section, late: Late | None = None) -> Catalogue:
         """The same for the pages of an application; what was computed is shared."""
@@ -123,6 +131,21 @@ class Catalogue:
         if limit is None or kpi is None or self.best.kpi is None:
             return None
         return under(self.best, kpi, limit * kpi.divisor)
+
+    @functools.cached_property
+    def findings(self) -> Sequence[Finding]:
+        """What is odd about the runs."""
+        runs = self.whole if self.past is None else self.past
+        return check.findings(runs, self.workload, self.analysis_options.prices)
+
+    def run_called(self, name: str) -> Entry | None:
+        """The run of this name; None for a name that is none."""
+        return self._by_name.get(name)
+
+    @functools.cached_property
+    def _by_name(self) -> Mapping[str, Entry]:
+        runs = self.whole if self.past is None else self.past
+        return {entry.name: entry for entry in (*runs.entries, *runs.unfinished)}
 
     @functools.cached_property
     def known_runs(self) -> list[LabelledRun]:
@@ -178,6 +201,7 @@ class Catalogue:
         place of the built-in one with its name.
         """
         from .report_best import BestReport
+        from .report_check import CheckReport
         from .report_compare import CompareReport
         from .report_errors import ErrorReport
         from .report_history import HistoryReport
@@ -185,7 +209,15 @@ class Catalogue:
         from .report_regression import RegressionReport
 
         own = _by_name(self.workload.reports(), Report)
-        first, *others = (BestReport, CompareReport, KPIReport, RegressionReport, HistoryReport, ErrorReport)
+        first, *others = (
+            BestReport,
+            CheckReport,
+            CompareReport,
+            KPIReport,
+            RegressionReport,
+            HistoryReport,
+            ErrorReport,
+        )
         rest = {report.name: report for report in others if report.name not in own}
         return {first.name: first, **own, **rest}
 

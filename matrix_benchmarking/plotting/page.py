@@ -16,16 +16,19 @@ from collections.abc import Sequence
 from .static_html import Figure, escape, section_link
 
 PLOTLY_FILE = "plotly.min.js"
+CHECK_TITLE = "Check"
+"""The page that lists what was found odd about the runs."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a page says about where its numbers come from, in plain sentences."""
+    """What a page says about where its numbers come from, in plain sentences; *check* is what is odd about them."""
 
     workload: str
     data: str
     generated: str
     version: str
+    check: str = ""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ def render(page: Page, pages: Sequence[Page], provenance: Provenance) -> str:
     """The whole document of one page, as text; plotly lies beside it."""
     plotly = f'<script src="{PLOTLY_FILE}"></script>\n' if page.has_figures else ""
     sources = " 'self' file:" if page.has_figures else ""
-    header = f"<header>\n{_navigation(page, pages)}\n{_heading(page, provenance)}\n</header>"
+    header = f"<header>\n{_navigation(page, pages)}\n{_heading(page, provenance, pages)}\n</header>"
     content = f'{header}\n<main id="main">\n{_no_script(page.has_figures)}{page.body}\n</main>'
     return _document(page.title, content, plotly, sources, provenance)
 
@@ -85,7 +88,7 @@ def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) ->
     script = plotly.replace("</script", "<\\/script") if any(page.has_figures for page in pages) else ""
     sections = "\n".join(
         f'<section class="page" id="{escape(page.file.removeprefix("#"))}">\n'
-        f"{_heading(page, provenance, level=1 if page is pages[0] else 2)}\n{page.body}\n</section>"
+        f"{_heading(page, provenance, pages, level=1 if page is pages[0] else 2)}\n{page.body}\n</section>"
         for page in pages
     )
     header = f"<header>\n{_navigation(None, pages)}\n</header>\n" if len(pages) > 1 else ""
@@ -127,12 +130,21 @@ workload {escape(provenance.workload)}.</p>
 """
 
 
-def _heading(page: Page, provenance: Provenance, level: int = 1) -> str:
+def _heading(page: Page, provenance: Provenance, pages: Sequence[Page], level: int = 1) -> str:
     description = f'\n<p class="description">{escape(page.description)}</p>' if page.description else ""
-    data = f'\n<p class="provenance">{escape(provenance.data)}</p>' if level == 1 else ""
+    said = f"{escape(provenance.data)}{_check(provenance, pages)}"
+    data = f'\n<p class="provenance">{said}</p>' if level == 1 else ""
     name = "h1" if level == 1 else "h2"
     link = section_link(page.file.removeprefix("#"), page.title) if level > 1 else ""
     return f"<{name}>{escape(page.title)}{link}</{name}>{description}{data}"
+
+
+def _check(provenance: Provenance, pages: Sequence[Page]) -> str:
+    """What was found odd about the runs, with a link to the page that lists it, if there is one."""
+    text = escape(provenance.check)
+    link = next((page.file for page in pages if page.title == CHECK_TITLE), None)
+    said = text if link is None else f'<a href="{escape(link)}">{text}</a>'
+    return f" Check: {said}." if text else ""
 
 
 def _no_script(has_figures: bool) -> str:

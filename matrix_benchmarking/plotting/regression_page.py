@@ -37,6 +37,7 @@ def write_regression_page(analysis: Analysis, matrix: Matrix, workload: Workload
         data=f"Data: {analysis.data}.",
         generated=analysis.made_at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         version=__version__,
+        check=analysis.check,
     )
     path = destination / INDEX_FILE
     with atomic_write(path, durable=False) as stream:

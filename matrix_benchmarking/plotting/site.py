@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .. import __version__
+from ..analyze.check import counted
 from ..analyze.points import by_point
 from ..analyze.wording import plural
 from ..errors import MatbenchError, WorkloadError
@@ -94,7 +95,10 @@ def write_site(
         for report, file in zip(reports, files, strict=True)
     ]
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
-    provenance = describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection)
+    provenance = dataclasses.replace(
+        describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection),
+        check=counted(catalogue.findings),
+    )
     site = [index, *report_pages]
     pictures = {} if png_browser is None else png.draw(report_pages, png_browser)
     documents = {}

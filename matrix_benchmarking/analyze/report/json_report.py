@@ -47,6 +47,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "kpis": analysis.kpis,
         "false_discovery_rate": analysis.false_discovery_rate,
         "notes": analysis.notes,
+        "check": analysis.check,
         "series": [_series(one) for one in analysis.verdicts],
         "not_analysed": [
             {"kpi": o.kpi, "series": o.series, "labels": _labels(o.labels), "reason": o.reason, "runs": o.runs}

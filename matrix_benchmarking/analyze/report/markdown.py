@@ -156,7 +156,8 @@ def _data(analysis: Analysis) -> str:
     rate = f"{analysis.false_discovery_rate * 100:g}"
     values = f"{analysis.points:,} {plural(analysis.points, 'value')}"
     at = f"{analysis.made_at:%Y-%m-%d %H:%M} UTC"
-    return f"<sub>{values} out of {plain(analysis.data)}. False discovery rate: {rate} %. {at}.</sub>"
+    check = f" Check: {plain(analysis.check)}." if analysis.check else ""
+    return f"<sub>{values} out of {plain(analysis.data)}. False discovery rate: {rate} %.{check} {at}.</sub>"
 
 
 def _section(title: str, items: Sequence[str], at_most: int = ITEMS) -> str:

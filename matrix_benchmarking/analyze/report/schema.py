@@ -39,6 +39,7 @@ def schema() -> Schema:
                 "kpis": _TEXTS,
                 "false_discovery_rate": {"type": "number", "minimum": 0, "maximum": 1},
                 "notes": _TEXTS,
+                "check": _said(_TEXT, "How many findings there are on the runs, in words; empty where nobody looked."),
                 "series": _list("series"),
                 "not_analysed": _list("not_analysed"),
             }

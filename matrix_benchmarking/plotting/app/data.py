@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...analyze import check
+from ...analyze.check import Finding
 from ...errors import MatbenchError
 from ...filters import Filters
 from ...matrix import Entry, Matrix, typed
@@ -81,6 +83,11 @@ class Snapshot:
     def facets(self) -> Facets:
         return Facets(self.matrix)
 
+    @functools.cached_property
+    def findings(self) -> Sequence[Finding]:
+        """What is odd about all runs, whatever is selected of them."""
+        return check.findings(self.runs, self.workload, self.analysis_options.prices)
+
     @property
     def runs(self) -> Matrix:
         """Every run that can be opened."""
@@ -124,6 +131,7 @@ class Snapshot:
                 whole=self.matrix,
                 past=past,
                 analysis_options=self.analysis_options,
+                findings=self.findings,
             )
             _ = catalogue.best
             self._selections[key] = catalogue

@@ -12,6 +12,7 @@ from ...errors import MatbenchError, did_you_mean
 from ..catalogue import Catalogue
 from ..controls import Control, find_run, read
 from ..report_best import LIMIT, BestReport, verdict_box
+from ..report_check import CheckReport
 from . import problems, run_page, side_by_side, view
 from .configuration import read_cfg
 from .data import Snapshot
@@ -42,14 +43,21 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
         lead = "No run is left by these filters." if current.filters else "There is no finished run."
         return html.Div(html.P(f"{lead}{rest}", className="lead"), className="verdict")
     chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
-    box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
+    address = _check_address(snapshot, current)
+    box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT), check_href=address), "The verdict")
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
     lines = box.children
     if is_about_it or not isinstance(lines, list) or len(lines) < MANY_LINES:
         return box
     # Elsewhere the first sentence is enough, and the rest a click away.
     title = html.Summary("What stands behind it")
-    return html.Div([lines[0], html.Details([title, *lines[1:]])], className=box.className)
+    return html.Div([lines[0], html.Details([title, *lines[1:-1]]), lines[-1]], className=box.className)
+
+
+def _check_address(snapshot: Snapshot, current: View) -> str | None:
+    """The page that lists what is odd about the runs; None for a workload whose own report has its name."""
+    slugs = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
+    return next((view.write(current.on_page(slug)) for slug in slugs), None)
 
 
 def tabs(snapshot: Snapshot, current: View) -> Any:

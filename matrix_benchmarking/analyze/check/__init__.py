@@ -1,0 +1,10 @@
+"""What is odd about runs before anyone trusts an answer: names, values, copies, what is missing.
+
+Gets a matrix and its workload, gives :class:`Finding` values; each says which answers it may change.
+"""
+
+from .finding import Answer, Finding
+from .findings import findings
+from .wording import about, counted, line
+
+__all__ = ["Answer", "Finding", "about", "counted", "findings", "line"]

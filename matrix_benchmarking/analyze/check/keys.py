@@ -1,0 +1,80 @@
+"""Findings on names that a workload or a configuration uses and no run has, and on KPIs without any value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from ...filters import show
+from ...matrix import Entry, Matrix
+from ...workload import Workload
+from ..wording import plural
+from .finding import EVERY, NONE, Finding
+from .wording import first_of
+
+
+def findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float]) -> Iterator[Finding]:
+    """The findings on names of *workload* and of *prices* that match nothing in *matrix*; none for an empty one."""
+    if not len(matrix):
+        return
+    unused = [f"{name} ({kind})" for kind, name in _names(workload) if name not in _known(matrix)]
+    unused += [f"{gate.kpi} (a limit)" for gate in workload.gates if not any(gate.kpi in one.kpis for one in matrix)]
+    if unused:
+        yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")
+    yield from _unknown_kpis(matrix, workload)
+    idle = [name for name in prices if not any(_is_priced(entry, name) for entry in matrix)]
+    if idle:
+        yield Finding("unused-price", f"No run uses the {plural(len(idle), 'price')} of {_listed(idle)}.")
+
+
+def _names(workload: Workload) -> list[tuple[str, str]]:
+    """The names of settings and labels that *workload* uses, each once, with the first thing that it uses it for."""
+    keys = workload.regression
+    uses = (
+        ("comparison key", keys.comparison_keys),
+        ("ignored key", keys.ignored_keys),
+        ("ignored entry", keys.ignored_entries),
+        ("group key", workload.group_keys),
+        ("variant key", workload.variant_keys),
+        ("sorting key", keys.sorting_keys),
+    )
+    first: dict[str, str] = {}
+    for kind, names in uses:
+        for name in names:
+            first.setdefault(name, kind)
+    return [(kind, name) for name, kind in first.items()]
+
+
+def _known(matrix: Matrix) -> set[str]:
+    """The names of all settings, and of the labels that are at hand."""
+    labels = (entry.facts.labels for entry in matrix if entry.facts is not None and entry.facts.labels is not None)
+    return set(matrix.settings).union(*labels)
+
+
+def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+    """The KPIs that no successful run has; the headline's by itself. Those of limits are told with the names."""
+    good = [entry for entry in matrix if not entry.failed]
+    told = {gate.kpi for gate in workload.gates}
+    unknown = [name for name in workload.kpis if good and not any(name in entry.kpis for entry in good)]
+    headline = None if workload.headline is None else workload.headline.name
+    others = [name for name in unknown if name != headline and name not in told]
+    for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
+        if names:
+            are = "is" if len(names) == 1 else "are"
+            every = f"all {len(good)} {plural(len(good), 'run')}"
+            sentence = f"{_listed(map(str, names))} {are} unknown at {every}: {_reasons(good, names)}."
+            yield Finding("unknown-kpi", sentence, changes)
+
+
+def _reasons(entries: Sequence[Entry], names: Iterable[str | None]) -> str:
+    return first_of(entry.missing_kpis.get(str(name), "no reason is given") for name in names for entry in entries)
+
+
+def _is_priced(entry: Entry, name: str) -> bool:
+    """Whether the settings name the hardware of the price *name*: ``vendor/hw_type`` or ``hw_type``."""
+    values = {show(value) for value in entry.settings.values()}
+    return all(part in values for part in name.split("/", 1))
+
+
+def _listed(names: Iterable[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,0 +1,67 @@
+"""Findings on runs: failed and lost ones, damaged artifacts, copies, values that can't be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...matrix import Entry, Matrix
+from ..points import by_point
+from ..wording import plural
+from .finding import EVERY, Finding
+from .wording import first_of
+
+NOT_FINISHED = "did not finish"
+
+
+def findings(matrix: Matrix) -> Iterator[Finding]:
+    """The findings on the runs of *matrix* as such."""
+    yield from _failed(matrix)
+    unfinished = [entry for entry in matrix.unfinished if _reason(entry).startswith(NOT_FINISHED)]
+    if unfinished:
+        sentence = f"{_runs(unfinished)} did not finish and {_take(unfinished)} no part."
+        yield Finding("unfinished", sentence, runs=_names(unfinished))
+    lost = [entry for entry in matrix.unfinished if entry not in unfinished]
+    if lost:
+        sentence = f"{_runs(lost)} {_take(lost)} no part, since their settings can't be read: {_first(lost)}."
+        yield Finding("lost", sentence, EVERY, _names(lost))
+    damaged = [entry for entry in matrix if entry.problems and not entry.failed]
+    if damaged:
+        sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first(damaged)}."
+        yield Finding("damaged", sentence, EVERY, _names(damaged))
+    doubtful = [entry for entry in matrix if entry.warnings and not entry.failed]
+    if doubtful:
+        why = first_of(warning for entry in doubtful for warning in entry.warnings)
+        yield Finding("doubtful", f"{_runs(doubtful)} with doubtful numbers: {why}.", runs=_names(doubtful))
+    if matrix.notes:
+        count = len(matrix.notes)
+        sentence = f"{count} {plural(count, 'thing')} met on the way through the runs:"
+        yield Finding("notes", sentence, runs=matrix.notes)
+
+
+def _failed(matrix: Matrix) -> Iterator[Finding]:
+    failed = [entry for entry in matrix if entry.failed]
+    if not failed:
+        return
+    lost = sum(all(entry.failed for entry in runs) for runs in by_point(matrix.entries))
+    gone = f"; {lost} {plural(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
+    yield Finding("failed", f"{_runs(failed)} failed and {_take(failed)} no part{gone}.", runs=_names(failed))
+
+
+def _reason(entry: Entry) -> str:
+    return str(entry.problems[0]) if entry.problems else NOT_FINISHED
+
+
+def _first(entries: Sequence[Entry]) -> str:
+    return first_of(map(_reason, entries))
+
+
+def _runs(entries: Sequence[Entry]) -> str:
+    return f"{len(entries)} {plural(len(entries), 'run')}"
+
+
+def _take(entries: Sequence[Entry]) -> str:
+    return "takes" if len(entries) == 1 else "take"
+
+
+def _names(entries: Sequence[Entry]) -> list[str]:
+    return [entry.name for entry in entries]

@@ -1,0 +1,113 @@
+"""Findings on settings: names that look misspelt or that few runs have, values of an odd kind, runs without any."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from ...filters import show
+from ...matrix import Entry, Matrix, typed
+from ...settings import misspelt
+from ..wording import plural
+from .finding import EVERY, Finding
+
+FEW = 0.1
+"""Fewer runs than this share are few; one run is, among four and more."""
+_ALONE_FROM = 4
+_NAMED = 3
+
+
+def findings(matrix: Matrix) -> Iterator[Finding]:
+    """The findings on the settings of the finished tests of *matrix*."""
+    entries = matrix.entries
+    of_names: dict[str, list[Entry]] = {}
+    for entry in entries:
+        for name in entry.settings:
+            of_names.setdefault(name, []).append(entry)
+    meant = misspelt(frozenset(entry.settings) for entry in entries)
+    yield from _without_settings(entries)
+    for name, other in meant.items():
+        runs = of_names[name]
+        yield Finding(
+            "misspelt-setting",
+            f"{_have(len(runs))} '{name}' and no '{other}', which {_have(len(of_names[other]))}: is it misspelt?",
+            EVERY,
+            [entry.name for entry in runs],
+        )
+    for name, runs in of_names.items():
+        if name not in meant and _are_few(len(runs), len(entries)):
+            sentence = f"Only {len(runs)} of {len(entries)} runs {'has' if len(runs) == 1 else 'have'} '{name}'."
+            yield Finding("rare-setting", sentence, runs=[one.name for one in runs])
+        elif name not in meant.values():
+            without = [entry for entry in entries if entry.settings and name not in entry.settings]
+            if _are_few(len(without), len(entries)):
+                sentence = f"{_have(len(without))} no '{name}', which {_have(len(runs))}."
+                yield Finding("missing-setting", sentence, EVERY, [one.name for one in without])
+    for name, runs in of_names.items():
+        yield from _kinds(name, runs)
+
+
+def _without_settings(entries: Sequence[Entry]) -> Iterator[Finding]:
+    bare = [entry.name for entry in entries if not entry.settings]
+    if bare and len(bare) < len(entries):
+        sentence = f"{_have(len(bare))} no settings at all: is settings.yaml empty?"
+        yield Finding("no-settings", sentence, EVERY, bare)
+
+
+def _kinds(name: str, runs: Sequence[Entry]) -> Iterator[Finding]:
+    """Values that look alike and are of several types; and a few texts among numbers, or numbers among texts."""
+    by_value: dict[tuple[str, object], list[Entry]] = {}
+    for entry in runs:
+        by_value.setdefault(typed(entry.settings[name]), []).append(entry)
+    if len({kind for kind, _ in by_value}) < 2:
+        return
+    alike: dict[object, list[tuple[str, object]]] = {}
+    for kind, value in by_value:
+        alike.setdefault(_plain(value), []).append((kind, value))
+    for same in alike.values():
+        if len(same) > 1:
+            same.sort(key=lambda one: len(by_value[one]))
+            texts = [f"{_written(value)} in {len(by_value[kind, value])}" for kind, value in same]
+            sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
+            yield Finding("alike-values", sentence, EVERY, [entry.name for one in same[:-1] for entry in by_value[one]])
+    numbers = [one for one in by_value if one[0] in ("int", "float")]
+    texts_ = [one for one in by_value if one[0] == "str" and _plain(one[1]) == one[1]]
+    if not numbers or not texts_:
+        return
+    odd, usual = sorted((texts_, numbers), key=lambda some: sum(len(by_value[one]) for one in some))
+    odd_runs = [entry for one in odd for entry in by_value[one]]
+    if _are_few(len(odd_runs), len(runs)):
+        shown = ", ".join(_written(value) for _, value in odd[:_NAMED])
+        what = "numbers" if usual is numbers else "texts"
+        yield Finding(
+            "odd-value",
+            f"'{name}' is {shown} in {len(odd_runs)} {plural(len(odd_runs), 'run')}, beside {what} in the others.",
+            EVERY,
+            [entry.name for entry in odd_runs],
+        )
+
+
+def _plain(value: object) -> object:
+    """What *value* looks like, whatever its type: the number, if it can be read as one; the word, if it is one."""
+    if isinstance(value, bool) or value is None:
+        return show(value)
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            return float(text)
+        except ValueError:
+            return text.lower() if text.lower() in ("true", "false", "null") else text
+    return float(value) if isinstance(value, (int, float)) else value
+
+
+def _written(value: object) -> str:
+    """A value as it tells its type: texts in quotes."""
+    return f"'{value}'" if isinstance(value, str) else show(value)
+
+
+def _are_few(count: int, of: int) -> bool:
+    return 0 < count < of and count <= max(FEW * of, 1 if of >= _ALONE_FROM else 0)
+
+
+def _have(count: int) -> str:
+    """``1 run has``, ``3 runs have``."""
+    return f"{count} {plural(count, 'run')} {'has' if count == 1 else 'have'}"

@@ -1,0 +1,86 @@
+"""``matbench check``: runs in; what is odd about them out, before anyone trusts an answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import textwrap
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import VerdictError
+from . import run
+from .options import Command, Invocation, Selection, common, flag, lts_results, selection
+from .place import Place, place, reads_history
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..analyze.check import Finding
+
+RUNS_NAMED = 3
+
+
+@click.command("check", cls=Command)
+@selection
+@lts_results
+@place
+@flag("--json", "as_json", config_key="", help="Print the findings as JSON, with the names of all runs.")
+@common
+@click.pass_obj
+def command(invocation: Invocation, selection: Selection, place: Place, as_json: bool) -> None:
+    """Look for what is odd about runs before you trust an answer about them.
+
+    Misspelt and rare settings, settings that are no labels, lost and damaged runs, copies, values that can't be, names
+    that match nothing. The runs come from a results directory, from LTS payloads or from a history. The exit status is
+    1 if a finding may change an answer, else 0.
+    """
+    from ..analyze.check import counted
+
+    assert invocation.config is not None
+    chosen = reads_history(invocation.config, place, selection)
+    work = run.start(invocation.config, chosen, warns=False)
+    matrix = work.matrix if work.past is None else work.past
+    found = run.findings(work, matrix)
+    runs = len(matrix) + len(matrix.unfinished)
+    if as_json:
+        click.echo(_as_json(found, runs, work.workload.name))
+    else:
+        where = run.printable(str(run.results_of(chosen)))
+        click.echo(f"{counted(found)}, in {runs} {'run' if runs == 1 else 'runs'} of {work.workload.name} ({where}).")
+        _print(found)
+    changing = sum(bool(one.changes) for one in found)
+    if changing:
+        raise VerdictError(f"{changing} {'finding changes' if changing == 1 else 'findings change'} an answer")
+
+
+def _print(found: Sequence[Finding]) -> None:
+    for title, part in (
+        ("These change an answer", [one for one in found if one.changes]),
+        ("Good to know", [one for one in found if not one.changes]),
+    ):
+        if part:
+            click.echo(f"\n{title}:")
+        for one in part:
+            _say(one.sentence, "* ", "  ")
+            for name in one.runs[:RUNS_NAMED]:
+                _say(name, "    ", "    ")
+            if len(one.runs) > RUNS_NAMED:
+                _say(f"… and {len(one.runs) - RUNS_NAMED} more", "    ", "    ")
+
+
+def _say(text: str, first: str, rest: str) -> None:
+    width = run.answer_console().width
+    lines = textwrap.wrap(run.printable(text), max(width - len(rest), 20), break_on_hyphens=False) or [""]
+    for number, line in enumerate(lines):
+        click.echo(f"{rest if number else first}{line}")
+
+
+def _as_json(found: Sequence[Finding], runs: int, workload: str) -> str:
+    findings = [
+        {**dataclasses.asdict(one), "changes": sorted(each.value for each in one.changes), "runs": list(one.runs)}
+        for one in found
+    ]
+    document = {"format": "matbench-check", "version": 1, "workload": workload, "runs": runs, "findings": findings}
+    return json.dumps(document, indent=2, ensure_ascii=False)

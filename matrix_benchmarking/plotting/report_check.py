@@ -1,0 +1,80 @@
+"""Report: what is odd about the runs, and which answers that may change; and the line about it on every page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ..analyze.check import Answer, Finding, counted
+from ..matrix import SettingLists, Variables
+from .base import Report
+from .tables import Cell, Column, Row, table
+
+RUNS_LINKED = 5
+_QUESTIONS = {
+    Answer.BEST: "the best configuration",
+    Answer.HISTORY: "the history",
+    Answer.PAIR: "a comparison",
+}
+
+
+class CheckReport(Report):
+    """The findings, those that change an answer first, each with its runs."""
+
+    name: ClassVar[str] = "report: Check"
+    description: ClassVar[str] = (
+        "What is odd about the runs: misspelt and rare settings, lost and damaged runs, values that can't be, and "
+        "names that match nothing."
+    )
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> list[Any]:
+        from dash import html
+
+        found = self.catalogue.findings
+        parts: list[Any] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
+        changing = [one for one in found if one.changes]
+        others = [one for one in found if not one.changes]
+        if changing:
+            columns = [Column("Finding"), Column("May change"), Column("Where")]
+            rows: list[Row] = [[one.sentence, _questions(one), Cell(self._where(one))] for one in changing]
+            parts += [html.H2("Findings that change an answer"), table(columns, rows, caption="Look at these first")]
+        if others:
+            columns = [Column("Finding"), Column("Where")]
+            rows = [[one.sentence, Cell(self._where(one))] for one in others]
+            parts += [html.H2("Good to know"), table(columns, rows, caption="These change no answer")]
+        return parts
+
+    def summary(self) -> str:
+        text = counted(self.catalogue.findings)
+        return f"{text[:1].upper()}{text[1:]}."
+
+    def _where(self, found: Finding) -> Any:
+        """Links to the first runs that *found* is about."""
+        from dash import html
+
+        parts: list[Any] = []
+        for name in found.runs[:RUNS_LINKED]:
+            entry = self.catalogue.run_called(name)
+            parts += [name if entry is None else self.link(entry), html.Br()]
+        more = len(found.runs) - RUNS_LINKED
+        return [*parts, f"and {more} more ('matbench check --json' has all)"] if more > 0 else parts[:-1]
+
+
+def _questions(found: Finding) -> str:
+    return ", ".join(text for answer, text in _QUESTIONS.items() if answer in found.changes)
+
+
+def check_line(found: Sequence[Finding], answer: Answer, href: str | None = None) -> Any:
+    """How many findings there are and how many change this *answer*, and the way to them."""
+    from dash import html
+
+    link: list[Any] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
+    changes = any(answer in one.changes for one in found)
+    return html.P([f"Check: {counted(found, answer)}.", *link], className="warning" if changes else "note")

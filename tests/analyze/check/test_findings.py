@@ -1,0 +1,135 @@
+"""All findings on a matrix: runs, labels, names that match nothing, and the line about them."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import toy_runs
+
+from matrix_benchmarking import store
+from matrix_benchmarking import workload as workloads
+from matrix_benchmarking.analyze.check import Answer, Finding, about, counted, findings
+from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
+from matrix_benchmarking.workload import Gate, Workload
+
+
+def kinds(found: list[Finding]) -> list[str]:
+    return [one.kind for one in found]
+
+
+def entries(*runs: dict[str, Any]) -> list[Entry]:
+    return [toy_runs.entry({"cost": 1.0, "rate": 2.0, "memory": 3.0, **run}, n) for n, run in enumerate(runs)]
+
+
+def test_the_committed_samples_have_no_finding_that_changes_an_answer(repository: Path) -> None:
+    for name, sample in [
+        ("encoder_bench", "encoder_bench"),
+        ("encoder_bench", "encoder_digits"),
+        ("serving_bench", "serving_bench"),
+        ("training_bench", "training_bench"),
+    ]:
+        workload = workloads.load(name)
+        found = findings(store.parse_tree(workload, repository / "data" / "samples" / sample), workload)
+        assert found
+        assert [one.sentence for one in found if one.changes] == []
+
+
+def test_runs_that_failed_or_did_not_finish_change_nothing_and_are_told() -> None:
+    runs = entries({"version": "1"}, {"version": "1", "exit_code": 1}, {"version": "2", "exit_code": 3})
+    unfinished = dataclasses.replace(runs[0], finished=False, name="cut off", problems=(Problem("did not finish: x"),))
+    found = findings(Matrix(runs, unfinished=[unfinished]), toy_runs.workload())
+    told = {one.kind: one for one in found}
+    assert told["failed"].sentence == "2 runs failed and take no part; 1 point has no good run."
+    assert told["failed"].runs == ["run 1", "run 2"]
+    assert told["unfinished"].sentence == "1 run did not finish and takes no part."
+    assert not any(one.changes for one in found)
+
+
+def test_runs_whose_settings_are_lost_change_the_answers() -> None:
+    (run,) = entries({"version": "1"})
+    lost = dataclasses.replace(run, finished=False, name="lost", problems=(Problem("settings.yaml is not valid"),))
+    first, *_ = findings(Matrix([run], unfinished=[lost]), toy_runs.workload())
+    assert (first.kind, first.runs, first.changes) == ("lost", ["lost"], frozenset(Answer))
+    assert "settings.yaml is not valid" in first.sentence
+
+
+def test_damaged_and_doubtful_runs_are_told_with_their_first_reason() -> None:
+    one, two = entries({"version": "1"}, {"version": "1"})
+    damaged = dataclasses.replace(one, problems=(Problem("holds no number", "a.json"), Problem("more")))
+    doubtful = dataclasses.replace(two, warnings=("the clock was wrong",))
+    found = {each.kind: each for each in findings(Matrix([damaged, doubtful]), toy_runs.workload())}
+    assert found["damaged"].sentence == "1 run with artifacts that can't be read whole: a.json: holds no number."
+    assert found["damaged"].changes
+    assert found["doubtful"].sentence == "1 run with doubtful numbers: the clock was wrong."
+
+
+def test_what_the_walk_noted_is_a_finding() -> None:
+    found = findings(Matrix(entries({"version": "1"}), notes=["a link: left out", "b: left out"]), toy_runs.workload())
+    assert [one.runs for one in found if one.kind == "notes"] == [["a link: left out", "b: left out"]]
+
+
+def test_names_that_no_run_has_are_one_finding() -> None:
+    workload = dataclasses.replace(
+        toy_runs.workload(ignored_keys=["urls"]), gates=(Gate(kpi="memory"),), group_keys=("task", "version")
+    )
+    runs = [dataclasses.replace(run, kpis={"cost": 1.0}) for run in entries({"version": "1"})]
+    found = {one.kind: one.sentence for one in findings(Matrix(runs), workload, {"l4": 1.0, "aws/t4": 2.0})}
+    assert found["unused-name"] == (
+        "The workload uses what no run has: urls (ignored key), task (group key) and memory (a limit)."
+    )
+    assert found["unused-price"] == "No run uses the prices of l4 and aws/t4."
+    assert found["unknown-kpi"] == "rate is unknown at all 1 run: no reason is given."
+
+
+def test_a_price_is_used_if_a_run_names_its_hardware() -> None:
+    runs = entries({"hw_type": "l4", "vendor": "aws"})
+    for used in ("l4", "aws/l4"):
+        assert "unused-price" not in kinds(findings(Matrix(runs), toy_runs.workload(), {used: 1.0}))
+    assert "unused-price" in kinds(findings(Matrix(runs), toy_runs.workload(), {"gcp/l4": 1.0}))
+
+
+def test_a_headline_that_no_run_has_changes_the_answers() -> None:
+    runs = [dataclasses.replace(run, kpis={"rate": 1.0, "memory": 1.0}) for run in entries({"version": "1"})]
+    first, *_ = findings(Matrix(runs), toy_runs.workload())
+    assert first.kind == "unknown-kpi"
+    assert first.changes
+
+
+def labelled_workload(**keys: Any) -> Workload:
+    """Its labels are what the runs' facts say."""
+    workload = toy_runs.workload(**keys)
+    return dataclasses.replace(workload, store=dataclasses.replace(workload.store, get_kpi_labels=lambda lts: {}))
+
+
+def with_labels(run: Entry, **labels: Any) -> Entry:
+    return dataclasses.replace(run, facts=Facts(0, labels))
+
+
+def test_a_setting_that_varies_and_is_no_label_merges_points() -> None:
+    runs = [
+        with_labels(run, batch=run.settings["batch"])
+        for run in entries(*({"batch": batch, "platform": name} for batch in range(8) for name in ("a", "b", "c")))
+    ]
+    first, *_ = findings(Matrix(runs), labelled_workload())
+    assert first.kind == "no-label"
+    assert first.sentence.startswith("'platform' varies and is no label: 24 points become 8 series")
+    assert first.changes == {Answer.HISTORY, Answer.PAIR}
+    assert "no-label" not in kinds(findings(Matrix(runs), labelled_workload(ignored_keys=["platform"])))
+
+
+def test_a_setting_under_another_name_among_the_labels_merges_nothing() -> None:
+    runs = [with_labels(run, instance=run.settings["hw"]) for run in entries(*({"hw": name} for name in "abc"))]
+    assert "no-label" not in kinds(findings(Matrix(runs), labelled_workload()))
+
+
+def test_the_line_counts_what_changes_the_answer() -> None:
+    best, both, none = (Finding("a", "A", frozenset({Answer.BEST})), Finding("b", "B", frozenset(Answer)),
+                        Finding("c", "C"))  # fmt: skip
+    assert about([], Answer.BEST) == "Check: no findings."
+    assert counted([best, both, none], Answer.BEST) == "3 findings, 2 of which change this answer"
+    assert counted([best, both, none], Answer.PAIR) == "3 findings, 1 of which changes this answer"
+    assert counted([best, both, none]) == "3 findings, 2 of which change an answer"
+    assert about([none]) == "Check: 1 finding, which changes no answer ('matbench check' lists it)."
+    assert about([best], Answer.BEST) == "Check: 1 finding, which changes this answer ('matbench check' lists it)."

@@ -1,0 +1,111 @@
+"""Findings on settings: what is misspelt, rare, or of an odd kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking.analyze.check import Answer, Finding
+from matrix_benchmarking.analyze.check.settings import findings
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.settings import misspelt
+
+Runs = Sequence[dict[str, Any]]
+GRID: Runs = [{"batch_size": batch, "vus": vus} for batch in (8, 32) for vus in (1, 2, 4, 8)]
+
+
+@pytest.fixture
+def found() -> Callable[[Runs], list[Finding]]:
+    """The findings on runs with these settings."""
+
+    def make(runs: Runs) -> list[Finding]:
+        return list(findings(Matrix(Entry(run, 0, Path("/r"), f"run {n}", 0) for n, run in enumerate(runs))))
+
+    return make
+
+
+def test_an_ordinary_grid_has_no_findings(found: Callable[[Runs], list[Finding]]) -> None:
+    assert found(GRID) == []
+    assert found([]) == []
+    assert found([{}, {}]) == []
+
+
+def test_a_setting_that_stands_in_for_a_common_one_is_misspelt(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*GRID, {"batch_size": 8, "vuss": 32}])
+    assert finding.kind == "misspelt-setting"
+    assert finding.sentence == "1 run has 'vuss' and no 'vus', which 8 runs have: is it misspelt?"
+    assert finding.changes == frozenset(Answer)
+    assert finding.runs == ["run 8"]
+
+
+@pytest.mark.parametrize(
+    ("few", "many", "meant"),
+    [
+        ({"vuss"}, {"vus"}, {"vuss": "vus"}),
+        ({"Batch_Size"}, {"batch_size"}, {"Batch_Size": "batch_size"}),
+        ({"batch-size"}, {"batch_size"}, {"batch-size": "batch_size"}),
+        ({"engin"}, {"engine"}, {"engin": "engine"}),
+        ({"vus", "vuss"}, {"vus"}, {}),
+        ({"p95"}, {"p99"}, {}),
+        ({"gpu"}, {"vus"}, {}),
+    ],
+)
+def test_a_name_is_misspelt_if_it_is_near_to_one_that_its_runs_lack(
+    few: set[str], many: set[str], meant: dict[str, str]
+) -> None:
+    assert misspelt([frozenset(few), *[frozenset(many)] * 10]) == meant
+
+
+def test_names_of_which_neither_is_rare_are_two_settings() -> None:
+    assert misspelt([frozenset({"tp_size"})] * 5 + [frozenset({"pp_size"})] * 6) == {}
+
+
+def test_a_setting_of_a_few_runs_is_good_to_know(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*GRID, {"batch_size": 8, "vus": 8, "note": "x"}])
+    assert (finding.kind, finding.sentence) == ("rare-setting", "Only 1 of 9 runs has 'note'.")
+    assert not finding.changes
+
+
+def test_a_setting_that_a_few_runs_lack_changes_the_answers(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*GRID, {"batch_size": 8}])
+    assert (finding.kind, finding.sentence) == ("missing-setting", "1 run has no 'vus', which 8 runs have.")
+    assert finding.changes
+
+
+def test_settings_of_half_the_runs_are_nothing_odd(found: Callable[[Runs], list[Finding]]) -> None:
+    assert found([*GRID, *({**run, "tp": 2} for run in GRID)]) == []
+
+
+def test_a_run_without_any_settings_is_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*GRID, {}])
+    assert (finding.kind, finding.runs) == ("no-settings", ["run 8"])
+    assert finding.changes
+
+
+def test_a_text_among_numbers_is_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*GRID, {"batch_size": "eight", "vus": 8}])
+    assert finding.kind == "odd-value"
+    assert finding.sentence == "'batch_size' is 'eight' in 1 run, beside numbers in the others."
+    assert finding.changes
+
+
+def test_a_number_among_texts_is_found(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*({"image": image} for image in "abcd"), {"image": 3}])
+    assert finding.sentence == "'image' is 3 in 1 run, beside texts in the others."
+
+
+def test_a_word_that_many_runs_have_beside_numbers_is_meant(found: Callable[[Runs], list[Finding]]) -> None:
+    assert found([*GRID, *({**run, "batch_size": "auto"} for run in GRID)]) == []
+
+
+@pytest.mark.parametrize(("odd", "usual"), [("32", 32), (32.0, 32), ("true", True), ("null", None)])
+def test_values_that_look_alike_and_differ_in_type_are_found(
+    odd: Any, usual: Any, found: Callable[[Runs], list[Finding]]
+) -> None:
+    (finding,) = found([*[{"value": usual}] * 6, {"value": odd}])
+    assert finding.kind == "alike-values"
+    assert finding.runs == ["run 6"]
+    assert finding.changes

@@ -1,0 +1,110 @@
+"""``matbench check``, and the line about its findings that other commands print."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+Main = Callable[..., int]
+THE_LINE = "Check: 2 findings, 1 of which changes this answer ('matbench check' lists them).\n"
+
+
+@pytest.fixture
+def check() -> Main:
+    """``matbench check`` on the results with further options; gives the exit status."""
+    return lambda *options: main(["check", "--workload=tiny.py", "--results-dirname=results", *options])
+
+
+@pytest.fixture
+def odd(directory: Path, new_test: Callable[..., Path]) -> Path:
+    """A fourth run, whose setting is misspelt, and a price that nothing uses."""
+    (directory / "config.yaml").write_text("matbench: {prices: {gpu-9: 1.0}}")
+    run = new_test(directory / "results" / "run_4", batch_size=4, rate=9.0)
+    settings = run / "settings.yaml"
+    settings.write_text(settings.read_text().replace("batch_size", "batchsize"))
+    return run
+
+
+def test_an_ordinary_tree_has_no_findings(check: Main, capsys: Capture) -> None:
+    assert check() == 0
+    assert capsys.readouterr().out == "no findings, in 3 runs of tiny (results).\n"
+
+
+def test_findings_that_change_an_answer_come_first_and_end_with_1(odd: Path, check: Main, capsys: Capture) -> None:
+    assert check() == 1
+    captured = capsys.readouterr()
+    assert captured.out == (
+        "2 findings, 1 of which changes an answer, in 4 runs of tiny (results).\n"
+        "\nThese change an answer:\n"
+        "* 1 run has 'batchsize' and no 'batch_size', which 3 runs have: is it misspelt?\n"
+        "    run_4\n"
+        "\nGood to know:\n"
+        "* No run uses the price of gpu-9.\n"
+    )
+    assert captured.err == "matbench: 1 finding changes an answer\n"
+
+
+def test_json_has_the_names_of_all_runs(odd: Path, check: Main, capsys: Capture) -> None:
+    assert check("--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["format"], document["version"], document["workload"], document["runs"]) == (
+        *("matbench-check", 1),
+        *("tiny", 4),
+    )
+    first, second = document["findings"]
+    assert (first["kind"], first["changes"], first["runs"]) == (
+        "misspelt-setting",
+        ["best", "history", "pair"],
+        ["run_4"],
+    )
+    assert (second["kind"], second["changes"], second["runs"]) == ("unused-price", [], [])
+
+
+def test_many_runs_of_one_finding_are_cut_on_the_terminal(
+    directory: Path, new_test: Callable[..., Path], check: Main, capsys: Capture
+) -> None:
+    for number in range(5):
+        new_test(directory / "results" / f"failed_{number}", batch_size=9, rate=1.0, exit_code="1")
+    assert check() == 0
+    assert "    failed_2\n    … and 2 more\n" in capsys.readouterr().out
+
+
+def test_runs_of_a_history_are_checked(odd: Path, check: Main, capsys: Capture) -> None:
+    assert main(["upload_lts", "--workload=tiny.py", "--results-dirname=results", "--history=sqlite:///h.db"]) == 0
+    assert THE_LINE.replace("this", "an") in capsys.readouterr().out
+    assert main(["check", "--workload=tiny.py", "--history=sqlite:///h.db"]) == 1
+    assert "2 findings, 1 of which changes an answer, in 4 runs of tiny (sqlite:///h.db)." in capsys.readouterr().out
+
+
+def test_parse_says_how_many_findings_there_are(odd: Path, parse: Main, capsys: Capture) -> None:
+    assert parse() == 0
+    assert capsys.readouterr().out.endswith(THE_LINE)
+    assert parse("--output-matrix=-") == 0
+    assert THE_LINE in capsys.readouterr().err
+
+
+def test_the_pages_say_it_and_lead_to_the_list(odd: Path, directory: Path, capsys: Capture) -> None:
+    assert main(["visualize", "--workload=tiny.py", "--results-dirname=results", "--generate", "--report-dest=r"]) == 0
+    assert THE_LINE in capsys.readouterr().out
+    page = (directory / "r" / "index.html").read_text()
+    assert 'Check: <a href="check.html">2 findings, 1 of which changes an answer</a>.' in page
+    assert "Check: 2 findings, 1 of which changes this answer." in page
+    listed = (directory / "r" / "check.html").read_text()
+    assert "is it misspelt?" in listed
+    assert "../results/run_4/" in listed
+
+
+def test_a_comparison_and_an_analysis_say_it(odd: Path, directory: Path, capsys: Capture) -> None:
+    assert main(["upload_lts", "--workload=tiny.py", "--results-dirname=results", "--history=sqlite:///h.db"]) == 0
+    capsys.readouterr()
+    main(["analyze_lts", "--workload=tiny.py", "--history=sqlite:///h.db", "--report-dest=r"])
+    assert THE_LINE in capsys.readouterr().out
+    assert "2 findings, 1 of which changes this answer" in (directory / "r" / "regression.md").read_text()
+    assert "2 findings, 1 of which changes this answer" in (directory / "r" / "index.html").read_text()
+    assert json.loads((directory / "r" / "regression.json").read_text())["check"].startswith("2 findings")
