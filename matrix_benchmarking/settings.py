@@ -146,14 +146,14 @@ def misspelt(names_of: Iterable[frozenset[str]]) -> dict[str, str]:
     for name, count in counts.items():
         beside = frozenset[str]().union(*(names for names in together if name in names))
         common = [other for other in counts if other not in beside and count <= max(1, _RARE * counts[other])]
-        near = max(common, key=lambda other: _nearness(name, other), default=None)
-        if near is not None and _nearness(name, near) >= _NEAR and counts[near] > count:
+        near = max(common, key=lambda other: nearness(name, other), default=None)
+        if near is not None and nearness(name, near) >= _NEAR and counts[near] > count:
             meant[name] = near
     return meant
 
 
-def _nearness(one: str, other: str) -> float:
-    """From 0 to 1; names that differ in case and separators only are as near as can be."""
+def nearness(one: str, other: str) -> float:
+    """How near two names are, from 0 to 1; those that differ in case and separators only are as near as can be."""
     one, other = (re.sub(r"[\W_]", "", name.lower()) for name in (one, other))
     if one != other and re.sub("[0-9]", "", one) == re.sub("[0-9]", "", other):
         return 0.0

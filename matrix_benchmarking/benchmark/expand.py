@@ -12,12 +12,14 @@ from .. import filters as _filters
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar
 from ..matrix import typed
-from ..settings import check_settings
+from ..settings import check_settings, misspelt, nearness
 from .file import Additional, BenchmarkFile, Experiment
 from .schema import Search, SearchRange
 
 MOST_POINTS = 100_000
 SEARCHABLE = "vus"
+_AS_GOOD_AS = 0.9
+"""A name that is so near to a key is that key, misspelt."""
 
 PointKey = tuple[frozenset[tuple[str, tuple[str, object]]], int]
 
@@ -74,9 +76,7 @@ def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = (
     for name in experiments:
         if name not in file.expe:
             raise ConfigError(f"there is no experiment '{name}': {did_you_mean(name, file.expe)}")
-    for reserved in ("repeat", "extra"):
-        if reserved in file.common_settings:
-            raise ConfigError(f"common_settings.{reserved}: {reserved} belongs to an experiment, below expe")
+    _check_reserved(file)
     chosen = {name: expe for name, expe in file.expe.items() if not experiments or name in experiments}
     _check_size(file, chosen)
     points: dict[PointKey, Point] = {}
@@ -98,7 +98,29 @@ def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = (
     if not points and not searches:
         raise ConfigError("no point of the benchmark file matches the filter")
     notes = [f"{twice} points are in the file more than once; each is run once"] if twice else []
+    for name, meant in misspelt(frozenset(point.settings) for point in points.values()).items():
+        notes.append(f"some points have '{name}' and no '{meant}', which the others have: is it misspelt?")
     return Expansion(list(points.values()), searches, notes)
+
+
+def _check_reserved(file: BenchmarkFile) -> None:
+    """Refuse what would silently become a setting: ``repeat`` and ``extra`` where they aren't read, or misspelt."""
+    for name in file.common_settings:
+        meant = _reserved(name)
+        if meant is not None:
+            what = "" if name == meant else " is not a setting"
+            raise ConfigError(f"common_settings.{name}{what}: {meant} belongs to an experiment, below expe")
+    for name, experiment in file.expe.items():
+        below = [(f"expe.{name}", experiment.settings), *((f"expe.{name}.extra", _values(e)) for e in experiment.extra)]
+        for where, settings in below:
+            for setting in settings:
+                if (meant := _reserved(setting)) is not None:
+                    raise ConfigError(f"{where}.{setting} is not a setting: did you mean '{meant}'?")
+
+
+def _reserved(name: str) -> str | None:
+    """The key of an experiment that *name* is or is meant to be; None for the name of a setting."""
+    return next((key for key in ("repeat", "extra") if nearness(name, key) >= _AS_GOOD_AS), None)
 
 
 def _cases(
