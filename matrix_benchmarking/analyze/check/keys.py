@@ -16,7 +16,8 @@ def findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float]) ->
     """The findings on names of *workload* and of *prices* that match nothing in *matrix*; none for an empty one."""
     if not len(matrix):
         return
-    unused = [f"{name} ({kind})" for kind, name in _names(workload) if name not in _known(matrix)]
+    known = _known(matrix)
+    unused = [f"{name} ({kind})" for kind, name in _names(workload) if name not in known]
     unused += [f"{gate.kpi} (a limit)" for gate in workload.gates if not any(gate.kpi in one.kpis for one in matrix)]
     if unused:
         yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")

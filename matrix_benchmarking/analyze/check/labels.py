@@ -8,6 +8,7 @@ from typing import Any
 from ... import lts
 from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...workload import Workload
+from ..points import by_point
 from .finding import ANALYSES, Finding
 
 _PAIRS = 3
@@ -16,7 +17,7 @@ _PAIRS = 3
 
 def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """A finding for each setting that varies among the successful runs of *matrix* and is in none of their labels."""
-    entries = [entry for entry in matrix if not entry.failed and entry.kpis]
+    entries = [runs[0] for runs in by_point(entry for entry in matrix if not entry.failed and entry.kpis)]
     if workload.store.get_kpi_labels is None or not entries:
         return
     names = _label_names(entries, workload)
