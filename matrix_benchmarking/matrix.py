@@ -95,6 +95,7 @@ class Entry:
         kpis: the KPI values that could be computed, by name.
         missing_kpis: for each other KPI the reason.
         warnings: what the workload says makes this test's numbers doubtful.
+        implausible: values that can't be, a sentence each.
         facts: what places it in a history; None where only its payload says, which has to be loaded for it.
         kept_in: the history that it was read from: such a test has no directory, and its location leads nowhere.
     """
@@ -112,6 +113,7 @@ class Entry:
     kpis: Mapping[str, float] = dataclasses.field(default_factory=dict)
     missing_kpis: Mapping[str, str] = dataclasses.field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    implausible: tuple[str, ...] = ()
     facts: Facts | None = None
     kept_in: str | None = None
     load_results: Callable[[], types.SimpleNamespace] = types.SimpleNamespace

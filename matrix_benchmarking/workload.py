@@ -174,6 +174,7 @@ class Workload:
             best configuration for each combination of their values.
         gates: limits that a best configuration has to keep.
         warnings: ``(lts_payload)`` to sentences on what makes this test's numbers doubtful.
+        implausible: ``(lts_payload)`` to sentences on values that can't be, by the rules of :mod:`.plausible`.
         price: from settings to USD per hour of the hardware that they name, None where it is unknown; for what a
             benchmark's plan will cost.
         options: what a command may tell the parsers by ``--workload-option``, each with its default; they find it in
@@ -192,6 +193,7 @@ class Workload:
     group_keys: Sequence[str] = ()
     gates: Sequence[Gate] = ()
     warnings: Callable[[Any], Sequence[str]] | None = None
+    implausible: Callable[[Any], Sequence[str]] | None = None
     price: Callable[[Mapping[str, Scalar]], float | None] | None = None
     options: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
     plots: Callable[[], Sequence[type[Any]]] = tuple

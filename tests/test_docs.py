@@ -5,6 +5,8 @@ output; ``…`` stands for any text, and line ends and indentation don't count. 
 command's exit status; it is 0 elsewhere. ``$ cd DIR`` alone on its line is where the following commands are run. A
 ```python block on a page starts with the name of its file.
 
+``<!-- today: 2026-11-21 -->`` on a page names the day that its outputs have where a command prints the day of its run.
+
 ``python tests/test_docs.py`` writes the outputs anew, and the notebook; what a leading ``…`` leaves out stays out.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import datetime as dt
 import json
 import os
 import re
@@ -42,6 +45,7 @@ WIDTH = 118
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
+TODAY = re.compile(r"^<!-- today: (\d{4}-\d\d-\d\d) -->$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")
 
 
@@ -124,10 +128,10 @@ def write_code(page: str, directory: Path) -> set[str]:
 
 
 def executed(page: str, directory: Path) -> Iterator[tuple[Step, int, str]]:
-    """Each step of a page with the exit status and output that it really has."""
+    """Each step of a page with the exit status and output that it really has, today being the day of the page."""
     copy_checkout(directory)
     write_code(page, directory)
-    status = 0
+    status, first_day = 0, _day()
     for step in (step for block in blocks(page, "console") for step in steps(block) if is_run(step.command)):
         if step.is_status:
             yield step, 0, f"{status}\n"
@@ -136,13 +140,29 @@ def executed(page: str, directory: Path) -> Iterator[tuple[Step, int, str]]:
             yield step, 0, ""
         else:
             status, output = run(step.command, directory)
-            yield step, status, output
+            yield step, status, on_the_day_of(page, output, first_day, _day())
+
+
+def on_the_day_of(page: str, output: str, *days: str) -> str:
+    """*output* with the page's day, if it has one, in the place of the *days* on which its commands ran."""
+    today = TODAY.search(page)
+    return re.sub("|".join(days), today[1], output) if today else output
+
+
+def _day() -> str:
+    return dt.datetime.now(dt.UTC).date().isoformat()
 
 
 def agrees(printed: str, real: str) -> bool:
     """True if *real* is *printed*, with any text for ``…``; white space counts as one space."""
     parts = [re.escape(" ".join(part.split())) for part in printed.split("…")]
     return re.fullmatch(" ?.*? ?".join(parts), " ".join(real.split())) is not None
+
+
+def test_a_page_with_a_day_of_its_own_is_right_on_every_day() -> None:
+    page, printed = "<!-- today: 2026-11-21 -->\n", "raised on 2028-02-29, of 2025-01-01"
+    assert on_the_day_of(page, printed, "2028-02-28", "2028-02-29") == "raised on 2026-11-21, of 2025-01-01"
+    assert on_the_day_of("", printed, "2028-02-29") == printed
 
 
 def of_all_pages(language: str) -> list[str]:

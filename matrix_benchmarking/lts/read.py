@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import pydantic
 
+from .. import plausible
 from ..errors import MatbenchError, os_reason
 from ..files import read_regular
 from ..matrix import Entry, Matrix, Problem
@@ -166,6 +167,7 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         kpis={kpi: _number(each["value"]) for kpi, each in payload["kpis"].items() if each is not None},
         missing_kpis=dict(metadata.get("missing_kpis") or {}),
         warnings=_warnings(workload, typed),
+        implausible=plausible.findings(typed, workload.implausible),
         facts=facts_of_payload(workload, payload),
         kept_in=source.kept_in,
         load_results=lambda: _results(_typed(workload, load())[0]),

@@ -51,6 +51,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True, gc=False):
     kpis: list[int | float]
     missing_kpis: Number
     warnings: Number
+    implausible: Number
     layout: Number | None
     is_file: bool
 
@@ -59,7 +60,7 @@ class Body(msgspec.Struct, array_like=True, frozen=True):
     """The whole index.
 
     Attributes:
-        lists: of texts: names in their order, files, warnings.
+        lists: of texts: names in their order, files, warnings, values that can't be.
         problems: lists of a reason and the file, if any.
         reasons: lists of a KPI and why it is missing.
     """
@@ -118,6 +119,7 @@ class Writer:
             kpis=kpis,
             missing_kpis=self._reasons(entry.missing_kpis),
             warnings=self._list(entry.warnings),
+            implausible=self._list(entry.implausible),
             layout=None if candidate is None else candidate.layout,
             is_file=candidate is not None and candidate.is_file,
         )
@@ -187,6 +189,7 @@ class Reader:
             kpis=dict(zip(lists[row.kpi_names], row.kpis, strict=True)),
             missing_kpis=dict(self._reasons[row.missing_kpis]),
             warnings=lists[row.warnings],
+            implausible=lists[row.implausible],
         )
 
     def _path(self, relative: bytes) -> Path:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import kpi
+from .. import kpi, plausible
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
@@ -252,12 +252,13 @@ def _parse_always(
 
 
 def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
-    """Fill the entry's KPIs and warnings."""
+    """Fill the entry's KPIs, and what is doubtful or can't be."""
     payload, problem = build_payload(workload, entry, results)
     if problem is not None:
         entry.problems += (problem,)
     values = kpi.compute(workload.kpis, payload)
     entry.kpis, entry.missing_kpis = values.values, values.missing
+    entry.implausible = plausible.findings(payload, workload.implausible)
     if workload.warnings is not None:
         try:
             entry.warnings = tuple(workload.warnings(payload))

@@ -59,6 +59,7 @@ def test_the_sample_gives_the_same_verdict_from_its_payloads(repository, tmp_pat
         lts.write_payloads(encoder, matrix, stream, pretty=True)
     again = lts.read_matrix(encoder, tmp_path)
     assert [entry.warnings for entry in again] == [entry.warnings for entry in matrix]
+    assert [entry.implausible for entry in again] == [entry.implausible for entry in matrix]
     assert not any(entry.problems for entry in again)
     said = [[str(each) for each in wording.verdict(rank(each, encoder))] for each in (matrix, again)]
     assert said[0] == said[1]

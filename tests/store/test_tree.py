@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import dataclasses
 import io
 import json
 import os
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 from builders import speed_files, speed_workload, write_test
 
-from matrix_benchmarking import store
+from matrix_benchmarking import plausible, store
 from matrix_benchmarking.errors import SettingsError
 from matrix_benchmarking.store import FoundTest, read_key_values
 from matrix_benchmarking.workload import load
@@ -296,3 +297,18 @@ def test_a_name_that_is_not_utf8_can_stand_in_any_output(tmp_path):
     stream = io.BytesIO()
     store.write_matrix(matrix, stream)
     assert json.loads(stream.getvalue())[0]["location"] == r"na\xff"
+
+
+def test_values_that_cannot_be_are_found_in_every_workload_and_kept_in_the_index(tmp_path):
+    times = '{"start": "2026-11-21T12:00:00+00:00", "end": "2026-11-21T11:59:00+00:00"}'
+    ended = "the run ended before it started: 2026-11-21 11:59:00+00:00 is before 2026-11-21 12:00:00+00:00"
+    workload = dataclasses.replace(
+        speed_workload(), source=Path(__file__), implausible=lambda lts: plausible.shares(speed=lts.results.speed)
+    )
+    for speed in (1.0, 2.0):
+        write_test(tmp_path / str(speed), {"x": speed}, files=speed_files(speed) | {"test_start_end.json": times})
+    matrix = store.parse_tree(workload, tmp_path)
+    assert [entry.implausible for entry in matrix] == [(ended,), (ended, "speed is 2, and a share is from 0 to 1")]
+    assert [entry.problems for entry in matrix] == [(), ()]
+    indexed = store.read_index(workload, tmp_path)
+    assert [entry.implausible for entry in indexed.matrix] == [entry.implausible for entry in matrix]

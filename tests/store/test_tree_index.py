@@ -484,6 +484,7 @@ def entries(draw: st.DrawFn) -> Entry:
         kpis=draw(st.dictionaries(text, numbers, max_size=3)),
         missing_kpis=draw(st.dictionaries(text, text, max_size=3)),
         warnings=tuple(draw(st.lists(text, max_size=2))),
+        implausible=tuple(draw(st.lists(text, max_size=2))),
     )
 
 

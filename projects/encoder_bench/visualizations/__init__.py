@@ -7,7 +7,7 @@ from matrix_benchmarking.workload import Gate, Workload
 
 from .. import prices
 from . import analyze
-from .store import local_store, warnings
+from .store import implausible, local_store, warnings
 
 
 def _plots() -> Sequence[type[Any]]:
@@ -36,6 +36,7 @@ workload = Workload(
     variant_keys=("vendor", "hw_type", "image", "engine"),
     gates=(Gate(kpi="fidelity", minimum=0.99), Gate(kpi="accuracy_loss", maximum=1.0)),
     warnings=warnings,
+    implausible=implausible,
     price=_price,
     plots=_plots,
     reports=_reports,

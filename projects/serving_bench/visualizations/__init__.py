@@ -6,7 +6,7 @@ from typing import Any
 from matrix_benchmarking.workload import Workload
 
 from . import analyze
-from .store import local_store, warnings
+from .store import implausible, local_store, warnings
 
 
 def _plots() -> Sequence[type[Any]]:
@@ -29,6 +29,7 @@ workload = Workload(
     group_keys=("model", "device", "gpu", "hw_type", "instance", "num_requests"),
     variant_keys=("experiment", "server"),
     warnings=warnings,
+    implausible=implausible,
     plots=_plots,
     reports=_reports,
     regression=analyze.KEYS,

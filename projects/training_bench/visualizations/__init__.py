@@ -6,7 +6,7 @@ from typing import Any
 from matrix_benchmarking.workload import Workload
 
 from . import analyze
-from .store import OPTIONS, local_store, warnings
+from .store import OPTIONS, implausible, local_store, warnings
 
 
 def _plots() -> Sequence[type[Any]]:
@@ -28,6 +28,7 @@ workload = Workload(
     group_keys=("name", "model", "dataset", "io_speed"),
     variant_keys=("hw_type", "strategy"),
     warnings=warnings,
+    implausible=implausible,
     options=OPTIONS,
     plots=_plots,
     reports=_reports,

@@ -145,3 +145,26 @@ def test_the_page_shows_how_to_repeat_the_best_run(run, tmp_path):
     assert "Repeat the best" in page
     assert "matbench benchmark examples/encoder_cpu.yaml" in page
     assert "onnxruntime 1." in page
+
+
+def test_values_that_cannot_be_are_said_and_are_no_problem_of_the_run(run):
+    def latency(content: Any) -> None:
+        values = content["metrics"]["http_req_duration{expected_response:true}"]["values"]
+        values.update({"min": 0, "avg": 0, "med": 30.0, "p(90)": 31.0, "p(95)": 20.0, "p(99)": 32.0, "max": 25.0})
+
+    def answers(content: Any) -> None:
+        content["metrics"]["answered_inputs"]["values"]["count"] = 10**6
+
+    assert run().implausible == ()
+    entry = run(SUMMARY=latency)
+    assert entry.implausible == (
+        "the p95 latency (20 ms) is below the p90 latency (31 ms)",
+        "the maximum latency (25 ms) is below the p99 latency (32 ms)",
+        "the mean latency (0 ms) is too low beside the median latency (30 ms)",
+    )
+    (sentence,) = set(run(SUMMARY=answers).implausible) - set(entry.implausible)
+    assert sentence.startswith("1,000,000 of ") and sentence.endswith(" inputs were answered")
+    assert run(UTILIZATION=lambda content: content.update(main_memory=[2.0] * len(content["time"]))).implausible[
+        -1
+    ] == ("main_memory is 2, and a share is from 0 to 1")
+    assert entry.problems == ()

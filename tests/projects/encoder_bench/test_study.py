@@ -55,6 +55,7 @@ def test_the_shared_runs_give_the_known_cheapest_configuration(foreign_samples, 
     assert [
         (entry.settings["batch_size"], entry.settings["vus"], round(entry.kpis["1B_cost"], 2)) for entry in ranked[:3]
     ] == [(32, 256, 409.44), (32, 512, 412.70), (32, 384, 416.31)]
+    assert {entry.implausible for entry in matrix} == {()}
     assert matrix.unfinished == []
     assert matrix.notes == []
 
@@ -155,3 +156,15 @@ def test_a_count_that_is_no_number_is_a_problem(tmp_path, wrong):
 def test_a_run_that_took_no_time_has_no_throughput(tmp_path):
     write(tmp_path, test_duration_sec=0)
     assert "throughput" in parse(tmp_path).entries[0].missing_kpis
+
+
+def test_a_run_of_the_study_with_more_answers_than_requests_and_a_mean_of_nothing_can_not_be(tmp_path):
+    write(tmp_path)
+    write(tmp_path, vus=16, successful_requests=1200)
+    write(tmp_path, vus=32, avg_latency_ms=0)
+    found = {entry.settings["vus"]: entry.implausible for entry in parse(tmp_path)}
+    assert found == {
+        8: (),
+        16: ("-200 requests failed", "1,200 of 1,000 inputs were answered"),
+        32: ("the mean latency (0 ms) is too low beside the p95 latency (120.5 ms)",),
+    }

@@ -194,3 +194,12 @@ def test_settings_without_an_experiment_are_told_apart_by_what_differs(workload:
         for workers in (1, 2)
     ]
     assert [step.label for step in steps(entries, workload)] == ["workers 1", "workers 2"]
+
+
+def test_a_load_above_1_cannot_be(workload: Workload) -> None:
+    point = types.SimpleNamespace(concurrency=8, throughput=10.0, cpu=1.4, gpu=None)
+    results = types.SimpleNamespace(api=[point], baseline=None, client_cpu=None)
+    assert workload.implausible is not None
+    assert workload.implausible(types.SimpleNamespace(results=results)) == [
+        "at concurrency 8: cpu is 1.4, and a share is from 0 to 1"
+    ]

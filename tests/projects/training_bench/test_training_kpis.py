@@ -141,3 +141,10 @@ def test_payloads_of_both_kinds_of_runs_are_strict(workload, tmp_path):
     assert {payload["metadata"]["settings"]["io_speed"] for payload in payloads} == {50, "unlimited"}
     assert payloads[1]["metadata"]["environment"] == {"versions": {"torch": "2"}}
     assert payloads[1]["kpis"]["epoch_duration"]["labels"]["strategy"] == "plain"
+
+
+def test_an_epoch_that_waited_longer_than_it_took_cannot_be(workload, tmp_path):
+    write_native(tmp_path / "run", SETTINGS, epochs([4.0] * 4, wait_s=[5.0] * 4), log(16))
+    entry = parse(workload, tmp_path)
+    assert entry.implausible == ("an epoch of 4 s waited 5 s for its data",)
+    assert entry.problems == ()

@@ -4,10 +4,10 @@ from matrix_benchmarking.store import BaseStore, NativeLayout
 
 from ..models import lts as models_lts
 from . import lts_parser, parsers
-from .lts_parser import warnings
+from .lts_parser import implausible, warnings
 from .study import EncoderAnalysisLayout
 
-__all__ = ["local_store", "warnings"]
+__all__ = ["implausible", "local_store", "warnings"]
 
 local_store = BaseStore(
     cache_filename=".matbench_encoder_bench.cache",

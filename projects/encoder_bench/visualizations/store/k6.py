@@ -26,7 +26,8 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
     Returns:
         ``requests`` and ``failed_requests`` (counts), ``duration_s``, ``avg_latency_ms`` and
         ``p95_latency_ms`` of the answered requests (None if there were none), ``latency_quantiles_ms`` (by percent,
-        those that the summary holds), ``dropped_iterations``,
+        those that the summary holds), ``latency_range_ms`` (lowest and highest, None where the
+        summary doesn't hold them), ``dropped_iterations``,
         ``schedule_lag_p95_ms`` (how late requests of the open model were sent; None for the closed one),
         and, where the script counts them, ``sent_inputs`` and ``answered_inputs`` (else None).
 
@@ -52,6 +53,7 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
         avg_latency_ms=_statistic(latency, "avg"),
         p95_latency_ms=_statistic(latency, "p(95)", "p95"),
         latency_quantiles_ms=_quantiles(latency),
+        latency_range_ms=(_statistic(latency, "min"), _statistic(latency, "max")),
         dropped_iterations=_count(metrics, "dropped_iterations"),
         schedule_lag_p95_ms=_statistic(metrics.get("schedule_lag"), "p(95)", "p95"),
         sent_inputs=_count(metrics, "sent_inputs") if counted else None,

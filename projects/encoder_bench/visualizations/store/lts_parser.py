@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.models import labels_from
 
 from ..models import lts as models_lts
@@ -16,18 +17,23 @@ BUSY_SHARE = 0.8
 """Share of the load generator's cores from which it may be the limit."""
 LATE_MS = 50.0
 """Lag behind the schedule of the open model that is worth a warning."""
+_SHARES = ("cpu_util", "gpu_util", "gpu_memory", "main_memory", "accuracy", "reference_accuracy", "label_agreement")
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
 
 
 def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mapping[str, Any]) -> types.SimpleNamespace:
-    """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs."""
+    """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs.
+
+    ``other_latencies`` has what else k6 tells of them, to be held against the mean and the p95; no payload keeps it.
+    """
     inputs_per_request = import_settings.get("inputs_per_request", 1)
     study = getattr(results, "study", None)
     measured = _from_study(study, inputs_per_request) if study else _from_k6(results, inputs_per_request)
     return types.SimpleNamespace(
         metadata=_metadata(results),
         results=types.SimpleNamespace(**_EMPTY | measured | _price(results)),
+        other_latencies=_other_latencies(getattr(results, "k6", None)),
     )
 
 
@@ -55,6 +61,30 @@ def warnings(lts_payload: Any) -> list[str]:
     if results.other_cpu is not None and results.other_cpu > DISTURBING_CORES:
         sentences.append(f"other processes disturbed the run: they took {results.other_cpu:.0%} of a core")
     return sentences
+
+
+def implausible(lts_payload: Any) -> list[str]:
+    """Values that can't be, a sentence each."""
+    results = lts_payload.results
+    per_request = lts_payload.metadata.settings.get("inputs_per_request", 1)
+    sent = None if results.requests is None else results.requests * per_request
+    sentences = plausible.counts(requests=results.requests, failed=results.failed_requests)
+    sentences += plausible.counts(requests=sent, answered=results.answered_inputs, noun="inputs")
+    if not sentences:
+        sentences = plausible.shares(error_rate=results.error_rate)
+    if results.requests and results.duration_s == 0:
+        sentences.append(f"{results.requests:,} requests took no time")
+    others = getattr(lts_payload, "other_latencies", {})
+    sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, unit="ms", **others)
+    return sentences + plausible.shares(**{name: getattr(results, name) for name in _SHARES})
+
+
+def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float | None]:
+    if summary is None:
+        return {}
+    quantiles, (minimum, maximum) = summary.latency_quantiles_ms, summary.latency_range_ms
+    names = {"median": "50", "p90": "90", "p99": "99"}
+    return {"minimum": minimum, "maximum": maximum, **{name: quantiles.get(at) for name, at in names.items()}}
 
 
 def _load_generator_limits(results: Any) -> list[str]:

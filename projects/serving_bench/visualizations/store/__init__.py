@@ -4,9 +4,9 @@ from matrix_benchmarking.store import BaseStore
 
 from ..models import lts as models_lts
 from . import parsers
-from .parsers import warnings
+from .parsers import implausible, warnings
 
-__all__ = ["local_store", "warnings"]
+__all__ = ["implausible", "local_store", "warnings"]
 
 local_store = BaseStore(
     cache_filename=".matbench_serving_bench.cache",

@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import TestDirectory, ignore_file_not_found, read_json, read_text
 
@@ -49,6 +50,16 @@ def warnings(lts_payload: Any) -> list[str]:
         sentences.append(
             "throughput is beyond the theoretical maximum: device, precision or model_flops is not what ran"
         )
+    return sentences
+
+
+def implausible(lts_payload: Any) -> list[str]:
+    """Values that can't be, a sentence each."""
+    results = lts_payload.results
+    sentences = plausible.shares(client_cpu=results.client_cpu)
+    for point in results.api or []:
+        found = plausible.shares(cpu=point.cpu, gpu=point.gpu)
+        sentences += [f"at concurrency {point.concurrency:,}: {sentence}" for sentence in found]
     return sentences
 
 

@@ -4,10 +4,10 @@ from matrix_benchmarking.store import BaseStore, NativeLayout
 
 from ..models import lts as models_lts
 from . import lts_parser, parsers
-from .lts_parser import warnings
+from .lts_parser import implausible, warnings
 from .run_directories import RunDirectories
 
-__all__ = ["OPTIONS", "local_store", "warnings"]
+__all__ = ["OPTIONS", "implausible", "local_store", "warnings"]
 
 OPTIONS = {"warm_up_epochs": parsers.WARM_UP_EPOCHS}
 

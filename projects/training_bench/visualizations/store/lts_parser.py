@@ -6,6 +6,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.models import labels_from
 
 from ..models import lts as models_lts
@@ -17,6 +18,7 @@ DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
 _COUNTS = ("samples_per_epoch", "bytes_per_epoch", "peak_rss_bytes")
 _WORDS = ("device", "page_cache")
+_SHARES = ("gpu_load", "cpu_load", "process_load", "gpu_memory", "main_memory")
 
 
 def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mapping[str, Any]) -> types.SimpleNamespace:
@@ -51,6 +53,16 @@ def warnings(lts_payload: Any) -> list[str]:
         sentences.append("only one epoch counts after the warm-up")
     if results.other_cores is not None and results.other_cores > DISTURBING_CORES:
         sentences.append(f"other processes disturbed the run: they took {results.other_cores:.0%} of a core")
+    return sentences
+
+
+def implausible(lts_payload: Any) -> list[str]:
+    """Values that can't be, a sentence each."""
+    results = lts_payload.results
+    sentences = plausible.shares(**{name: getattr(results, name) for name in _SHARES})
+    waited, epoch = results.wait_s, results.epoch_duration_s
+    if None not in (waited, epoch) and waited > epoch * (1 + plausible.RELATIVE_ROUNDING):
+        sentences.append(f"an epoch of {epoch:,.6g} s waited {waited:,.6g} s for its data")
     return sentences
 
 

@@ -1,0 +1,123 @@
+"""Values that can't be: numbers of one run in, sentences out. None is unknown, and passes.
+
+No rule says what is likely: each says what no measurement can give, with room for rounding. That a mean is too low
+beside a quantile is Markov's inequality: where a share of values that are not negative is at least Q, their mean is at
+least that share of Q.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Number = float | None
+
+RELATIVE_ROUNDING = 1e-3
+"""By how much of itself a number may be beyond its limit."""
+_TAIL = {"median": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}
+"""The share of the values that is at least a quantile."""
+
+
+def latencies(
+    *,
+    mean: Number = None,
+    minimum: Number = None,
+    median: Number = None,
+    p90: Number = None,
+    p95: Number = None,
+    p99: Number = None,
+    maximum: Number = None,
+    unit: str = "ms",
+    rounding: float = 0.01,
+    what: str = "latency",
+) -> list[str]:
+    """What can't be about the latencies (or *what* it is) of one set of requests.
+
+    All are in *unit*, in which the source rounds them by up to *rounding*.
+    """
+    ordered = {"minimum": minimum, "median": median, "p90": p90, "p95": p95, "p99": p99, "maximum": maximum}
+    quantiles = {name: value for name, value in ordered.items() if value is not None}
+    known = quantiles if mean is None else {"mean": mean, **quantiles}
+
+    def said(name: str) -> str:
+        return f"the {name} {what} ({known[name]:,.6g} {unit})"
+
+    def is_below(name: str, limit: float) -> bool:
+        return known[name] < limit - max(rounding, RELATIVE_ROUNDING * limit)
+
+    wrong = [f"{said(name)} is no duration" for name, value in known.items() if not 0 <= value < math.inf]
+    if wrong:
+        return wrong
+    sentences = [
+        f"{said(higher)} is below {said(lower)}"
+        for lower, higher in itertools.pairwise(quantiles)
+        if is_below(higher, known[lower])
+    ]
+    if mean is None:
+        return sentences
+    if maximum is not None and is_below("maximum", mean):
+        sentences.append(f"{said('mean')} is above {said('maximum')}")
+    if minimum is not None and is_below("mean", minimum):
+        sentences.append(f"{said('mean')} is below {said('minimum')}")
+    beside = [name for name, share in _TAIL.items() if name in known and is_below("mean", share * known[name])]
+    return sentences + [f"{said('mean')} is too low beside {said(name)}" for name in beside[:1]]
+
+
+def shares(**values: Number) -> list[str]:
+    """Shares, such as the utilisation of a device, that are not from 0 to 1."""
+    return [
+        f"{name} is {value:.6g}, and a share is from 0 to 1"
+        for name, value in values.items()
+        if value is not None and not -RELATIVE_ROUNDING <= value <= 1 + RELATIVE_ROUNDING
+    ]
+
+
+def counts(
+    *, requests: Number = None, answered: Number = None, failed: Number = None, noun: str = "requests"
+) -> list[str]:
+    """More answers or failures than *requests*, or fewer than none; *noun* says what is counted."""
+    given = {"sent": requests, "answered": answered, "failed": failed}
+    sentences = [
+        f"{value:,} {noun} were {name}" if name != "failed" else f"{value:,} {noun} failed"
+        for name, value in given.items()
+        if value is not None and not 0 <= value < math.inf
+    ]
+    if sentences or requests is None:
+        return sentences
+    for name, part in (("were answered", answered), ("failed", failed)):
+        if part is not None and part > requests:
+            sentences.append(f"{part:,} of {requests:,} {noun} {name}")
+    if not sentences and answered is not None and failed is not None and answered + failed > requests:
+        sentences.append(f"of {requests:,} {noun} {answered:,} were answered and {failed:,} failed")
+    return sentences
+
+
+def times(start: object, end: object) -> list[str]:
+    """An end before the start: times, ISO 8601 texts of them, or numbers of the same clock; others are unknown."""
+    begun, ended = _moment(start), _moment(end)
+    try:
+        return [f"the run ended before it started: {end} is before {start}"] if ended < begun else []
+    except (TypeError, ValueError):
+        return []
+
+
+def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple[str, ...]:
+    """What can't be about the run of an LTS *payload*: by the workload's *rule*, and by the engine's on its times."""
+    metadata = getattr(payload, "metadata", None)
+    found = times(getattr(metadata, "start", None), getattr(metadata, "end", None))
+    if rule is not None:
+        try:
+            found += rule(payload)
+        except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
+            found.append(f"whether its values can be is not known: {type(error).__name__}: {str(error)[:300]}")
+    return tuple(found)
+
+
+def _moment(value: object) -> Any:
+    try:
+        return dt.datetime.fromisoformat(value) if isinstance(value, str) else value
+    except ValueError:
+        return None
