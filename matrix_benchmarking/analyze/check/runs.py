@@ -28,6 +28,13 @@ def findings(matrix: Matrix) -> Iterator[Finding]:
     if damaged:
         sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first(damaged)}."
         yield Finding("damaged", sentence, EVERY, _names(damaged))
+    impossible = [entry for entry in matrix if entry.implausible and not entry.failed]
+    if impossible:
+        what = first_of(sentence for entry in impossible for sentence in entry.implausible)
+        have = "has" if len(impossible) == 1 else "have"
+        yield Finding(
+            "implausible", f"{_runs(impossible)} {have} values that can't be: {what}.", EVERY, _names(impossible)
+        )
     doubtful = [entry for entry in matrix if entry.warnings and not entry.failed]
     if doubtful:
         why = first_of(warning for entry in doubtful for warning in entry.warnings)

@@ -65,6 +65,15 @@ def test_damaged_and_doubtful_runs_are_told_with_their_first_reason() -> None:
     assert found["doubtful"].sentence == "1 run with doubtful numbers: the clock was wrong."
 
 
+def test_values_that_can_not_be_change_the_answers() -> None:
+    one, two = entries({"version": "1"}, {"version": "1", "exit_code": 1})
+    wrong = ("the mean latency (0 ms) is too low", "it ended before it started")
+    runs = [dataclasses.replace(run, implausible=wrong) for run in (one, two)]
+    first, *_ = findings(Matrix(runs), toy_runs.workload())
+    assert first.sentence == ("1 run has values that can't be: the mean latency (0 ms) is too low; and 1 other reason.")
+    assert (first.runs, first.changes) == (["run 0"], frozenset(Answer))
+
+
 def test_what_the_walk_noted_is_a_finding() -> None:
     found = findings(Matrix(entries({"version": "1"}), notes=["a link: left out", "b: left out"]), toy_runs.workload())
     assert [one.runs for one in found if one.kind == "notes"] == [["a link: left out", "b: left out"]]
