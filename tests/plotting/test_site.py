@@ -40,6 +40,7 @@ def test_all_reports_are_written_where_none_is_named(matrix: Matrix, workload: W
         "index.html",
         "best-configuration.html",
         "costs.html",
+        "check.html",
         "compare.html",
         "kpi-overview.html",
         "regression-analysis.html",

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ... import lts
+from ...errors import MatbenchError
 from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...workload import Workload
 from ..points import by_point
@@ -55,7 +56,10 @@ def _same_labels(runs: Sequence[Entry], workload: Workload) -> bool:
 
 
 def _labels(entry: Entry, workload: Workload) -> Mapping[str, Any] | None:
-    return lts.facts_of_entry(workload, entry).labels
+    try:
+        return lts.facts_of_entry(workload, entry).labels
+    except MatbenchError:  # what it was read from is gone since
+        return None
 
 
 def _key(entry: Entry, names: Sequence[str]) -> tuple[object, ...]:
