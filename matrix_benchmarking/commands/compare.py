@@ -118,7 +118,8 @@ def _versions(
     config: Config, workload: Workload, chosen: Selection, where: Place, names: tuple[str, str]
 ) -> tuple[Matrix, tuple[Build, Build], str]:
     """The runs of two versions, in words, among those of a results directory or a history."""
-    from ..analyze.select.series import axes, labelled
+    from ..analyze.select.labelled import labelled
+    from ..analyze.select.order import axes
     from ..analyze.verdict.pairs import Build
     from ..filters import show
     from ..matrix import NOT_SET

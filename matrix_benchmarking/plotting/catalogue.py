@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..analyze.best import Best, rank
 from ..analyze.limits import Limited, under
-from ..analyze.select.series import LabelledRun, labelled, may_have_versions
+from ..analyze.select.labelled import LabelledRun, labelled, may_have_versions
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload

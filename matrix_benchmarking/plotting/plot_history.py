@@ -17,7 +17,9 @@ from ..analyze.history_wording import (
     time_text,
     value_text,
 )
-from ..analyze.select.series import KPISeries, LabelledRun, Series, axes, series_of
+from ..analyze.select.labelled import LabelledRun
+from ..analyze.select.order import axes
+from ..analyze.select.series import KPISeries, Series, series_of
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import SettingLists, Variables, typed

@@ -17,7 +17,7 @@ from ...matrix import NOT_SET, typed
 UNKNOWN, NUMBERED, DATED, PLAIN = range(4)
 _BEFORE, _RELEASE, _AFTER = -1, 0, 1
 
-_DATE = re.compile(
+DATE = re.compile(
     r"(?<![0-9])((?:19|20)[0-9]{2})(-?)(0[1-9]|1[0-2])\2(0[1-9]|[12][0-9]|3[01])(?![0-9])"
     r"((?:[T_.:-][0-9]+)*)Z?(?![0-9A-Za-z])"
 )
@@ -77,7 +77,7 @@ def key(label: object) -> Key:
     if isinstance(label, bool) or _COMMIT.fullmatch(text):
         return (PLAIN,)
     version, _, build = text.partition("+")
-    date = _DATE.search(version)
+    date = DATE.search(version)
     if date is not None:
         day = "".join(date.group(1, 3, 4))
         time = tuple(map(_number, re.findall("[0-9]+", date[5])))

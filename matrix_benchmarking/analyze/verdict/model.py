@@ -204,6 +204,7 @@ class Analysis:
         kpis: the names of the KPIs that were looked at.
         false_discovery_rate: the bound on the share of false alarms.
         made_at: when, UTC.
+        order: where the order of the versions is from, as a sentence; empty where none was asked for.
     """
 
     workload: str
@@ -218,6 +219,7 @@ class Analysis:
     kpis: Sequence[str]
     false_discovery_rate: float
     made_at: dt.datetime
+    order: str = ""
 
     @property
     def failing(self) -> list[SeriesVerdict]:
