@@ -214,10 +214,15 @@ class Matrix:
         everything = [*self.entries, *self.unfinished]
         known = {name for entry in everything for name in entry.settings} | {"repeat"}
         _filters.check_names(filters, known)
+        selected = self.selected(filters)
+        if not selected.entries and not selected.unfinished:
+            raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
+        return selected
+
+    def selected(self, filters: Filters) -> Matrix:
+        """As :meth:`filtered`, where nothing may be left."""
         selected = [e for e in self.entries if _filters.matches(filters, e.settings, e.repeat)]
         unfinished = [e for e in self.unfinished if _filters.matches(filters, e.settings, e.repeat)]
-        if not selected and not unfinished:
-            raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
         return Matrix(selected, unfinished=unfinished, notes=self.notes)
 
     def to_dataframe(self, series: str | None = None) -> pandas.DataFrame:

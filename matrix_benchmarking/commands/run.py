@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..config import Config
+    from ..filters import Filters
     from ..matrix import Matrix
     from ..workload import Workload
     from .options import Selection
@@ -31,13 +32,16 @@ REFRESH_S = 0.1
 class Run:
     """What a command works on. *console* is for the answer, on standard output.
 
-    *past* are all known runs where there is a history, those of the matrix among them.
+    *past* are all known runs where there is a history, those of the matrix among them; *whole* are those, or those of
+    the matrix, before *filters*.
     """
 
     workload: Workload
     config: Config
     matrix: Matrix
     console: Console
+    whole: Matrix
+    filters: Filters
     past: Matrix | None = None
 
 
@@ -53,10 +57,19 @@ def start(config: Config, selection: Selection) -> Run:
     workload = load_workload(selection.workload)
     wanted = filters.parse(selection.filters)
     with progress_bar("parsing") as progress:
-        matrix = sources.read_matrix(workload, config, selection, progress).filtered(wanted)
+        everything = sources.read_matrix(workload, config, selection, progress)
+        matrix = everything.filtered(wanted)
     warn(warnings_of(matrix))
-    past = sources.read_past(workload, matrix, selection, wanted)
-    return Run(workload=workload, config=config, matrix=matrix, console=answer_console(), past=past)
+    whole = sources.read_past(workload, everything, selection)
+    return Run(
+        workload=workload,
+        config=config,
+        matrix=matrix,
+        console=answer_console(),
+        whole=everything if whole is None else whole,
+        filters=wanted,
+        past=None if whole is None else whole.selected(wanted),
+    )
 
 
 def load_workload(name: str | None) -> Workload:

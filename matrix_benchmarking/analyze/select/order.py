@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigError
-from ...matrix import NOT_SET, typed
+from ...filters import Filters, matches
+from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
 from ..wording import plural
-from .labelled import LabelledRun, run_id
+from .labelled import LabelledRun, labelled, run_id
 from .order_sources import Explicit, Item, Source, contradiction, declared, given, levels, named, of_names, of_runs
 from .versions import in_words
 
@@ -76,15 +77,32 @@ class Order:
         self._axis = axis
         self._placed: dict[str | None, Placed] = {}
 
-    def narrowed(self, runs: Sequence[LabelledRun]) -> Order:
-        """The same order, for an analysis of *runs* that were chosen by their versions: the newest is one of them."""
+    def chosen_by(self, filters: Filters) -> Order:
+        """The same order, for an analysis of the runs that *filters* leave.
+
+        The newest version stays what it is, unless the filters choose versions: then it is one of those.
+        """
+        if not any(name in filters for name in self._workload.regression.comparison_keys):
+            return self
         other = copy.copy(self)
-        other._part = runs
+        other._part = [run for run in self._part if matches(filters, run.entry.settings, run.entry.repeat)]
         return other
+
+    def runs_of(self, entries: Sequence[Entry]) -> list[LabelledRun]:
+        """The runs of *entries* as :func:`.labelled.labelled` gives them; those that it knows already as they are."""
+        known = {id(run.entry): run for run in self._runs}
+        rest = [entry for entry in entries if id(entry) not in known]
+        known |= {id(run.entry): run for run in labelled(rest, self._workload)}
+        return [known[id(entry)] for entry in entries if id(entry) in known]
+
+    @property
+    def keys(self) -> list[str]:
+        """The comparison keys that have several values, in the workload's order."""
+        return axes(self._part, self._workload)
 
     @property
     def axis(self) -> str | None:
-        return self._axis or next(iter(axes(self._part, self._workload)), None)
+        return self._axis or next(iter(self.keys), None)
 
     @property
     def _first_axis(self) -> str | None:
@@ -111,8 +129,13 @@ class Order:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of the order of the axis and, where it has others beside it, of those."""
-        keys = dict.fromkeys([self.axis, *axes(self._part, self._workload)])
+        keys = dict.fromkeys([self.axis, *self.keys])
         return tuple(note for key in keys for note in self.of(key).notes)
+
+    def said(self, key: str | None) -> list[str]:
+        """Where the order of a comparison key, or of the runs, is from, and what is to be said of it, as sentences."""
+        placed = self.of(key)
+        return [one for one in (placed.sentence, *(f"{note[:1].upper()}{note[1:]}." for note in placed.notes)) if one]
 
     def of(self, key: str | None) -> Placed:
         """The order of the values of a comparison key; of the runs for None.

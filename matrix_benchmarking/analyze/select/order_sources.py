@@ -116,9 +116,7 @@ def of_names(versions: Mapping[Item, Any]) -> Source | None:
     return Source(name, "say", places, is_of_names=True)
 
 
-def of_runs(
-    runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *, loads: bool = True
-) -> list[Source]:
+def of_runs(runs: Sequence[LabelledRun], item: Callable[[LabelledRun], Item], *, loads: bool = True) -> list[Source]:
     """The times, the order in which a history first saw the runs, and that of the directories, as far as they go.
 
     Args:

@@ -115,7 +115,7 @@ def select(
         OrderUnknown: nothing says which version, or run, came after which.
     """
     entries = list(entries)
-    runs = labelled(entries, workload)
+    runs = labelled(entries, workload) if order is None else order.runs_of(entries)
     order = Order(runs, workload) if order is None else order
     notes = _about_entries(entries, runs)
     if since_us is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_runs import entry, workload
 
@@ -27,7 +27,9 @@ COMMITS = [
 ]
 
 
-def order(*runs: dict[str, Any], explicit: Explicit | None = None, names: list[str] | None = None, **keys: Any) -> Order:
+def order(
+    *runs: dict[str, Any], explicit: Explicit | None = None, names: list[str] | None = None, **keys: Any
+) -> Order:
     entries = [entry({"cost": 1.0, "day": None, **run}, number) for number, run in enumerate(runs)]
     if names is not None:
         entries = [dataclasses.replace(one, name=name, kept_in=None) for one, name in zip(entries, names, strict=True)]
@@ -87,7 +89,7 @@ def test_a_filter_changes_neither_the_newest_version_nor_the_blame(chosen: str) 
 
 
 def test_versions_of_one_upload_without_times_have_no_order() -> None:
-    with pytest.raises(OrderUnknown, match="the order of version is unknown: nothing says which of .* and 9 more is"):
+    with pytest.raises(OrderUnknown, match=r"the order of version is unknown: nothing says which of .* and 9 more is"):
         analyse_runs(nightly(uploads=False), workload(), data="a test")
 
 
@@ -103,7 +105,9 @@ def test_versions_of_one_kind_are_their_own_order(labels: list[str], source: str
     assert (versions(found), found.sentence, found.notes) == (labels[::-1], source, ())
 
 
-@pytest.mark.parametrize("labels", [["1.9", "main"], ["1.9", "9f3c1ab"], ["vllm-0.5", "rhoai-2.9"], ["1.9", "2026-01-01"]])
+@pytest.mark.parametrize(
+    "labels", [["1.9", "main"], ["1.9", "9f3c1ab"], ["vllm-0.5", "rhoai-2.9"], ["1.9", "2026-01-01"]]
+)
 def test_versions_of_several_kinds_are_none(labels: list[str]) -> None:
     with pytest.raises(OrderUnknown):
         order(*({"version": label} for label in labels)).of("version")
@@ -181,7 +185,10 @@ def test_a_version_that_the_given_order_lacks_is_an_error() -> None:
 @pytest.mark.parametrize("told", [["old", "new"], lambda values: sorted(values, reverse=True)])
 def test_a_workload_may_know_the_order_of_its_versions(told: Any) -> None:
     found = order({"version": "new"}, {"version": "old"}, version_order=told)
-    assert (versions(found), found.sentence) == (["old", "new"], "Versions in the order of the workload's version_order.")
+    assert (versions(found), found.sentence) == (
+        ["old", "new"],
+        "Versions in the order of the workload's version_order.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -216,7 +223,9 @@ def test_directories_are_an_order_only_by_numbers_and_dates(names: list[str], wa
 
 
 def test_runs_of_the_results_at_hand_are_newer_than_all_recorded_ones() -> None:
-    entries = [entry({"version": name, "cost": 1, "day": None, "recorded": (1, at)}, at) for at, name in enumerate("cb")]
+    entries = [
+        entry({"version": name, "cost": 1, "day": None, "recorded": (1, at)}, at) for at, name in enumerate("cb")
+    ]
     entries.append(dataclasses.replace(entry({"version": "a", "cost": 1, "day": None}, 9), kept_in=None))
     assert versions(Order(labelled(entries, workload()), workload())) == ["c", "b", "a"]
 
@@ -239,6 +248,7 @@ intervals = st.dictionaries(
 ).map(lambda found: {item: (first, first + length) for item, (first, length) in found.items()})
 
 
+@settings(deadline=None)
 @given(intervals, intervals)
 def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: Any) -> None:
     items = [item for item in one if item in other]
@@ -250,6 +260,7 @@ def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: 
         assert other[found.later][1] < other[found.earlier][0]
 
 
+@settings(deadline=None)
 @given(st.permutations(range(8)), st.data())
 def test_the_order_does_not_depend_on_the_order_in_which_runs_come(places: list[int], data: Any) -> None:
     runs = [{"version": COMMITS[number], "recorded": (1, at)} for at, number in enumerate(places)]
