@@ -13,7 +13,7 @@ from ...filters import show
 from ...matrix import NOT_SET, typed
 from ...workload import Workload
 from .labelled import LabelledRun
-from .versions import DATE, DATED, NUMBERED, key
+from .versions import DATE, NUMBERED, key, same_kind
 
 Item = tuple[Any, ...]
 Interval = tuple[Any, Any]
@@ -106,13 +106,11 @@ def of_names(versions: Mapping[Item, Any]) -> Source | None:
 
     Those that aren't set come first.
     """
-    keys = {item: key(value) for item, value in versions.items() if value is not NOT_SET and value is not None}
-    kinds = {one[0] for one in keys.values()}
-    names = {one[1] for one in keys.values() if one[0] == NUMBERED}
-    if kinds not in ({NUMBERED}, {DATED}) or len(names) > 1:
+    kind = same_kind(value for value in versions.values() if value is not NOT_SET)
+    if kind is None:
         return None
-    name = "their numbers" if kinds == {NUMBERED} else "their dates"
-    places = _points({item: keys.get(item, key(value)) for item, value in versions.items()})
+    name = "their numbers" if kind == NUMBERED else "their dates"
+    places = _points({item: key(value) for item, value in versions.items()})
     return Source(name, "say", places, is_of_names=True)
 
 
