@@ -45,7 +45,7 @@ def in_words(labels: Sequence[object]) -> list[str]:
 
 
 def same_kind(labels: Iterable[object]) -> int | None:
-    """``NUMBERED`` or ``DATED`` where all *labels* are versions of this kind, numbered ones with one name; else None."""
+    """``NUMBERED`` or ``DATED`` where all *labels* are of this kind, numbered ones with one name; else None."""
     keys = [key(label) for label in labels]
     kinds, names = {one[0] for one in keys}, {one[1] for one in keys if one[0] == NUMBERED}
     return kinds.pop() if kinds in ({NUMBERED}, {DATED}) and len(names) < 2 else None
