@@ -122,6 +122,7 @@ class Config(Section):
         test_directory: the results directory.
         history: location of the history, such as ``sqlite:///matbench.db``.
         presets: by name, values for dotted keys of this block.
+        order: which version came after which: a file of versions, or git: and a checkout's directory.
         minimum_effects: by KPI, the change below which nothing is reported: relative (0.01 is 1 %), or both kinds.
         prices: by ``vendor/hw_type`` or, for any vendor, by ``hw_type``, USD per hour.
         workload_options: what the parsers of a workload are told, by name; others' are left alone.
@@ -137,6 +138,7 @@ class Config(Section):
     test_directory: str | None = None
     lts: LTS = LTS()
     history: str | None = None
+    order: str | None = None
     presets: dict[str, dict[str, Any]] = {}
     minimum_effects: dict[str, Annotated[float, Field(ge=0)] | MinimumEffect] = {}
     prices: dict[Annotated[str, Field(pattern=PRICE_NAME)], Annotated[float, Field(ge=0)]] = {}

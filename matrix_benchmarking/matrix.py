@@ -69,12 +69,15 @@ class Facts:
         labels: what identifies a series besides the KPI's name; None where that can't be told.
         other_units: the KPIs whose values are in another unit than the workload's today.
         other_directions: the KPIs that were better the other way round than they are today.
+        recorded: when the history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
+            the order of insertion); equal for runs of one upload; None where the run is in no history.
     """
 
     time_us: int | None
     labels: Mapping[str, Any] | None
     other_units: frozenset[str] = frozenset()
     other_directions: frozenset[str] = frozenset()
+    recorded: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -213,10 +216,15 @@ class Matrix:
         everything = [*self.entries, *self.unfinished]
         known = {name for entry in everything for name in entry.settings} | {"repeat"}
         _filters.check_names(filters, known)
+        selected = self.selected(filters)
+        if not selected.entries and not selected.unfinished:
+            raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
+        return selected
+
+    def selected(self, filters: Filters) -> Matrix:
+        """As :meth:`filtered`, where nothing may be left."""
         selected = [e for e in self.entries if _filters.matches(filters, e.settings, e.repeat)]
         unfinished = [e for e in self.unfinished if _filters.matches(filters, e.settings, e.repeat)]
-        if not selected and not unfinished:
-            raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
         return Matrix(selected, unfinished=unfinished, notes=self.notes)
 
     def to_dataframe(self, series: str | None = None) -> pandas.DataFrame:

@@ -148,7 +148,9 @@ class MinimumEffect:
 class RegressionKeys:
     """Which labels order a series, which are ignored, how reports are sorted, and which changes are too small to count.
 
-    ``minimum_effects`` are by KPI; the configuration's come before them.
+    ``minimum_effects`` are by KPI; the configuration's come before them. ``version_order`` is for versions whose order
+    is neither in their numbers nor in their dates: all of them, the oldest first, or a function that puts those that it
+    gets in this order. It is about the first comparison key that has several values.
     """
 
     comparison_keys: Sequence[str] = ()
@@ -156,6 +158,7 @@ class RegressionKeys:
     sorting_keys: Sequence[str] = ()
     ignored_entries: Mapping[str, Sequence[Scalar]] = dataclasses.field(default_factory=dict)
     minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)
+    version_order: Callable[[Sequence[Any]], Sequence[Any]] | Sequence[Any] | None = None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import regression, run
+from .ordering import read_order
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
     from .options import Selection
 
 
-def analysis_options(config: Config, workload: Workload, selection: Selection) -> AnalysisOptions:
-    """Where the runs come from, which changes count, and what the history knows of earlier alarms.
+def analysis_options(config: Config, workload: Workload, selection: Selection, order: str | None) -> AnalysisOptions:
+    """Where the runs come from, which changes count, what the history knows of earlier alarms, and the given *order*.
 
     Raises:
-        ConfigError: no directory is named.
+        ConfigError: no directory is named, or the order can't be read.
     """
     from ..plotting.catalogue import AnalysisOptions
 
@@ -30,6 +31,7 @@ def analysis_options(config: Config, workload: Workload, selection: Selection) -
         minimum_effects=regression.minimum_effects(config, workload),
         events=lambda: _events(workload, selection),
         prices={**config.prices, **selection.prices},
+        order=read_order(order),
     )
 
 

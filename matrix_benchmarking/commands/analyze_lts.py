@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ConfigError
-from . import regression, run
+from . import ordering, regression, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
 from .place import GIVEN_BY_FLAG, Place, locate, place, reads_history
 from .times import parse_time
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 @selection
 @lts_results
 @place
+@ordering.order
 @regression.kpi_filter
 @option(
     "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
@@ -44,6 +45,7 @@ def command(
     invocation: Invocation,
     selection: Selection,
     place: Place,
+    order: str | None,
     kpi_filter: Sequence[str],
     since: str | None,
     baseline: str | None,
@@ -57,6 +59,8 @@ def command(
     a results directory beside a history, or beside payloads, is the newest build. The exit status is 1 if something is
     worse that nobody acknowledged ('matbench alarms'), 2 if it could not be told, else 0.
     """
+    from .. import filters
+
     assert invocation.config is not None
     if json_schema:
         regression.print_schema()
@@ -65,16 +69,20 @@ def command(
     workload = run.load_workload(selection.workload)
     now = dt.datetime.now(dt.UTC)
     since_us = None if since is None else parse_time(since, now)
-    matrix, used = _runs(config, workload, selection, place)
+    explicit = ordering.read_order(order)
+    whole, used = _runs(config, workload, selection, place)
+    wanted = filters.parse(selection.filters)
+    matrix = whole.filtered(wanted)
     if not len(matrix):
         raise ConfigError("no run is selected: there is nothing to analyse")
+    in_order = ordering.order_of(workload, whole, explicit, wanted)
     effects = regression.minimum_effects(config, workload)
     data = f"{len(matrix)} runs of {regression.where(used)}"
     if baseline is not None:
         from ..analyze.select.selection import select
         from ..analyze.verdict.pairs import against_baseline
 
-        chosen = select(matrix, workload, kpi_filter=kpi_filter, since_us=since_us)
+        chosen = select(matrix, workload, order=in_order, kpi_filter=kpi_filter, since_us=since_us)
         regression.require_version(chosen, baseline)
         analysis = against_baseline(chosen, baseline, data=data, minimum_effects=effects, now=now)
     else:
@@ -85,6 +93,7 @@ def command(
             matrix,
             used.history.locate() if used.history is not None else None,
             data=data,
+            order=in_order,
             minimum_effects=effects,
             kpi_filter=kpi_filter,
             since_us=since_us,
@@ -95,13 +104,11 @@ def command(
 
 
 def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -> tuple[Matrix, Selection]:
-    """All runs that are to be analysed, and the selection with the history that it uses."""
-    from .. import filters
+    """All runs that there are, before any filter, and the selection with the history that it uses."""
     from ..history import read
     from . import sources
 
     ctx = click.get_current_context()
-    wanted = filters.parse(chosen.filters)
     used = reads_history(config, where, chosen)
     if used.history is None and chosen.results_dirname is None and chosen.lts_results_dirname is None:
         used = regression.default_history(chosen, lambda: locate(config, where))
@@ -110,6 +117,5 @@ def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -
         past = sources.read_matrix(workload, config, dataclasses.replace(chosen, results_dirname=None), None)
         current = sources.read_matrix(workload, config, dataclasses.replace(chosen, lts_results_dirname=None), None)
         run.warn(past.notes)
-        return read.with_past(current, past).filtered(wanted), chosen
-    work = run.start(config, used)
-    return (work.matrix if work.past is None else work.past), used
+        return read.with_past(current, past), chosen
+    return run.start(config, used).whole, used

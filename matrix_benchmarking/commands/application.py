@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .options import Selection
 
 
-def open_application(config: Config, selection: Selection, report_dest: Path, host: str, port: int | None) -> None:
+def open_application(
+    config: Config, selection: Selection, order: str | None, report_dest: Path, host: str, port: int | None
+) -> None:
     """Serve the application until it is interrupted.
 
     Raises:
@@ -24,14 +26,14 @@ def open_application(config: Config, selection: Selection, report_dest: Path, ho
     """
     from ..plotting.app import server
 
-    source = _source(config, selection)
+    source = _source(config, selection, order)
     with server.bound(host, port) as listener:
         app = server.make_app(source, report_dest, frozenset({host}))
         click.echo(f"matbench: {server.address(listener)} (Ctrl-C ends it)")
         server.serve(app, listener)
 
 
-def _source(config: Config, selection: Selection) -> Source:
+def _source(config: Config, selection: Selection, order: str | None) -> Source:
     """What the application reads; that the directories exist is checked here, before anything is served."""
     from .. import filters
     from ..errors import MatbenchError
@@ -48,11 +50,10 @@ def _source(config: Config, selection: Selection) -> Source:
     name = " and ".join(map(str, roots)) or str(run.results_of(selection))
 
     def read(progress: Progress | None) -> Matrix:
-        return sources.read_matrix(workload, config, selection, progress).filtered(wanted)
+        return sources.read_matrix(workload, config, selection, progress)
 
     def read_index() -> Matrix | None:
-        known = sources.read_index(workload, config, selection)
-        return None if known is None else known.filtered(wanted)
+        return sources.read_index(workload, config, selection)
 
     return Source(
         workload=workload,
@@ -60,6 +61,7 @@ def _source(config: Config, selection: Selection) -> Source:
         roots=roots,
         read=read,
         read_index=read_index,
-        past=lambda matrix: sources.read_past(workload, matrix, selection, wanted),
-        analysis_options=analysis_options(config, workload, selection),
+        filters=wanted,
+        past=lambda matrix: sources.read_past(workload, matrix, selection),
+        analysis_options=analysis_options(config, workload, selection, order),
     )

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConfigError, did_you_mean
-from . import regression, run, sources
+from . import ordering, regression, run, sources
 from .options import Command, Invocation, Selection, common, option, selection
-from .place import Place, locate, place
+from .place import GIVEN_BY_FLAG, Place, locate, place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..analyze.select.labelled import LabelledRun
+    from ..analyze.select.order import Order
+    from ..analyze.select.order_sources import Explicit
     from ..analyze.verdict.pairs import Build
     from ..config import Config
     from ..matrix import Matrix
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 @click.argument("new", metavar="B")
 @selection
 @place
+@ordering.order
 @regression.kpi_filter
 @option(
     "--ignored-keys",
@@ -45,6 +49,7 @@ def command(
     new: str,
     selection: Selection,
     place: Place,
+    order: str | None,
     kpi_filter: Sequence[str],
     ignored_keys: Sequence[str],
     output: regression.Output,
@@ -58,21 +63,25 @@ def command(
     from ..analyze.verdict.pairs import compare_builds
 
     assert invocation.config is not None
+    explicit, in_order = ordering.read_order(order), ""
     config = invocation.config
     workload = run.load_workload(selection.workload)
     is_directory = [Path(name).is_dir() for name in (old, new)]
     if all(is_directory):
+        if regression.strength_of(click.get_current_context(), "order") == GIVEN_BY_FLAG:
+            raise ConfigError("--order puts versions in order, and A and B are directories")
         matrix, builds = _trees(config, workload, selection, (old, new))
         data = f"{builds[0].name} ({len(builds[0].entries)} runs) and {builds[1].name} ({len(builds[1].entries)} runs)"
     elif any(is_directory):
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
-        matrix, builds, data = _versions(config, workload, selection, place, (old, new))
+        matrix, builds, data, in_order = _versions(config, workload, selection, place, explicit, (old, new))
     effects = regression.minimum_effects(config, workload)
     options: dict[str, Any] = {"ignored": ignored_keys, "kpi_filter": kpi_filter, "now": dt.datetime.now(dt.UTC)}
     analysis = compare_builds(*builds, workload, data=data, minimum_effects=effects, **options)
     prices = {**config.prices, **selection.prices}
+    analysis = dataclasses.replace(analysis, order=in_order)
     regression.publish(analysis, matrix, workload, output, prices=prices, is_pair=True)
 
 
@@ -116,10 +125,14 @@ def _directory(config: Config, workload: Workload, chosen: Selection, directory:
 
 
 def _versions(
-    config: Config, workload: Workload, chosen: Selection, where: Place, names: tuple[str, str]
-) -> tuple[Matrix, tuple[Build, Build], str]:
-    """The runs of two versions, in words, among those of a results directory or a history."""
-    from ..analyze.select.series import axes, labelled
+    config: Config,
+    workload: Workload,
+    chosen: Selection,
+    where: Place,
+    explicit: Explicit | None,
+    names: tuple[str, str],
+) -> tuple[Matrix, tuple[Build, Build], str, str]:
+    """The runs of two versions, in words, among those of a results directory or a history; and which is the older."""
     from ..analyze.verdict.pairs import Build
     from ..filters import show
     from ..matrix import NOT_SET
@@ -130,14 +143,14 @@ def _versions(
         used = regression.default_history(chosen, lambda: locate(config, where))
     work = run.start(config, used)
     matrix = work.matrix if work.past is None else work.past
-    runs = labelled(matrix, workload)
-    axis = next(iter(axes(runs, workload)), None) or next(iter(workload.regression.comparison_keys), None)
+    order = ordering.order_of(workload, work.whole, explicit, work.filters)
+    axis = order.axis or next(iter(workload.regression.comparison_keys), None)
     if axis is None:
         raise ConfigError(f"workload '{workload.name}' has no versions to compare: give two directories")
-    by_version: dict[str, list[Any]] = {}
-    for one in runs:
+    by_version: dict[str, list[LabelledRun]] = {}
+    for one in order.runs_of(matrix.entries):
         if one.versions[axis] is not NOT_SET:
-            by_version.setdefault(show(one.versions[axis]), []).append(one.entry)
+            by_version.setdefault(show(one.versions[axis]), []).append(one)
     for name in names:
         if name not in by_version:
             raise ConfigError(
@@ -145,5 +158,21 @@ def _versions(
             )
     if names[0] == names[1]:
         raise ConfigError(f"both are {axis} {names[0]}")
-    old, new = (Build(name, by_version[name]) for name in names)
-    return matrix, (old, new), f"{len(old.entries)} and {len(new.entries)} runs of {regression.where(used)}"
+    old, new = (Build(name, [one.entry for one in by_version[name]]) for name in names)
+    data = f"{len(old.entries)} and {len(new.entries)} runs of {regression.where(used)}"
+    return matrix, (old, new), data, _which_is_newer(order, axis, [by_version[name][0] for name in names], names)
+
+
+def _which_is_newer(order: Order, axis: str, runs: Sequence[LabelledRun], names: tuple[str, str]) -> str:
+    """A sentence on the order of both versions; empty where nothing says it, which a comparison can do without."""
+    from ..analyze.select.order import OrderUnknown
+
+    try:
+        old, new = (order.place(run, axis) for run in runs)
+        sentence = order.of(axis).sentence
+    except OrderUnknown:
+        return ""
+    if old is None or new is None:
+        return ""
+    newer = f"{names[0]} is the newer one" if old > new else f"{names[1]} is the newer one"
+    return f"{sentence} {newer}."

@@ -18,6 +18,7 @@ from .options import Selection, UsedHistory, flag, option, strength
 if TYPE_CHECKING:
     import datetime as dt
 
+    from ..analyze.select.order import Order
     from ..analyze.select.selection import Selection as Selected
     from ..analyze.verdict.model import Analysis
     from ..config import Config
@@ -139,13 +140,14 @@ def judge_history(
     location: Location | None,
     *,
     data: str,
+    order: Order,
     minimum_effects: Mapping[str, MinimumEffect],
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
     now: dt.datetime,
     record: bool,
 ) -> Analysis:
-    """The analysis of *matrix* with what the history at *location* knows of its alarms.
+    """The analysis of *matrix*, in the *order* of all runs, with what the history at *location* knows of its alarms.
 
     Where *record*, alarms that were raised or fixed are kept there; a history that can't be written to is a warning.
     """
@@ -163,6 +165,7 @@ def judge_history(
         matrix,
         workload,
         data=data,
+        order=order,
         minimum_effects=minimum_effects,
         events=events,
         kpi_filter=kpi_filter,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from ..analyze.check import Finding
     from ..config import Config
+    from ..filters import Filters
     from ..matrix import Matrix
     from ..workload import Workload
     from .options import Selection
@@ -32,14 +33,17 @@ REFRESH_S = 0.1
 class Run:
     """What a command works on. *console* is for the answer, on standard output.
 
-    *past* are all known runs where there is a history, those of the matrix among them; *prices* those of the
-    configuration and the options, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
+    *past* are all known runs where there is a history, those of the matrix among them; *whole* are those, or those of
+    the matrix, before *filters*. *prices* are those of the configuration and the options, in USD per hour by
+    ``vendor/hw_type`` or ``hw_type``.
     """
 
     workload: Workload
     config: Config
     matrix: Matrix
     console: Console
+    whole: Matrix
+    filters: Filters
     past: Matrix | None = None
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
@@ -59,12 +63,21 @@ def start(config: Config, selection: Selection, *, warns: bool = True) -> Run:
     workload = load_workload(selection.workload)
     wanted = filters.parse(selection.filters)
     with progress_bar("parsing") as progress:
-        matrix = sources.read_matrix(workload, config, selection, progress).filtered(wanted)
+        everything = sources.read_matrix(workload, config, selection, progress)
+        matrix = everything.filtered(wanted)
     if warns:
         warn(warnings_of(matrix))
-    past = sources.read_past(workload, matrix, selection, wanted)
-    prices = {**config.prices, **selection.prices}
-    return Run(workload=workload, config=config, matrix=matrix, console=answer_console(), past=past, prices=prices)
+    whole = sources.read_past(workload, everything, selection)
+    return Run(
+        workload=workload,
+        config=config,
+        matrix=matrix,
+        console=answer_console(),
+        whole=everything if whole is None else whole,
+        filters=wanted,
+        past=None if whole is None else whole.selected(wanted),
+        prices={**config.prices, **selection.prices},
+    )
 
 
 def findings(work: Run, matrix: Matrix | None = None) -> list[Finding]:

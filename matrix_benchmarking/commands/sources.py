@@ -11,7 +11,6 @@ from . import run
 
 if TYPE_CHECKING:
     from ..config import Config
-    from ..filters import Filters
     from ..matrix import Matrix
     from ..workload import Workload
     from .options import Selection
@@ -59,8 +58,12 @@ def read_index(workload: Workload, config: Config, selection: Selection) -> Matr
     return joined(trees) if selection.against else next(iter(trees.values()))
 
 
-def read_past(workload: Workload, matrix: Matrix, selection: Selection, wanted: Filters) -> Matrix | None:
-    """All known runs; a history that nobody asked for on the command line may be away, which is a warning."""
+def read_past(workload: Workload, matrix: Matrix, selection: Selection) -> Matrix | None:
+    """All known runs, those of *matrix* among them; None where no history is used.
+
+    They are read without a filter: the order of the versions is that of all runs. A history that nobody asked for on
+    the command line may be away, which is a warning.
+    """
     from ..errors import MatbenchError
     from ..history import read
     from ..matrix import Matrix
@@ -69,7 +72,7 @@ def read_past(workload: Workload, matrix: Matrix, selection: Selection, wanted: 
     if use is None or use.is_matrix:
         return None if use is None else matrix
     try:
-        past = read.read_matrix(workload, use.locate(), wanted)
+        past = read.read_matrix(workload, use.locate())
     except MatbenchError as error:
         if use.is_required:
             raise

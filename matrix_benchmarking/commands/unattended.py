@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 import click
 
 from ..errors import ConfigError, MatbenchError
-from . import outcome, regression, run
+from . import ordering, outcome, regression, run
 from .place import Place, locate, outboxes
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def _analyse(work: run.Run, *, fails: bool) -> None:
             work.workload,
             matrix,
             location,
+            order=ordering.order_of(work.workload, matrix, ordering.read_order(config.order), {}),
             data=f"{len(matrix)} runs of {location} and of this parse",
             minimum_effects=regression.minimum_effects(config, work.workload),
             now=dt.datetime.now(dt.UTC),

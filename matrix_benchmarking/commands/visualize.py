@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from . import run
+from . import ordering, run
 from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, selection
 from .place import Place, place, reads_history
 
@@ -36,6 +36,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @lts_results
 @against
 @place
+@ordering.order
 @option(
     "--generate",
     type=ReportName(),
@@ -98,6 +99,7 @@ def command(
     invocation: Invocation,
     selection: Selection,
     place: Place,
+    order: str | None,
     generate: Sequence[str],
     generate_id: Sequence[str],
     plots_file: Path | None,
@@ -118,7 +120,7 @@ def command(
         from .application import open_application
 
         selection = reads_history(invocation.config, place, selection)
-        open_application(invocation.config, selection, report_dest, host, port)
+        open_application(invocation.config, selection, order, report_dest, host, port)
         return
     from ..plotting import png
     from ..plotting.catalogue import Catalogue
@@ -133,7 +135,9 @@ def command(
     results_dirname = run.results_of(selection)
     html = "html" in format
     options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser, "past": work.past}
-    options["analysis_options"] = analysis_options(invocation.config, work.workload, selection)
+    analysis = analysis_options(invocation.config, work.workload, selection, order)
+    options["analysis_options"] = analysis
+    options["order"] = lambda: ordering.order_of(work.workload, work.whole, analysis.order, work.filters)
     written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
     print_verdict(Catalogue(work.matrix, work.workload).best, run.findings(work))
     first = written.pages[0] if written.pages else report_dest / png.FOLDER

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from ..analyze import check
 from ..analyze.best import Best, rank
 from ..analyze.limits import Limited, under
-from ..analyze.select.series import LabelledRun, labelled, may_have_versions
+from ..analyze.select.labelled import LabelledRun, labelled, may_have_versions
+from ..analyze.select.order import Order
+from ..analyze.select.order_sources import Explicit
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -43,12 +45,14 @@ class AnalysisOptions:
         minimum_effects: by KPI; the workload's unless given.
         events: reads what is known of earlier alarms.
         prices: those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
+        order: the order of versions that somebody gave.
     """
 
     data: str = "these runs"
     minimum_effects: Mapping[str, MinimumEffect] | None = None
     events: Callable[[], Iterable[AlarmEvent]] = tuple
     prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    order: Explicit | None = None
 
 
 class _LazyAnalysis:
@@ -94,15 +98,18 @@ class Catalogue:
         *,
         whole: Matrix | None = None,
         past: Matrix | None = None,
+        order: Callable[[], Order] | None = None,
         analysis: Analysis | None = None,
         analysis_options: AnalysisOptions | None = None,
         findings: Sequence[Finding] | None = None,
     ) -> None:
+        """*order* gives that of all runs that there are; that of those at hand unless given."""
         self.matrix = _finite(matrix)
         self.workload = workload
         self.whole = matrix if whole is None else whole
         self.href = href
         self.past = past
+        self._order = order
         self.section: Section = plot_section
         self.late: Late | None = None
         self.has_verdict_above = False
@@ -155,13 +162,30 @@ class Catalogue:
         """
         if self.past is None and not may_have_versions(self.matrix, self.workload):
             return []
-        return labelled(self.matrix if self.past is None else self.past, self.workload)
+        runs = self.matrix if self.past is None else self.past
+        return labelled(runs, self.workload) if self._order is None else self._order().runs_of(runs.entries)
+
+    @functools.cached_property
+    def order(self) -> Order:
+        """Which version came after which; what isn't asked of it isn't computed."""
+        if self._order is not None:
+            return self._order()
+        return Order(self.known_runs, self.workload, self.analysis_options.order)
+
+    @functools.cached_property
+    def order_problem(self) -> str:
+        """Why the versions have no order, and what to do; empty where they have one."""
+        try:
+            _ = self.order.notes
+        except MatbenchError as error:
+            return f"{str(error)[:1].upper()}{str(error)[1:]}."
+        return ""
 
     @property
     def analysis(self) -> Analysis | None:
         """The verdicts on all series of the known runs: the one that was given, else made when it is first asked for.
 
-        None where there is nothing to analyse: no KPI, or one version and no history.
+        None where there is nothing to analyse: no KPI, no order, or one version and no history.
         """
         return self._analysis.get(self._analyse)
 
@@ -177,6 +201,8 @@ class Catalogue:
     def _analyse(self) -> Analysis | None:
         if not self.workload.kpis or (self.past is None and not may_have_versions(self.matrix, self.workload)):
             return None
+        if self.order_problem:
+            return None
         from ..analyze.verdict.analyse import analyse_runs
 
         options = self.analysis_options
@@ -184,6 +210,7 @@ class Catalogue:
             self.matrix if self.past is None else self.past,
             self.workload,
             data=options.data,
+            order=self.order,
             minimum_effects=options.minimum_effects,
             events=options.events(),
         )

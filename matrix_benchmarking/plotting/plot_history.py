@@ -17,7 +17,8 @@ from ..analyze.history_wording import (
     time_text,
     value_text,
 )
-from ..analyze.select.series import KPISeries, LabelledRun, Series, axes, series_of
+from ..analyze.select.labelled import LabelledRun
+from ..analyze.select.series import KPISeries, Series, series_of
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import SettingLists, Variables, typed
@@ -56,7 +57,7 @@ class KPIHistory(Plot):
         names = list(self.workload.kpis)
         headline = self.workload.headline
         found: list[Control] = [Choice("kpi", "KPI", names, None if headline is None else headline.name)]
-        keys = axes(self.catalogue.known_runs, self.workload)
+        keys = self.catalogue.order.keys
         if len(keys) > 1:
             found.append(Choice("axis", "Versions of", keys, keys[0]))
         return found
@@ -80,7 +81,7 @@ class KPIHistory(Plot):
         analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
         marks = marks_frame(shown, marks_of(analysis, found.kpi.name), functools.partial(places_of, found))
         figure = history_figure(points_frame(found, shown), marks, found)
-        return figure, conclusions(found, moved, drawn=len(shown))
+        return figure, [*conclusions(found, moved, drawn=len(shown)), *self.catalogue.order.said(found.axis)]
 
 
 def why_nothing(catalogue: Catalogue) -> str:
@@ -88,8 +89,8 @@ def why_nothing(catalogue: Catalogue) -> str:
     workload = catalogue.workload
     if not workload.kpis:
         return "This workload defines no KPI."
-    if catalogue.past is not None or axes(catalogue.known_runs, workload):
-        return ""
+    if catalogue.past is not None or catalogue.order.axis is not None:
+        return catalogue.order_problem
     keys = " and ".join(workload.regression.comparison_keys)
     several = f"These runs have one value of {keys}" if keys else "This workload names no version of what it measures"
     return (
@@ -112,8 +113,8 @@ def find(
     if name not in workload.kpis:
         raise ConfigError(f"there is no KPI '{name}': {did_you_mean(str(name), workload.kpis)}")
     runs = _selected(catalogue, settings, setting_lists)
-    axis = cfg.get("axis")
-    return series_of(runs, workload, workload.kpis[name], axis if axis in axes(runs, workload) else None)
+    axis, order = cfg.get("axis"), catalogue.order
+    return series_of(runs, workload, workload.kpis[name], order, axis if axis in order.keys else None)
 
 
 def _selected(catalogue: Catalogue, settings: Mapping[str, Any], setting_lists: SettingLists) -> Sequence[LabelledRun]:

@@ -9,12 +9,13 @@ import dataclasses
 import datetime as dt
 import os
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .. import __version__
 from ..analyze.check import counted
 from ..analyze.points import by_point
+from ..analyze.select.order import Order
 from ..analyze.wording import plural
 from ..errors import MatbenchError, WorkloadError
 from ..files import atomic_write
@@ -59,6 +60,7 @@ def write_site(
     first: Sequence[str] = (),
     past: Matrix | None = None,
     selection: str = "",
+    order: Callable[[], Order] | None = None,
     analysis_options: AnalysisOptions | None = None,
 ) -> Written:
     """Write the reports *names* (none: all) and their index into *destination*.
@@ -73,6 +75,7 @@ def write_site(
         first: the variables that come first.
         past: all known runs, where there is a history.
         selection: the filters that left *matrix*, as a person writes them.
+        order: gives the order of all runs that there are; that of those at hand unless given.
         analysis_options: what the analysis of the runs takes besides them.
 
     Raises:
@@ -83,6 +86,7 @@ def write_site(
         workload,
         lambda entry: relative_address(entry, destination),
         past=past,
+        order=order,
         analysis_options=analysis_options,
     )
     reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]

@@ -214,7 +214,8 @@ def test_runs_without_several_versions_are_drawn_in_time(toy: Workload) -> None:
     of = catalogue(toy, timed)
     assert figure(of).layout.xaxis.title.text == "end of the run (UTC)"
     assert "from 1970-01-02 00:00 UTC to 1970-01-03 00:00 UTC" in page(of)
-    timed[0].facts = Facts(None, {"image": "a", "version": "1"})
+    for number, entry in enumerate(timed):
+        entry.facts = Facts(None, {"image": "a", "version": "1"}, recorded=(0, number))
     assert figure(catalogue(toy, timed)).layout.xaxis.title.text == "run"
 
 
@@ -228,7 +229,10 @@ def test_sixty_versions_have_few_ticks_and_long_names_are_cut(toy: Workload) -> 
     drawn = figure(catalogue(toy, runs([f"2.{n}" for n in range(60)], {"a": 1.01})))
     assert len(drawn.layout.xaxis.tickvals) <= plot_history.TICKS
     assert drawn.layout.xaxis.ticktext[-1] == "2.59"
-    long = catalogue(toy, runs(["v" * 400, f"{HOSTILE}" * 20], {"image " * 80: 2.0, "i" * 400: 1.0}))
+    named = runs(["v" * 400, f"{HOSTILE}" * 20], {"image " * 80: 2.0, "i" * 400: 1.0})
+    for number, entry in enumerate(named):
+        entry.facts = Facts(number, dict(entry.settings))
+    long = catalogue(toy, named)
     assert all(len(text) <= 60 for text in figure(long).layout.xaxis.ticktext)
     assert all(len(note.text) < 90 for note in figure(long).layout.annotations)
     assert HOSTILE not in page(long)
@@ -261,3 +265,12 @@ def test_the_plot_and_the_report_are_there_for_every_workload(toy: Workload) -> 
     of = Catalogue(Matrix([]), toy)
     assert KPIHistory.name in of.plots
     assert "report: KPI history" in of.reports
+
+
+def test_the_page_says_where_the_order_is_from_and_what_it_leaves_out(toy: Workload) -> None:
+    assert "Versions in the order of their numbers." in page(catalogue(toy, runs(["1.9", "1.10"], {"a": 1.0})))
+
+
+def test_versions_without_an_order_have_no_history_and_the_page_says_what_to_do(toy: Workload) -> None:
+    shown = page(catalogue(toy, runs(["main", "fix"], {"a": 1.0})))
+    assert "The order of version is unknown: nothing says which of main, fix is the newest; name the order by" in shown

@@ -39,6 +39,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "data": analysis.data,
         "question": analysis.question,
         "newest": analysis.newest,
+        "order": analysis.order,
         "made_at": _time(analysis.made_at),
         "failed": analysis.failed,
         "verdict": wording.lead(analysis),

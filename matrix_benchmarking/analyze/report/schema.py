@@ -31,6 +31,7 @@ def schema() -> Schema:
                 "data": _said(_TEXT, "Where the runs came from, in words."),
                 "question": _TEXT,
                 "newest": _said(_or_null(_TEXT), "The newest version; null where there is none."),
+                "order": _said(_TEXT, "Where the order of the versions is from; empty where none was asked for."),
                 "made_at": _TIME,
                 "failed": _said(_FLAG, "Something got worse that nobody dealt with: exit status 1."),
                 "verdict": _said(_TEXTS, "In sentences, the headline first."),

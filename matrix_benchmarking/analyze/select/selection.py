@@ -19,7 +19,9 @@ from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
 from ..history_wording import series_text, step_texts, time_text
 from ..wording import plural
-from .series import KPISeries, LabelledRun, Series, SeriesPoint, axes, known_runs, labelled, ordered_versions, series_of
+from .labelled import LabelledRun, labelled
+from .order import Order, axes
+from .series import KPISeries, Series, SeriesPoint, known_runs, series_of
 
 DAY_US = 24 * 3600 * 10**6
 NO_VALUE = "no value at"
@@ -79,6 +81,7 @@ class Selection:
         skipped: what takes no part.
         notes: sentences on the data.
         runs: successful runs.
+        order: where the order is from, as a sentence.
     """
 
     workload: str
@@ -88,12 +91,14 @@ class Selection:
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
     runs: int
+    order: str = ""
 
 
 def select(
     entries: Iterable[Entry],
     workload: Workload,
     *,
+    order: Order | None = None,
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
     now_us: int | None = None,
@@ -101,12 +106,17 @@ def select(
     """The series among *entries*.
 
     Args:
+        order: of all runs that there are, of which *entries* may be a part; that of *entries* unless given.
         kpi_filter: names of KPIs, ``*`` and ``?`` for any characters; all that aren't ignored unless given.
         since_us: only runs from this time on, in microseconds since 1970; one of unknown time isn't known to be so new.
         now_us: the time of the analysis, likewise; runs from long after it are noted.
+
+    Raises:
+        OrderUnknown: nothing says which version, or run, came after which.
     """
     entries = list(entries)
-    runs = labelled(entries, workload)
+    runs = labelled(entries, workload) if order is None else order.runs_of(entries)
+    order = Order(runs, workload) if order is None else order
     notes = _about_entries(entries, runs)
     if since_us is not None:
         every, runs = (
@@ -117,32 +127,37 @@ def select(
         if late:
             notes.append(f"{late} {plural(late, 'run')} left out: from before the time asked for, or of unknown time")
     notes += _about_runs(runs, workload, now_us)
-    return select_runs(runs, workload, notes, kpi_filter=kpi_filter)
+    return select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
 
 
 def select_runs(
-    runs: Sequence[LabelledRun], workload: Workload, notes: Sequence[str] = (), *, kpi_filter: Sequence[str] = ()
+    runs: Sequence[LabelledRun],
+    workload: Workload,
+    order: Order,
+    notes: Sequence[str] = (),
+    *,
+    kpi_filter: Sequence[str] = (),
 ) -> Selection:
     """As :func:`select`, of runs that have their labels; *notes* come before those that are made here."""
     kpis, about_kpis = _chosen(workload, kpi_filter)
-    axis = next(iter(axes(runs, workload)), None)
+    axis = order.axis
     found, skipped = [], list[Skipped]()
     for kpi in kpis:
-        of_kpi = series_of(runs, workload, kpi, axis)
+        of_kpi = series_of(runs, workload, kpi, order)
         texts = dict(zip(map(_step_key, of_kpi.steps), step_texts(of_kpi), strict=True))
         names = _names_of(of_kpi)
         found += [_selected(workload, of_kpi, one, name, texts) for one, name in zip(of_kpi.series, names, strict=True)]
-        skipped += _skipped(of_kpi, runs)
-    last = None if axis is None else ordered_versions(runs, axis)[-1]
-    newest = None if axis is None else _in_words(found, axis, last)
+        skipped += _skipped(of_kpi, runs, order)
+    newest = None if axis is None else _in_words(found, axis, order.newest)
     return Selection(
         workload=workload.name,
         newest=newest,
         kpis=tuple(kpi.name for kpi in kpis),
-        series=tuple(_with_gaps(found, newest, axis, last)),
+        series=tuple(_with_gaps(found, newest, axis, order.newest)),
         skipped=tuple(skipped),
-        notes=(*about_kpis, *notes, *([] if axis is None else _out_of_order(found))),
+        notes=(*about_kpis, *notes, *order.notes),
         runs=len(runs),
+        order=order.sentence,
     )
 
 
@@ -185,7 +200,7 @@ def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | N
     notes = []
     if runs and workload.regression.comparison_keys and not axes(runs, workload):
         keys = " and ".join(workload.regression.comparison_keys)
-        notes.append(f"all runs have the same {keys}: they are put in the order of their time, run by run")
+        notes.append(f"all runs have the same {keys}: they are put in order run by run")
     notes += _changed_labels(runs)
     if now_us is not None:
         times = [time_us for run in runs if run.is_timed and (time_us := run.load_time()) is not None]
@@ -226,7 +241,7 @@ def _selected(workload: Workload, found: KPISeries, one: Series, name: str, text
     kpi = found.kpi
     if found.axis is None:
         versions = tuple(time_text(point) or "unknown time" for point in one.points)
-        keys = tuple(str(point.entries[0].test_uuid) for point in one.points)
+        keys = tuple(min(str(entry.test_uuid) for entry in point.entries) for point in one.points)
     else:
         keys = tuple(_step_key(point.versions) for point in one.points)
         versions = tuple(texts[key] for key in keys)
@@ -248,7 +263,7 @@ def _plain(value: Any) -> Any:
     return repr(value)
 
 
-def _skipped(found: KPISeries, runs: Sequence[LabelledRun]) -> list[Skipped]:
+def _skipped(found: KPISeries, runs: Sequence[LabelledRun], order: Order) -> list[Skipped]:
     """The runs of a KPI that take no part: a series that has no value at all, then the rest by reason."""
     name = found.kpi.name
     groups: dict[Any, list[LabelledRun]] = {}
@@ -262,23 +277,18 @@ def _skipped(found: KPISeries, runs: Sequence[LabelledRun]) -> list[Skipped]:
         reasons = "; ".join(f"{reason} ({count})" for reason, count in found.left_out.items())
         return [Skipped(name, "", {}, reasons or "no run has it", len(runs))]
     listed = [
-        Skipped(name, _alone(group[0].labels, groups), group[0].labels, _why(group, found), len(group))
+        Skipped(name, _alone(group[0].labels, groups), group[0].labels, _why(group, found, order), len(group))
         for group in without
     ]
     rest = collections.Counter(found.left_out)
     for group in without:
-        for reason, count in series_reasons(group, found.kpi).items():
+        for reason, count in known_runs(group, found.kpi, order, found.axis)[1].items():
             rest[reason] -= count
     return [*listed, *(Skipped(name, "", {}, reason, count) for reason, count in rest.items() if count > 0)]
 
 
-def series_reasons(group: Sequence[LabelledRun], kpi: KPIDefinition) -> Mapping[str, int]:
-    """Why the runs of *group* have no value of *kpi* that could be compared, and how many."""
-    return known_runs(group, kpi)[1]
-
-
-def _why(group: Sequence[LabelledRun], found: KPISeries) -> str:
-    reasons = series_reasons(group, found.kpi)
+def _why(group: Sequence[LabelledRun], found: KPISeries, order: Order) -> str:
+    reasons = known_runs(group, found.kpi, order, found.axis)[1]
     return "; ".join(f"{reason}{'' if count == len(group) else f' ({count})'}" for reason, count in reasons.items())
 
 
@@ -314,24 +324,3 @@ def _with_gaps(
         else:
             note = f"{NO_VALUE} {newest}, the newest version: judged up to {one.versions[-1]}"
             yield dataclasses.replace(one, notes=(*one.notes, note))
-
-
-def _first_us(point: SeriesPoint) -> int | None:
-    """When the first run of a point ended, where that is at hand."""
-    facts = point.entries[0].facts
-    return None if point.time_us is None or facts is None else facts.time_us
-
-
-def _out_of_order(found: Sequence[SelectedSeries]) -> list[str]:
-    """A sentence where a version was measured before one that precedes it: versions order a series, not times."""
-    pairs = {}
-    for one in found:
-        for index, (before, after) in enumerate(zip(one.points, one.points[1:], strict=False)):
-            times = [_first_us(before), _first_us(after)]
-            if None not in times and times[1] < times[0]:  # type: ignore[operator]
-                pairs[one.keys[index], one.keys[index + 1]] = one.versions[index], one.versions[index + 1]
-    if not pairs:
-        return []
-    older, newer = next(iter(pairs.values()))
-    more = f", and {len(pairs) - 1} more such {plural(len(pairs) - 1, 'pair')}" if len(pairs) > 1 else ""
-    return [f"{newer} was measured before {older}{more}: the order is that of the versions, not of the times"]

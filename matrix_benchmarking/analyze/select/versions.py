@@ -1,8 +1,8 @@
 """The order of versions: which of two labels of what was measured is the newer one.
 
-Labels are settings: text, numbers, or nothing at all. There are four kinds, in this order: unknown ones; versions by
-their numbers, release candidates before the release; tags with a date, by the date; and everything else (names,
-commits), which only time can put in order. ``1`` and ``"1"`` are different labels, next to each other.
+Labels are settings: text, numbers, or nothing at all. There are four kinds: unknown ones; versions by their numbers,
+release candidates before the release; tags with a date, by the date; and everything else (names, commits), which have
+no order of their own. ``1`` and ``"1"`` are different labels, next to each other.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...filters import show
-from ...matrix import NOT_SET, typed
+from ...matrix import NOT_SET
 
 UNKNOWN, NUMBERED, DATED, PLAIN = range(4)
 _BEFORE, _RELEASE, _AFTER = -1, 0, 1
 
-_DATE = re.compile(
+DATE = re.compile(
     r"(?<![0-9])((?:19|20)[0-9]{2})(-?)(0[1-9]|1[0-2])\2(0[1-9]|[12][0-9]|3[01])(?![0-9])"
     r"((?:[T_.:-][0-9]+)*)Z?(?![0-9A-Za-z])"
 )
@@ -26,29 +26,12 @@ _PARTS = re.compile(r"[0-9]+|[A-Za-z]+")
 _COMMIT = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}")
 _FULL_COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _SHORT_COMMIT, _LONGEST_COMMIT = 10, 64
-_DIGITS_OF_A_COMMIT = re.compile(r"[0-9]{7,40}")
 _COMMITS_SINCE = re.compile(r"-[0-9]+-g[0-9a-f]{4,40}(?:-dirty)?")
 _SAME = {"a": "alpha", "b": "beta", "c": "rc", "pre": "rc", "preview": "rc", "snapshot": "dev", "nightly": "dev"}
 _EARLY = frozenset({"dev", "alpha", "beta", "rc", "milestone", "m", "ea"})
 _NAMES_OF_THE_RELEASE = frozenset({"final", "ga", "release", "stable"})
 
 Key = tuple[Any, ...]
-
-
-def in_order(labels: Iterable[object]) -> list[object]:
-    """*labels*, which come in the order of their first appearance, each once, the oldest version first.
-
-    A total order: of two different labels one is always before the other. Only names and commits depend on the order in
-    which they came. Where some labels are commits, so are texts of seven digits and more.
-    """
-    distinct = list({typed(label): label for label in labels}.values())
-    has_commits = any(isinstance(label, str) and _COMMIT.fullmatch(label) for label in distinct)
-
-    def sorting_key(label: object) -> Key:
-        may_be_commit = has_commits and isinstance(label, str) and _DIGITS_OF_A_COMMIT.fullmatch(label)
-        return (PLAIN,) if may_be_commit else key(label)
-
-    return sorted(distinct, key=sorting_key)
 
 
 def in_words(labels: Sequence[object]) -> list[str]:
@@ -61,11 +44,11 @@ def in_words(labels: Sequence[object]) -> list[str]:
     return texts
 
 
-def needs_time(labels: Iterable[object]) -> bool:
-    """True if only the time of their first appearance can put some of *labels* in order."""
-    distinct = list({typed(label): label for label in labels}.values())
-    plain = sum(key(label)[0] == PLAIN for label in distinct)
-    return plain > 1 or (plain == 1 and any(_DIGITS_OF_A_COMMIT.fullmatch(show(label)) for label in distinct))
+def same_kind(labels: Iterable[object]) -> int | None:
+    """``NUMBERED`` or ``DATED`` where all *labels* are of this kind, numbered ones with one name; else None."""
+    keys = [key(label) for label in labels]
+    kinds, names = {one[0] for one in keys}, {one[1] for one in keys if one[0] == NUMBERED}
+    return kinds.pop() if kinds in ({NUMBERED}, {DATED}) and len(names) < 2 else None
 
 
 def key(label: object) -> Key:
@@ -77,7 +60,7 @@ def key(label: object) -> Key:
     if isinstance(label, bool) or _COMMIT.fullmatch(text):
         return (PLAIN,)
     version, _, build = text.partition("+")
-    date = _DATE.search(version)
+    date = DATE.search(version)
     if date is not None:
         day = "".join(date.group(1, 3, 4))
         time = tuple(map(_number, re.findall("[0-9]+", date[5])))

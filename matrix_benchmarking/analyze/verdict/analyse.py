@@ -14,6 +14,7 @@ from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..detect import Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.discovery import RATE
+from ..select.order import Order
 from ..select.selection import Selection, select
 from .alarms import Raised, alarms_of
 from .levels import JudgedSeries, amount, judged
@@ -28,6 +29,7 @@ def analyse_runs(
     workload: Workload,
     *,
     data: str,
+    order: Order | None = None,
     minimum_effects: Mapping[str, MinimumEffect] | None = None,
     events: Iterable[AlarmEvent] = (),
     kpi_filter: Sequence[str] = (),
@@ -37,7 +39,8 @@ def analyse_runs(
 ) -> Analysis:
     """The verdicts on all series among *entries*; see :func:`analyse` and :func:`..select.selection.select`."""
     now = dt.datetime.now(dt.UTC) if now is None else now
-    selection = select(entries, workload, kpi_filter=kpi_filter, since_us=since_us, now_us=int(now.timestamp() * 10**6))
+    now_us = int(now.timestamp() * 10**6)
+    selection = select(entries, workload, order=order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us)
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
     return analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate)
 
@@ -81,6 +84,7 @@ def analyse(
         not_analysed=tuple(
             NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped
         ),
+        order=selection.order,
         notes=selection.notes,
         runs=selection.runs,
         points=sum(point.count for one in selection.series for point in one.points),

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...filters import show
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
 from ..select.selection import series_id
-from ..select.versions import in_order
+from ..select.versions import key, same_kind
 from .model import Analysis, Status
 
 ANALYSIS = "matbench"
@@ -105,11 +105,10 @@ def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) 
     day = date_of(until)
     if day is not None:
         return now.astimezone(dt.UTC).date() > day
-    ordered = in_order(versions)
-    meant = [index for index, label in enumerate(ordered) if show(label) == until]
+    meant = [place for place, label in enumerate(versions) if show(label) == until]
     if meant:
-        return meant[-1] < len(ordered) - 1
-    return in_order([*versions, until])[-1] != until
+        return meant[-1] < len(versions) - 1
+    return any(same_kind([label, until]) is not None and key(label) > key(until) for label in versions)
 
 
 def date_of(until: str) -> dt.date | None:

@@ -205,6 +205,7 @@ class Analysis:
         false_discovery_rate: the bound on the share of false alarms.
         made_at: when, UTC.
         check: how many findings there are on the runs, in words; empty where nobody looked.
+        order: where the order of the versions is from, as a sentence; empty where none was asked for.
     """
 
     workload: str
@@ -220,6 +221,7 @@ class Analysis:
     false_discovery_rate: float
     made_at: dt.datetime
     check: str = ""
+    order: str = ""
 
     @property
     def failing(self) -> list[SeriesVerdict]:

@@ -16,8 +16,9 @@ from .. import intervals
 from ..detect import Judgement, Kind, judge_pair, q_values
 from ..detect.discovery import RATE
 from ..intervals import Scale, Spread
+from ..select.labelled import LabelledRun, labelled
+from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select_runs
-from ..select.series import LabelledRun, labelled
 from .alarms import alarm_id
 from .analyse import severity
 from .between import chance_between, tempered
@@ -79,7 +80,8 @@ def compare_builds(
     )
     failed = [f"{count} failed {'run' if count == 1 else 'runs'} of {build.name} left out"
               for build in (old, new) if (count := sum(entry.failed for entry in build.entries))]  # fmt: skip
-    selection = select_runs(runs, by_side, failed, kpi_filter=kpi_filter)
+    order = Order(runs, by_side, axis=BUILD)
+    selection = select_runs(runs, by_side, order, failed, kpi_filter=kpi_filter)
     pairs, alone = [], []
     for series in selection.series:
         points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
@@ -90,7 +92,8 @@ def compare_builds(
             alone.append(_not_analysed(series, f"it is in {there} only"))
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
     question = f"{new.name} against {old.name}"
-    cleaned = dataclasses.replace(selection, series=(), notes=tuple(_without_gaps(selection.notes)), newest=new.name)
+    notes = tuple(note for note in selection.notes if note not in order.notes)
+    cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")
     return _analysis(cleaned, pairs, alone, data, question, effects, now, rate)
 
 
@@ -123,11 +126,6 @@ def against_baseline(
 
 def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
     return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
-
-
-def _without_gaps(notes: Iterable[str]) -> Iterable[str]:
-    """Without the sentences about the order of versions, which two builds don't have."""
-    return [note for note in notes if "was measured before" not in note]
 
 
 def _not_analysed(series: SelectedSeries, reason: str) -> NotAnalysed:
@@ -166,6 +164,7 @@ def _analysis(
         newest=selection.newest,
         verdicts=tuple(verdicts),
         not_analysed=(*alone, *skipped),
+        order=selection.order,
         notes=selection.notes,
         runs=selection.runs,
         points=sum(series.points[place].count for series, *places in pairs for place in places),

@@ -29,7 +29,7 @@ def headline(analysis: Analysis) -> str:
 
 
 def lead(analysis: Analysis) -> list[str]:
-    """The verdict in a few sentences: the headline, then what else happened, then what can't be told."""
+    """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
     said = [headline(analysis)]
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
@@ -58,6 +58,8 @@ def lead(analysis: Analysis) -> list[str]:
         said.append(f"{short} without enough history.")
     if analysis.not_analysed:
         said.append(f"{len(analysis.not_analysed)} not analysed.")
+    if analysis.order:
+        said.append(analysis.order)
     return said
 
 

@@ -185,6 +185,7 @@ class Pages:
             cfg=current.cfg,
             first=current.order,
             past=shown.past,
+            order=lambda: shown.order,
             selection=view.write_filters(current.filters),
             analysis_options=shown.analysis_options,
         )

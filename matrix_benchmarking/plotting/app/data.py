@@ -21,6 +21,8 @@ from typing import Any
 
 from ...analyze import check
 from ...analyze.check import Finding
+from ...analyze.select.labelled import labelled
+from ...analyze.select.order import Order
 from ...errors import MatbenchError
 from ...filters import Filters
 from ...matrix import Entry, Matrix, typed
@@ -46,6 +48,7 @@ class Source:
         roots: the directories whose files may be served; none where there are no artifacts.
         read_index: what is known without reading the tests; None where nothing is.
         read: everything, reporting its progress.
+        filters: which part of what was read is shown.
         past: from what was read to all known runs, those of a history among them; None where there is none.
         analysis_options: what the analysis of the runs takes besides them.
     """
@@ -55,6 +58,7 @@ class Source:
     roots: Sequence[Path]
     read: Callable[[Progress | None], Matrix]
     read_index: Callable[[], Matrix | None] = lambda: None
+    filters: Filters = dataclasses.field(default_factory=dict)
     past: Callable[[Matrix], Matrix | None] = lambda matrix: None
     analysis_options: AnalysisOptions = dataclasses.field(default_factory=AnalysisOptions)
 
@@ -69,11 +73,16 @@ class Snapshot:
         read_at: when it was read.
     """
 
-    def __init__(self, source: Source, matrix: Matrix, number: int, past: Matrix | None = None) -> None:
+    def __init__(
+        self, source: Source, matrix: Matrix, number: int, past: Matrix | None = None, whole: Matrix | None = None
+    ) -> None:
+        """*whole* are all known runs, where only a part of them is shown."""
         self.workload = source.workload
+        self.filters = source.filters
         self.analysis_options = source.analysis_options
         self.matrix = matrix
         self.past = past
+        self.whole = whole
         self.number = number
         self.read_at = dt.datetime.now().astimezone()
         self._selections: OrderedDict[Any, Catalogue] = OrderedDict()
@@ -87,6 +96,11 @@ class Snapshot:
     def findings(self) -> Sequence[Finding]:
         """What is odd about all runs, whatever is selected of them."""
         return check.findings(self.runs, self.workload, self.analysis_options.prices)
+
+    def order(self) -> Order:
+        """The order of the versions of all known runs."""
+        explicit = self.analysis_options.order
+        return Order(labelled(self.whole or self.runs, self.workload), self.workload, explicit)
 
     @property
     def runs(self) -> Matrix:
@@ -130,6 +144,7 @@ class Snapshot:
                 self.workload,
                 whole=self.matrix,
                 past=past,
+                order=lambda: self.order.chosen_by({**self.filters, **filters}),
                 analysis_options=self.analysis_options,
                 findings=self.findings,
             )
@@ -220,12 +235,15 @@ class Data:
 
     def _take(self, matrix: Matrix, is_asked: bool = False) -> None:
         current = self.snapshot
-        matrix = with_own_ids(matrix)
-        past = self.source.past(matrix)
+        whole = with_own_ids(matrix)
+        past, filters = self.source.past(whole), self.source.filters
+        matrix, whole = whole.filtered(filters), whole if past is None else past
+        past = None if past is None else matrix if past is matrix else past.selected(filters)
         if not is_asked and current is not None and same(current.matrix, matrix) and same(current.runs, past or matrix):
             current.read_at = dt.datetime.now().astimezone()
             return
-        self.snapshot = Snapshot(self.source, matrix, 1 if current is None else current.number + 1, past)
+        number = 1 if current is None else current.number + 1
+        self.snapshot = Snapshot(self.source, matrix, number, past, whole if filters else None)
 
 
 def with_own_ids(matrix: Matrix) -> Matrix:

@@ -1,0 +1,275 @@
+"""Which version came after which; of runs without versions, which run: one order for a whole analysis.
+
+Gets the labelled runs of the whole analysis, before any filter; gives an :class:`Order`. It is that of the first source
+that places all of them: one that somebody gave, the workload's, the numbers or dates in the versions, the times, the
+order in which a history first saw the runs, the directories' numbers. Nothing else is a reason to put one version
+before another: neither their names nor the order in which they were read.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ...errors import ConfigError
+from ...filters import Filters, matches
+from ...matrix import NOT_SET, Entry, typed
+from ...workload import Workload
+from ..wording import plural
+from .labelled import LabelledRun, labelled, run_id
+from .order_sources import Explicit, Item, Source, contradiction, declared, given, levels, named, of_names, of_runs
+from .versions import in_words
+
+_WHAT_TO_DO = (
+    "name the order by --order FILE (one version a line, the oldest first) or --order git:DIR (a checkout), or let the "
+    "workload's payload say when a test ended"
+)
+
+
+class OrderUnknown(ConfigError):
+    """Nothing says which of several versions, or runs, is the newest."""
+
+
+class Placed:
+    """The values of one comparison key, or the runs, in their order.
+
+    Attributes:
+        source: where the order is from, in words, as ``the times``.
+        places: by value (or run) its place, 0 for the oldest. Runs that nothing tells apart share one.
+        notes: sentences on what is left out, merged or contradicted.
+        what: ``versions`` or ``runs``.
+    """
+
+    def __init__(self, what: str, source: Source, in_order: Sequence[Sequence[Item]], notes: Sequence[str]) -> None:
+        self.what = what
+        self.source = source.name
+        self.places = {item: place for place, level in enumerate(in_order) for item in level}
+        self.notes = tuple(notes)
+
+    @property
+    def sentence(self) -> str:
+        """Where the order is from, as ``Versions in the order of their numbers.``; empty where one needs none."""
+        return f"{self.what.capitalize()} in {_order_of(self.source)}." if self.source else ""
+
+
+class Order:
+    """One order for a whole analysis. What isn't asked for is not computed.
+
+    Attributes:
+        axis: the first comparison key that has several values; None where the runs stand one by one.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[LabelledRun],
+        workload: Workload,
+        explicit: Explicit | None = None,
+        *,
+        axis: str | None = None,
+    ) -> None:
+        """*runs* are all that there are, before any filter; *explicit* is the order of versions that somebody gave."""
+        self._runs = runs
+        self._part = runs
+        self._workload = workload
+        self._explicit = explicit
+        self._axis = axis
+        self._placed: dict[str | None, Placed] = {}
+
+    def chosen_by(self, filters: Filters) -> Order:
+        """The same order, for an analysis of the runs that *filters* leave.
+
+        The newest version stays what it is, unless the filters choose versions: then it is one of those.
+        """
+        if not any(name in filters for name in self._workload.regression.comparison_keys):
+            return self
+        other = copy.copy(self)
+        other._part = [run for run in self._part if matches(filters, run.entry.settings, run.entry.repeat)]
+        return other
+
+    def runs_of(self, entries: Sequence[Entry]) -> list[LabelledRun]:
+        """The runs of *entries* as :func:`.labelled.labelled` gives them; those that it knows already as they are."""
+        known = {id(run.entry): run for run in self._runs}
+        rest = [entry for entry in entries if id(entry) not in known]
+        known |= {id(run.entry): run for run in labelled(rest, self._workload)}
+        return [known[id(entry)] for entry in entries if id(entry) in known]
+
+    @property
+    def keys(self) -> list[str]:
+        """The comparison keys that have several values, in the workload's order."""
+        return axes(self._part, self._workload)
+
+    @property
+    def axis(self) -> str | None:
+        return self._axis or next(iter(self.keys), None)
+
+    @property
+    def _first_axis(self) -> str | None:
+        return next(iter(axes(self._runs, self._workload)), None)
+
+    @property
+    def newest(self) -> Any:
+        """The newest version of all; NOT_SET where the runs stand one by one.
+
+        Raises:
+            OrderUnknown: as :meth:`of`.
+        """
+        axis = self.axis
+        if axis is None:
+            return NOT_SET
+        places = self.of(axis).places
+        there = [run.versions[axis] for run in self._part if typed(run.versions[axis]) in places]
+        return max(there, key=lambda version: places[typed(version)])
+
+    @property
+    def sentence(self) -> str:
+        return self.of(self.axis).sentence
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the order of the axis and, where it has others beside it, of those."""
+        keys = dict.fromkeys([self.axis, *self.keys])
+        return tuple(note for key in keys for note in self.of(key).notes)
+
+    def said(self, key: str | None) -> list[str]:
+        """Where the order of a comparison key, or of the runs, is from, and what is to be said of it, as sentences."""
+        placed = self.of(key)
+        return [one for one in (placed.sentence, *(f"{note[:1].upper()}{note[1:]}." for note in placed.notes)) if one]
+
+    def of(self, key: str | None) -> Placed:
+        """The order of the values of a comparison key; of the runs for None.
+
+        Raises:
+            OrderUnknown: nothing says which of them is the newest.
+            ConfigError: the order that was given lacks some.
+            WorkloadError: the workload's ``version_order`` fails.
+        """
+        if key not in self._placed:
+            self._placed[key] = self._order_of_runs() if key is None else self._order_of_versions(key)
+        return self._placed[key]
+
+    def place(self, run: LabelledRun, key: str | None) -> int | None:
+        """The place of *run*, or of its value of *key*; None where the order leaves it out."""
+        return self.of(key).places.get(run_id(run) if key is None else typed(run.versions[key]))
+
+    def step(self, run: LabelledRun, axis: str | None) -> tuple[int, ...] | None:
+        """The place of *run* by *axis* first, then by the other comparison keys; None where one leaves it out."""
+        keys: list[str | None] = [axis]
+        if axis is not None:
+            keys += [name for name in self._workload.regression.comparison_keys if name != axis]
+        places = [self.place(run, key) for key in keys]
+        return None if None in places else tuple(place for place in places if place is not None)
+
+    def _order_of_versions(self, key: str) -> Placed:
+        versions = {typed(run.versions[key]): run.versions[key] for run in self._runs}
+        runs = collections.Counter(typed(run.versions[key]) for run in self._runs)
+        texts = dict(zip(versions, in_words(list(versions.values())), strict=True))
+        sources = self._sources(key, versions)
+        for source in sorted(sources, key=lambda one: -len(one.intervals)):
+            others = [one for one in sources if one is not source]
+            found = levels(list(source.intervals), [source, *others])
+            if len(found[-1]) > 1:
+                continue
+            notes = [*_not_set(versions, source, runs), *_left_out(texts, source, found, runs)]
+            kept = [level for level in found if len(level) == 1]
+            claims = {level[0]: source.intervals[level[0]] for level in kept if versions[level[0]] is not NOT_SET}
+            if key == self._first_axis:  # the others are compared within a version only
+                notes += [note for one in others for note in _against(claims, one, texts)]
+            return Placed("versions", source, kept, notes)
+        raise OrderUnknown(
+            f"the order of {key} is unknown: nothing says which of {named(list(texts.values()))} is the newest; "
+            f"{_WHAT_TO_DO}"
+        )
+
+    def _sources(self, key: str, versions: Mapping[Item, Any]) -> list[Source]:
+        if len(versions) < 2:
+            return [_nothing_to_order(versions)]
+        is_axis = key == self._first_axis
+        told = None if self._explicit is None else given(self._explicit, versions, is_required=is_axis)
+        found = [told, declared(self._workload, versions) if is_axis else None, of_names(versions)]
+        sources = [source for source in found if source is not None]
+        return [*sources, *of_runs(self._runs, lambda run: typed(run.versions[key]), loads=not sources)]
+
+    def _order_of_runs(self) -> Placed:
+        items = [run_id(run) for run in self._runs]
+        series = {run_id(run): run.key for run in self._runs}
+        sources = of_runs(self._runs, run_id)
+        if not sources and len(set(series.values())) == len(items):
+            sources = [_nothing_to_order(items)]
+        if not sources:
+            raise OrderUnknown(
+                f"the order of {len(items)} {plural(len(items), 'run')} is unknown: they have no time, come from no "
+                "history, and their directories begin with no number; let the workload's payload say when a test ended"
+            )
+        source = max(sources, key=lambda one: len(one.intervals))
+        others = [one for one in sources if one is not source]
+        found = levels(list(source.intervals), [source, *others])
+        notes = []
+        missing = len(items) - len(source.intervals)
+        if missing:
+            notes.append(f"{missing} {plural(missing, 'run')} left out: without a place in {_order_of(source.name)}")
+        alike = _alike(found, series)
+        if alike:
+            notes.append(f"{alike} runs that nothing puts in order stand as repeats of one point")
+        texts = {run_id(run): run.entry.name for run in self._runs}
+        notes += [note for one in others for note in _against(source.intervals, one, texts)]
+        return Placed("runs", source, found, notes)
+
+
+def axes(runs: Iterable[LabelledRun], workload: Workload) -> list[str]:
+    """The comparison keys that have several values among *runs*, in the workload's order."""
+    seen: dict[str, set[tuple[str, object]]] = {}
+    for run in runs:
+        for name, value in run.versions.items():
+            seen.setdefault(name, set()).add(typed(value))
+    return [name for name in workload.regression.comparison_keys if len(seen.get(name, ())) > 1]
+
+
+def _nothing_to_order(items: Iterable[Item]) -> Source:
+    return Source("", "", dict.fromkeys(items, (0, 0)))
+
+
+def _order_of(source: str) -> str:
+    return source if source.startswith("the order ") else f"the order of {source}"
+
+
+def _not_set(versions: Mapping[Item, Any], source: Source, runs: Mapping[Item, int]) -> list[str]:
+    """A sentence where runs without a version were put before all others, which no time or directory says."""
+    item = typed(NOT_SET)
+    if item not in versions or not source.is_of_names:
+        return []
+    return [f"{runs[item]} {plural(runs[item], 'run')} without a version put before the others"]
+
+
+def _left_out(
+    texts: Mapping[Item, str], source: Source, found: Sequence[Sequence[Item]], runs: Mapping[Item, int]
+) -> list[str]:
+    """Sentences on the versions that the order leaves out: those that no source places, and those that are tied."""
+    groups = {
+        f"without a place in {_order_of(source.name)}": [item for item in texts if item not in source.intervals],
+        "nothing says which of them is the newer one": [item for level in found if len(level) > 1 for item in level],
+    }
+    return [
+        f"{len(items)} {plural(len(items), 'version')} with {count} {plural(count, 'run')} left out "
+        f"({named([texts[item] for item in items])}): {reason}"
+        for reason, items in groups.items()
+        if (count := sum(runs[item] for item in items))
+    ]
+
+
+def _against(claims: Mapping[Item, Any], other: Source, texts: Mapping[Item, str]) -> list[str]:
+    """A sentence where *other* says otherwise."""
+    found = contradiction(claims, other.intervals)
+    if found is None:
+        return []
+    return [
+        f"{other.name} {other.says} otherwise for {found.count} of {found.pairs} {plural(found.pairs, 'pair')}: "
+        f"{texts[found.later]} {other.before} {texts[found.earlier]}"
+    ]
+
+
+def _alike(found: Sequence[Sequence[Item]], series: Mapping[Item, Any]) -> int:
+    """How many runs share their place with another one of their series."""
+    counts = collections.Counter((place, series[item]) for place, level in enumerate(found) for item in level)
+    return sum(count for count in counts.values() if count > 1)

@@ -1,0 +1,269 @@
+"""Which version came after which: from one source for a whole analysis, never by chance and never by the alphabet."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_runs import entry, workload
+
+from matrix_benchmarking.analyze.select.labelled import labelled
+from matrix_benchmarking.analyze.select.order import Order, OrderUnknown
+from matrix_benchmarking.analyze.select.order_sources import Explicit, contradiction
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.errors import ConfigError, WorkloadError
+from matrix_benchmarking.filters import matches, parse
+from matrix_benchmarking.matrix import Entry, typed
+
+COMMITS = [
+    *("9f3c1ab", "0b7d2e4", "c41a9f0", "7e05d1b", "f2b8c36", "1d94e7a", "a6310fc", "58c2b9d", "e0f7134", "3ab5d82"),
+    *("d87e01c", "64f9a2b", "b13c5e7", "2e6d8f1"),
+]
+
+
+def order(
+    *runs: dict[str, Any], explicit: Explicit | None = None, names: list[str] | None = None, **keys: Any
+) -> Order:
+    entries = [entry({"cost": 1.0, "day": None, **run}, number) for number, run in enumerate(runs)]
+    if names is not None:
+        entries = [dataclasses.replace(one, name=name, kept_in=None) for one, name in zip(entries, names, strict=True)]
+    toy = workload(**keys)
+    return Order(labelled(entries, toy), toy, explicit)
+
+
+def versions(found: Order, key: str = "version") -> list[Any]:
+    places = found.of(key).places
+    return [value for _, value in sorted(places, key=places.__getitem__)]
+
+
+def nightly(uploads: bool = True, sizes: tuple[int, ...] = (1, 2)) -> list[Entry]:
+    """A run at each size of each commit, without a time, the last two versions 15 % slower; in an order of chance."""
+    noise = np.random.default_rng(3).normal(0, 1, (len(COMMITS), len(sizes), 3))
+    runs = [
+        {
+            "version": commit,
+            "size": size,
+            "cost": (115 if night >= 12 else 100) + noise[night, place, repeat],
+            "day": None,
+            "recorded": (1, night if uploads else 0),
+        }
+        for night, commit in enumerate(COMMITS)
+        for place, size in enumerate(sizes)
+        for repeat in range(3)
+    ]
+    entries = [entry(run, number) for number, run in enumerate(runs)]
+    random.Random(7).shuffle(entries)
+    return entries
+
+
+def test_commits_without_times_stand_in_the_order_in_which_the_history_saw_them() -> None:
+    found = analyse_runs(nightly(), workload(), data="a test", kpi_filter=["cost"])
+    assert (found.newest, found.order) == (
+        COMMITS[13],
+        "Versions in the order in which the history first saw them.",
+    )
+    for verdict in found.verdicts:
+        assert (verdict.outcome, verdict.last_good_version, verdict.first_bad_version) == (
+            Outcome.REGRESSION,
+            COMMITS[11],
+            COMMITS[12],
+        )
+
+
+@pytest.mark.parametrize("chosen", ["size=1", "size=2"])
+def test_a_filter_changes_neither_the_newest_version_nor_the_blame(chosen: str) -> None:
+    entries = [one for one in nightly() if not (one.settings["size"] == 2 and one.settings["version"] == COMMITS[13])]
+    whole = Order(labelled(entries, workload()), workload())
+    part = [one for one in entries if matches(parse(chosen), one.settings)]
+    found = analyse_runs(part, workload(), data="a test", kpi_filter=["cost"], order=whole)
+    assert found.newest == COMMITS[13]
+    assert [verdict.first_bad_version for verdict in found.verdicts] in ([COMMITS[12]], [])
+    if chosen == "size=2":
+        assert "no value at 2e6d8f1, the newest version" in found.verdicts[0].notes[0]
+
+
+def test_versions_of_one_upload_without_times_have_no_order() -> None:
+    with pytest.raises(OrderUnknown, match=r"the order of version is unknown: nothing says which of .* and 9 more is"):
+        analyse_runs(nightly(uploads=False), workload(), data="a test")
+
+
+@pytest.mark.parametrize(
+    ("labels", "source"),
+    [
+        (["1.10", "1.9"], "Versions in the order of their numbers."),
+        (["nightly-20260203", "nightly-20251231"], "Versions in the order of their dates."),
+    ],
+)
+def test_versions_of_one_kind_are_their_own_order(labels: list[str], source: str) -> None:
+    found = order(*({"version": label} for label in labels))
+    assert (versions(found), found.sentence, found.notes) == (labels[::-1], source, ())
+
+
+@pytest.mark.parametrize(
+    "labels", [["1.9", "main"], ["1.9", "9f3c1ab"], ["vllm-0.5", "rhoai-2.9"], ["1.9", "2026-01-01"]]
+)
+def test_versions_of_several_kinds_are_none(labels: list[str]) -> None:
+    with pytest.raises(OrderUnknown):
+        order(*({"version": label} for label in labels)).of("version")
+    found = order(*({"version": label, "day": day} for day, label in enumerate(labels)))
+    assert (versions(found), found.sentence) == (labels, "Versions in the order of the times.")
+
+
+def test_a_source_that_places_all_versions_goes_before_one_that_places_some() -> None:
+    found = order(
+        {"version": "b", "day": 1, "recorded": (0, 5)},
+        {"version": "a", "day": 2, "recorded": (1, 1)},
+        {"version": "c", "recorded": (1, 2)},
+    )
+    assert versions(found) == ["b", "a", "c"]
+    assert found.sentence == "Versions in the order in which the history first saw them."
+
+
+def test_what_no_source_places_is_left_out_and_said() -> None:
+    found = order({"version": "b", "day": 1}, {"version": "a", "day": 2}, {"version": "c"}, {"version": "c"})
+    assert versions(found) == ["b", "a"]
+    assert found.notes == ("1 version with 2 runs left out (c): without a place in the order of the times",)
+
+
+def test_older_versions_that_are_tied_are_left_out_and_said() -> None:
+    found = order({"version": "b", "day": 1}, {"version": "a", "day": 1}, {"version": "c", "day": 2})
+    assert versions(found) == ["c"]
+    assert found.notes == ("2 versions with 2 runs left out (b, a): nothing says which of them is the newer one",)
+
+
+def test_ties_are_broken_by_the_next_source() -> None:
+    tied = [{"version": name, "day": 1, "recorded": (1, at)} for at, name in ((2, "a"), (1, "b"), (3, "c"))]
+    assert versions(order(*tied)) == ["b", "a", "c"]
+
+
+def test_sources_that_contradict_each_other_are_said_with_the_number_of_pairs() -> None:
+    runs = [{"version": f"1.2.{number}", "day": number} for number in range(14)]
+    runs[4]["day"], runs[1]["day"] = 1, 4
+    found = order(*runs)
+    assert found.notes == ("the times say otherwise for 5 of 91 pairs: 1.2.2 was measured before 1.2.1",)
+
+
+def test_interleaved_campaigns_and_further_uploads_claim_no_order() -> None:
+    runs = [{"version": f"1.{number}", "day": day} for number, days in enumerate([(5, 9), (1, 6)]) for day in days]
+    assert order(*runs).notes == ()
+
+
+def test_runs_without_a_version_go_first_and_are_counted() -> None:
+    found = order({"version": "1.1"}, {"version": "1.0"}, {}, {})
+    assert [str(version) for version in versions(found)] == ["(not set)", "1.0", "1.1"]
+    assert found.notes == ("2 runs without a version put before the others",)
+
+
+def given_order(*names: str) -> Explicit:
+    return Explicit("the file releases.txt", dict(zip(names, range(len(names)), strict=True)).get, names, "add them")
+
+
+def test_an_order_that_somebody_gave_goes_before_everything() -> None:
+    runs = [{"version": "1.0", "day": 1}, {"version": "1.1", "day": 2}]
+    found = order(*runs, explicit=given_order("1.1", "1.0", "2.0"))
+    assert (versions(found), found.sentence) == (["1.1", "1.0"], "Versions in the order of the file releases.txt.")
+    assert found.notes == (
+        "their numbers say otherwise for 1 of 1 pair: 1.0 comes before 1.1",
+        "the times say otherwise for 1 of 1 pair: 1.0 was measured before 1.1",
+    )
+
+
+def test_a_version_that_the_given_order_lacks_is_an_error() -> None:
+    with pytest.raises(ConfigError) as caught:
+        order({"version": "1.0"}, {"version": "1.1x"}, explicit=given_order("1.0", "1.1")).of("version")
+    assert str(caught.value) == (
+        "the file releases.txt has no place for 1 of the 2 versions: 1.1x (did you mean '1.1'?); add them"
+    )
+
+
+@pytest.mark.parametrize("told", [["old", "new"], lambda values: sorted(values, reverse=True)])
+def test_a_workload_may_know_the_order_of_its_versions(told: Any) -> None:
+    found = order({"version": "new"}, {"version": "old"}, version_order=told)
+    assert (versions(found), found.sentence) == (
+        ["old", "new"],
+        "Versions in the order of the workload's version_order.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("told", "said"), [(["old"], "lacks 1 of the 2 versions: new"), (lambda values: 1 / 0, "fails: ZeroDivisionError")]
+)
+def test_a_version_order_that_fails_is_a_sentence(told: Any, said: str) -> None:
+    with pytest.raises(WorkloadError, match=f"version_order of workload 'toy' {said}"):
+        order({"version": "new"}, {"version": "old"}, version_order=told).of("version")
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["expt/001__b/x", "expt/002__a/x"], ["0", "1"]),
+        (["2026-01-10/x", "2026-01-09/x"], ["1", "0"]),
+        (["20260131-1200-b/x", "20260131-0900-a/x"], ["1", "0"]),
+        (["1.10/x", "1.9/x"], ["1", "0"]),
+        (["b/x", "a/x"], None),
+        (["7b/x", "13b/x"], None),
+        (["0b7d2e4/x", "9f3c1ab/x"], None),
+        (["1_a/x", "b/x"], None),
+    ],
+)
+def test_directories_are_an_order_only_by_numbers_and_dates(names: list[str], wanted: list[str] | None) -> None:
+    found = order({"version": "zero"}, {"version": "one"}, names=names)
+    if wanted is None:
+        with pytest.raises(OrderUnknown):
+            found.of("version")
+    else:
+        assert versions(found) == [["zero", "one"][int(number)] for number in wanted]
+        assert found.sentence == "Versions in the order of the names of the directories."
+
+
+def test_runs_of_the_results_at_hand_are_newer_than_all_recorded_ones() -> None:
+    entries = [
+        entry({"version": name, "cost": 1, "day": None, "recorded": (1, at)}, at) for at, name in enumerate("cb")
+    ]
+    entries.append(dataclasses.replace(entry({"version": "a", "cost": 1, "day": None}, 9), kept_in=None))
+    assert versions(Order(labelled(entries, workload()), workload())) == ["c", "b", "a"]
+
+
+def test_runs_without_versions_that_nothing_puts_in_order_are_repeats() -> None:
+    runs = [{"size": size, "recorded": (1, night)} for night in range(3) for size in (1, 1, 2)]
+    found = order(*runs, comparison_keys=[])
+    assert sorted(found.of(None).places.values()) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert found.sentence == "Runs in the order in which the history first saw them."
+    assert found.notes == ("6 runs that nothing puts in order stand as repeats of one point",)
+
+
+def test_runs_without_versions_and_times_have_no_order() -> None:
+    with pytest.raises(OrderUnknown, match="the order of 2 runs is unknown: they have no time, come from no history"):
+        order({}, {}, comparison_keys=[]).of(None)
+
+
+intervals = st.dictionaries(
+    st.integers(0, 9).map(lambda number: (number,)), st.tuples(st.integers(0, 9), st.integers(0, 4)), max_size=8
+).map(lambda found: {item: (first, first + length) for item, (first, length) in found.items()})
+
+
+@settings(deadline=None)
+@given(intervals, intervals)
+def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: Any) -> None:
+    items = [item for item in one if item in other]
+    wanted = sum(one[a][1] < one[b][0] and other[b][1] < other[a][0] for a in items for b in items)
+    found = contradiction(one, other)
+    assert (found.count if found is not None else 0) == wanted
+    if found is not None:
+        assert one[found.earlier][1] < one[found.later][0]
+        assert other[found.later][1] < other[found.earlier][0]
+
+
+@settings(deadline=None)
+@given(st.permutations(range(8)), st.data())
+def test_the_order_does_not_depend_on_the_order_in_which_runs_come(places: list[int], data: Any) -> None:
+    runs = [{"version": COMMITS[number], "recorded": (1, at)} for at, number in enumerate(places)]
+    mixed = data.draw(st.permutations(runs))
+    assert versions(order(*mixed)) == versions(order(*runs)) == [COMMITS[number] for number in places]
+    assert typed(order(*mixed).newest) == typed(COMMITS[places[-1]])
