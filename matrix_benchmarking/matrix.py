@@ -60,6 +60,10 @@ class Problem:
         return f"{self.file}: {self.reason}" if self.file else self.reason
 
 
+DID_NOT_FINISH = "did not finish"
+"""How the problem of a test begins that has no exit code; one whose settings are lost may have finished."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Facts:
     """What places a run in a history, known without loading its payload.
@@ -101,6 +105,7 @@ class Entry:
         implausible: values that can't be, a sentence each.
         facts: what places it in a history; None where only its payload says, which has to be loaded for it.
         kept_in: the history that it was read from: such a test has no directory, and its location leads nowhere.
+        from_cache_alone: its artifacts are gone, and no download left them out: what was measured doesn't count.
     """
 
     settings: Mapping[str, Scalar]
@@ -119,6 +124,7 @@ class Entry:
     implausible: tuple[str, ...] = ()
     facts: Facts | None = None
     kept_in: str | None = None
+    from_cache_alone: bool = False
     load_results: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
     load_lts: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
 

@@ -4,39 +4,66 @@ from __future__ import annotations
 
 import collections
 import difflib
+import functools
+import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import yaml
 
 from .errors import SettingsError, os_reason
 from .files import read_regular
 from .filters import Scalar
-from .yaml_file import yaml_loader
+from .yaml_file import is_merge, yaml_loader
 
 SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
 
 _LONG, _DEEPEST = 4096, 200
 
 
-def load_yaml(text: str | bytes) -> Any:
+def load_yaml(text: str | bytes, loader: type[Any] | None = None) -> Any:
     """The YAML document in *text*, read safely.
 
     Raises:
-        ValueError: a sentence on what is wrong, with the line.
+        ValueError: a sentence on what is wrong, with the line; a key that is in one mapping twice, too.
     """
     if len(text) > _LONG:
         _check_nesting(text)
     try:
-        return yaml.load(text, yaml_loader())
+        return yaml.load(text, loader or yaml_loader())
     except yaml.MarkedYAMLError as error:
         where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
         raise ValueError(f"not valid YAML{where}: {error.problem or error.context}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ValueError(f"not valid YAML: {_first_line(error)}") from error
+
+
+def load_json(text: str | bytes) -> Any:
+    """The JSON document in *text*, in which no object holds a name twice.
+
+    Raises:
+        ValueError: a sentence on what is wrong.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeated_names, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"not valid JSON: {_first_line(error)}") from error
+
+
+def _without_repeated_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"'{twice}' is in one object twice")
+    return content
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 def _check_nesting(text: str | bytes) -> None:
@@ -54,21 +81,39 @@ def _check_nesting(text: str | bytes) -> None:
         return  # loading says what is wrong
 
 
+@functools.cache
+def _settings_loader() -> type[Any]:
+    """The loader of settings, which are flat: what a merge would give twice is not seen in the file."""
+    base = yaml_loader()
+
+    def flatten_mapping(loader: Any, node: yaml.MappingNode) -> None:
+        for key, _ in node.value:
+            if is_merge(key):
+                raise yaml.MarkedYAMLError(
+                    problem="'<<' merges mappings, and settings are flat", problem_mark=key.start_mark
+                )
+        base.flatten_mapping(loader, node)
+
+    return type("SettingsLoader", (base,), {"flatten_mapping": flatten_mapping})
+
+
 def read_settings_file(path: str) -> dict[str, Any] | None:
     """The settings of one file, unchecked; None if there is no such file.
 
     Raises:
-        SettingsError: the file can't be read or is no mapping.
+        SettingsError: the file can't be read, holds a name twice, or is no mapping.
     """
     name = os.path.basename(path)
     try:
         content = read_regular(path)
     except FileNotFoundError:
+        if os.path.islink(path):
+            raise SettingsError(f"{name} is a link that leads nowhere") from None
         return None
     except OSError as error:
         raise SettingsError(f"{name} can't be read: {os_reason(error)}") from error
     try:
-        settings = load_yaml(content)
+        settings = load_yaml(content, _settings_loader())
     except ValueError as error:
         raise SettingsError(f"{name} is {error}") from error
     if settings is None:
@@ -111,9 +156,10 @@ def read_key_values(text: str) -> dict[str, Scalar]:
     Empty lines and lines that start with ``#`` are passed over.
 
     Raises:
-        SettingsError: a line without ``=``.
+        SettingsError: a line without ``=``, or a name that another line gives already.
     """
     settings: dict[str, Scalar] = {}
+    lines: dict[str, int] = {}
     for number, line in enumerate(text.splitlines(), start=1):
         line = line.strip()
         if not line or line.startswith("#"):
@@ -121,7 +167,10 @@ def read_key_values(text: str) -> dict[str, Scalar]:
         name, separator, value = line.partition("=")
         if not separator or not name.strip():
             raise SettingsError(f"line {number} is not of the form key=value: {line[:80]!r}")
-        settings[name.strip()] = _scalar(value.strip())
+        name = name.strip()
+        if name in lines:
+            raise SettingsError(f"line {number} gives '{name}' again, which line {lines[name]} gives already")
+        settings[name], lines[name] = _scalar(value.strip()), number
     return settings
 
 

@@ -11,19 +11,46 @@ import yaml
 
 from .errors import ConfigError, os_reason
 
-_TIMESTAMP = "tag:yaml.org,2002:timestamp"
+_TIMESTAMP, _MERGE = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
+
+
+class RepeatedKey(yaml.MarkedYAMLError):
+    """A key that is in one mapping twice, of which YAML would take the last."""
 
 
 @functools.cache
 def yaml_loader() -> type[Any]:
-    """PyYAML's safe C loader, which leaves dates as the text that they are in the file."""
+    """PyYAML's safe C loader, which leaves dates as the text that they are in the file, and refuses a key twice."""
     base: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     resolvers = {
         first: [(tag, pattern) for tag, pattern in candidates if tag != _TIMESTAMP]
         for first, candidates in base.yaml_implicit_resolvers.items()
     }
-    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
+
+    def construct_mapping(loader: Any, node: yaml.Node, deep: bool = False) -> Any:
+        _refuse_repeated_keys(node)
+        return base.construct_mapping(loader, node, deep=deep)
+
+    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers, "construct_mapping": construct_mapping})
+
+
+def is_merge(key: yaml.Node) -> bool:
+    """True for the key ``<<`` without quotes, which merges other mappings into its own."""
+    return key.tag == _MERGE
+
+
+def _refuse_repeated_keys(node: yaml.Node) -> None:
+    """Raise RepeatedKey, as PyYAML's constructors are called: before merged mappings are filled in."""
+    if not isinstance(node, yaml.MappingNode):
+        return
+    lines: dict[str, int] = {}
+    for key, _ in node.value:
+        if isinstance(key, yaml.ScalarNode) and not is_merge(key):
+            if key.value in lines:
+                reason = f"'{key.value}' is here twice, the first in line {lines[key.value]}"
+                raise RepeatedKey(problem=reason, problem_mark=key.start_mark)
+            lines[key.value] = key.start_mark.line + 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,7 +94,6 @@ def read(path: Path) -> YamlFile:
     if not isinstance(content, dict):
         line = node.start_mark.line + 1 if node else 1
         raise ConfigError(f"{path}:{line}: expected a mapping (key: value), not a {type(content).__name__}")
-    _refuse_repeated_keys(path, node, set())
     return YamlFile(path, content, node)
 
 
@@ -82,26 +108,7 @@ def _load(path: Path, text: str) -> tuple[yaml.Node | None, Any]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 1
-        raise ConfigError(f"{path}:{line}: broken YAML: {error.problem or error.context}") from error
+        what = "" if isinstance(error, RepeatedKey) else "broken YAML: "
+        raise ConfigError(f"{path}:{line}: {what}{error.problem or error.context}") from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: broken YAML: {error}") from error
-
-
-def _refuse_repeated_keys(path: Path, node: yaml.Node | None, seen: set[int]) -> None:
-    if node is None or id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for item in node.value:
-            _refuse_repeated_keys(path, item, seen)
-    if isinstance(node, yaml.MappingNode):
-        lines: dict[str, int] = {}
-        for key, value in node.value:
-            line = key.start_mark.line + 1
-            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                if key.value in lines:
-                    raise ConfigError(
-                        f"{path}:{line}: '{key.value}' is here twice, the first in line {lines[key.value]}"
-                    )
-                lines[key.value] = line
-            _refuse_repeated_keys(path, value, seen)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking.errors import SettingsError
 from matrix_benchmarking.matrix import typed
-from matrix_benchmarking.settings import check_settings, load_yaml, read_key_values
+from matrix_benchmarking.settings import check_settings, load_json, load_yaml, read_key_values
 from matrix_benchmarking.store.layouts import NativeLayout
 
 CASES = yaml.safe_load(Path(__file__).with_name("settings_cases.yaml").read_text())
@@ -75,6 +75,23 @@ def test_key_value_lines_have_the_types_that_yaml_gives():
 def test_a_line_without_an_equals_sign_is_refused_by_number():
     with pytest.raises(SettingsError, match="line 2 is not of the form key=value: 'oops'"):
         read_key_values("a=1\noops\n")
+
+
+def test_a_name_that_is_given_twice_is_refused_with_both_lines():
+    with pytest.raises(SettingsError, match="line 4 gives 'vus' again, which line 1 gives already"):
+        read_key_values("vus=8\n\nhw=l4\nvus = 8\n")
+
+
+@pytest.mark.parametrize("text", ['{"vus": 1, "vus": 2}', '{"a": [{"vus": 1, "vus": 1}]}'])
+def test_a_name_that_is_in_a_json_object_twice_is_refused(text):
+    with pytest.raises(ValueError, match="not valid JSON: 'vus' is in one object twice"):
+        load_json(text)
+
+
+@pytest.mark.parametrize("text", ["", "{", b"\xff", '{"a": NaN}', "[" * 100_000])
+def test_what_is_no_json_is_refused_with_a_sentence(text):
+    with pytest.raises(ValueError, match="not valid JSON: "):
+        load_json(text)
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "{a: " * 50_000], ids=["flow", "block", "mapping"])

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from ..filters import show
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Entry, Matrix, order, typed
+from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
 from ..workload import Gate, Workload
 from .intervals import Interval, Sample
 
@@ -22,7 +22,7 @@ class Cause(enum.Enum):
     """Why a run can't be the best."""
 
     FAILED = "failed"
-    UNFINISHED = "did not finish"
+    UNFINISHED = DID_NOT_FINISH
     UNKNOWN = "unknown"
     GATED = "beyond a limit"
 
@@ -161,7 +161,7 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
     A failed run or one without the value is left out by itself; a run beyond a gate takes its point
     with it, because the best of several answers to a wrong question isn't right.
     """
-    excluded = [Excluded(entry, Cause.UNFINISHED, "did not finish", "did not finish") for entry in matrix.unfinished]
+    excluded = [_unfinished(entry) for entry in matrix.unfinished]
     ranked: list[list[Entry]] = []
     for runs in by_point(matrix.entries):
         refused = _refusal(runs, workload.gates, workload.kpis)
@@ -175,6 +175,12 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
         if good:
             ranked.append(good)
     return ranked, excluded
+
+
+def _unfinished(entry: Entry) -> Excluded:
+    is_unreadable = any(not problem.reason.startswith(DID_NOT_FINISH) for problem in entry.problems)
+    reason = "its settings or exit code can't be read" if is_unreadable else DID_NOT_FINISH
+    return Excluded(entry, Cause.UNFINISHED, reason, reason)
 
 
 def _refusal(runs: Sequence[Entry], gates: Sequence[Gate], kpis: Mapping[str, KPIDefinition]) -> tuple[str, str] | None:

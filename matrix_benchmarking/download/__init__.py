@@ -3,9 +3,9 @@
 The commands use what is exported here; the other modules of this package are the machinery.
 """
 
+from ..download_record import is_downloaded
 from .addresses import Address, Place, parse, read_list
 from .artifacts import artifacts_directory, save_to_artifacts
-from .record import is_downloaded
 from .session import download
 from .tree import Outcome, Wish
 from .wanted import TestFiles

@@ -7,12 +7,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from .. import download_record
+from ..download_record import Held
 from ..errors import DownloadError
-from . import names, record
+from . import names
 from .destination import Destination
 from .fetch import Budget, Means, fetch_all
 from .local import LocalSource
-from .record import Held
 from .source import File
 
 VARIABLE = "ARTIFACT_DIR"
@@ -46,9 +47,10 @@ def save_to_artifacts(root: Path, directory: Path, *, jobs: int) -> Path:
         return root
     if there == root or root in there.parents:
         raise DownloadError(f"{VARIABLE} ('{directory}') lies in the results directory: let it name another one")
+    record = download_record.load(root)
     files = [
         File(names.join(tree.subdirectory, name))
-        for tree in record.load(root).trees
+        for tree in record.trees
         for name, held in tree.files.items()
         if held.fetched and not held.useless
     ]
@@ -58,4 +60,5 @@ def save_to_artifacts(root: Path, directory: Path, *, jobs: int) -> Path:
         copied = fetch_all(source, files, means, dict[str, Held](), lambda: None)
     if copied.problems:
         raise DownloadError("\n".join(f"not copied to {destination.root}: {each}" for each in copied.problems))
+    download_record.save(destination.path(download_record.RECORD_FILE), record)  # says which caches came alone
     return destination.root

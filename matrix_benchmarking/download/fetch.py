@@ -9,10 +9,10 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 
+from ..download_record import Held
 from ..errors import DownloadError
 from . import names
 from .destination import Destination
-from .record import Held
 from .retry import Guarded, Stopped, persistently
 from .source import Directory, File, Source
 

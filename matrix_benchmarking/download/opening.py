@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from ..download_record import Tree
 from ..errors import DownloadError
 from . import names, walk
 from .addresses import Address
@@ -15,7 +16,6 @@ from .archive import ArchiveSource
 from .fetch import Budget, Means, described, fetch_one
 from .http import HttpSource
 from .local import LocalSource
-from .record import Tree
 from .s3 import S3Source
 from .source import File, Source
 

@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from .. import download_record
 from ..errors import DownloadError, MatbenchError, OutputError, os_reason
-from . import names, record
+from . import names
 from .addresses import Place, check_apart_from
 from .destination import Destination
 from .fetch import Budget, Means, Progress
@@ -43,8 +44,8 @@ def download(
     destination, budget = Destination(root), Budget(max_bytes)
     outcomes = []
     with _only_one(destination):
-        destination.remove_leftovers([record.RECORD_FILE])
-        kept = record.load(destination.root)
+        destination.remove_leftovers([download_record.RECORD_FILE])
+        kept = download_record.load(destination.root)
         for place in places:
             outcome = Outcome(place.address.public)
             means = Means(Destination(root, place.subdirectory), budget, jobs, progress=progress)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable
 
+from .. import download_record
 from ..config import DownloadMode
+from ..download_record import Held, Record, Tree
 from ..errors import DownloadError
 from ..files import read_regular
 from ..workload import is_index
-from . import names, record, walk
+from . import names, walk
 from .addresses import Place
 from .fetch import Means, described, fetch_all, listings
 from .opening import archive_file, opened
-from .record import Held, Record, Tree
 from .source import File, Source
 from .walk import Node, Plan
 from .wanted import Chooser, Everything, OfTests, TestFiles
@@ -246,7 +247,7 @@ class _Work:
             outcome.notes.append(sentence)
 
     def _save(self) -> None:
-        record.save(self._destination, self._kept)
+        download_record.save(self._destination.whole().path(download_record.RECORD_FILE), self._kept)
 
 
 def _can_be_made_again(filename: str, cache: str | None) -> bool:

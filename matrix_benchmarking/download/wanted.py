@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ..config import DownloadMode
+from ..settings import EXIT_CODE_FILE
 from ..workload import FoundTest, Layout, Listing, is_index
 from . import names
 from .source import Directory, File
@@ -110,7 +111,9 @@ class OfTests:
         self._seen |= {file.name: file for file in content.files}
         flat = [by_name[each.path.name] for _, each in found if each.path != path and each.path.name in by_name]
         self.tests.extend(file.name for file in flat)
-        own = [by_name[name] for name in by_name.keys() & self._wanted.companions] if found and not flat else []
+        # An exit code without settings is fetched as well: the parse says then that the run lost them.
+        is_run = EXIT_CODE_FILE in by_name or (found and not flat)
+        own = [by_name[name] for name in by_name.keys() & self._wanted.companions] if is_run else []
         return Choice([*flat, *own], visible)
 
     def inherited(self) -> Iterable[File]:

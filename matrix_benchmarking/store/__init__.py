@@ -3,7 +3,7 @@
 What a workload author needs is exported here; the other modules of this package are the machinery.
 """
 
-from ..settings import read_key_values
+from ..settings import load_json, read_key_values
 from ..workload import BaseStore, FoundTest, Layout, Listing
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
 from .cache import COMES_WITH_A_CACHE, can_read_cache
@@ -30,6 +30,7 @@ __all__ = [
     "declared_files",
     "ignore_file_not_found",
     "layouts_of",
+    "load_json",
     "parse_test_config",
     "parse_test_start_end",
     "parse_test_uuid",

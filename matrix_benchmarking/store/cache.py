@@ -7,6 +7,7 @@ executed.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import hashlib
 import os
@@ -39,6 +40,17 @@ _TRUE = frozenset({"true", "1", "y", "yes"})
 
 COMES_WITH_A_CACHE = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TEST_CONFIG_FILE})
 """Files that a download brings along with a cache, without the other artifacts."""
+
+
+class Freshness(enum.Enum):
+    """What a cache is worth.
+
+    ``ALONE``: all the artifacts that it is of are gone; it is all that is known of the test, and can't be made again.
+    """
+
+    FRESH = "fresh"
+    STALE = "stale"
+    ALONE = "alone"
 
 
 @dataclasses.dataclass(slots=True)
@@ -82,19 +94,24 @@ class CachedTest:
             raise BrokenCache("it holds no results")
         return results
 
-    def is_fresh(self, root: str, code: bytes) -> bool:
-        """True if the workload and all that was read or looked for below *root* are unchanged.
+    @property
+    def has_artifacts(self) -> bool:
+        """True if files were read that a download of the cache leaves out."""
+        return any(map(_is_artifact, self.sources))
 
-        If all the recorded artifacts are absent, the cache came alone, and is valid.
-        """
-        states = [(source, compare(root, source)) for source in self.sources]
-        artifacts = [
-            state for source, state in states if source.size is not None and source.path not in COMES_WITH_A_CACHE
-        ]
-        came_alone = bool(artifacts) and all(state is State.ABSENT for state in artifacts)
-        if came_alone:
-            return all(state is not State.CHANGED for _, state in states)
-        return self.code == code and all(state is State.SAME for _, state in states) and unchanged(root, self.globs)
+    def freshness(self, root: str, code: bytes) -> Freshness:
+        """Fresh if the workload and all that was read or looked for below *root* are unchanged."""
+        states = [compare(root, source) for source in self.sources]
+        artifacts = [state for source, state in zip(self.sources, states, strict=True) if _is_artifact(source)]
+        if artifacts and all(state is State.ABSENT for state in artifacts):
+            return Freshness.STALE if State.CHANGED in states else Freshness.ALONE
+        is_same = all(state is State.SAME for state in states)
+        is_fresh = is_same and self.code == code and unchanged(root, self.globs)
+        return Freshness.FRESH if is_fresh else Freshness.STALE
+
+
+def _is_artifact(source: Source) -> bool:
+    return source.size is not None and source.path not in COMES_WITH_A_CACHE
 
 
 def is_ignored() -> bool:
@@ -130,6 +147,15 @@ def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
             continue
         return decode(content, workload.name)
     return None
+
+
+def stands_alone(candidate: Candidate, workload: Workload) -> bool:
+    """True if the test's artifacts are gone, so that its cache could not be made again."""
+    try:
+        cached = load(candidate, workload)
+    except BrokenCache:
+        return False
+    return cached is not None and cached.freshness(candidate.directory, cached.code) is Freshness.ALONE
 
 
 def save(candidate: Candidate, workload: Workload, cached: CachedTest) -> None:

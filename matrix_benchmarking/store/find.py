@@ -14,6 +14,8 @@ from pathlib import Path
 
 from ..errors import MatbenchError, os_reason
 from ..workload import Layout, Listing, is_index
+from . import lost
+from .lost import Traces
 from .names import natural
 
 SKIP_FILE = "skip"
@@ -21,12 +23,19 @@ SKIP_FILE = "skip"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Candidate:
-    """A test and the index of the layout that recognised it; None for a cache that came alone."""
+    """A test and the index of the layout that recognised it; None for a cache that came alone.
+
+    Attributes:
+        lost: what is wrong with a run that lost its settings, a sentence; it is none that finished.
+        cache_counts: False where the cache stands alone, and no download brought it so.
+    """
 
     path: Path
     layout: int | None
     finished: bool = True
     is_file: bool = False
+    lost: str | None = None
+    cache_counts: bool = True
 
     @property
     def directory(self) -> str:
@@ -62,8 +71,12 @@ def check_root(root: Path) -> Path:
         raise MatbenchError(f"results directory '{root}' can't be read: {reason}") from error
 
 
-def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str) -> Found:
-    """All tests below *root*, which :func:`check_root` has resolved."""
+def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str, traces: Traces | None = None) -> Found:
+    """All tests below *root*, which :func:`check_root` has resolved.
+
+    Args:
+        traces: what a run leaves, by which one that lost its settings is recognised.
+    """
     candidates: list[Candidate] = []
     notes: list[str] = []
     waiting, links, visited = [root], list[Path](), set[tuple[int, int]]()
@@ -80,11 +93,12 @@ def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str) -> Fo
         if identity in visited or SKIP_FILE in listing.files:
             continue
         visited.add(identity)
-        found = _recognise(listing, layouts, cache_filename)
+        found = _recognise(listing, layouts, cache_filename, None if directory == root else traces)
         candidates.extend(found)
         if not any(candidate.path == directory and candidate.finished for candidate in found):
             waiting.extend(directory / name for name in listing.directories)
             links.extend(directory / name for name in linked)
+    candidates = _without_false_losses(candidates)
     above = _ancestors([candidate.path for candidate in candidates])
     candidates.sort(key=_key)
     return Found(
@@ -94,15 +108,32 @@ def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str) -> Fo
     )
 
 
-def _recognise(listing: Listing, layouts: Sequence[Layout], cache_filename: str) -> list[Candidate]:
+def _recognise(
+    listing: Listing, layouts: Sequence[Layout], cache_filename: str, traces: Traces | None
+) -> list[Candidate]:
     found = [
         Candidate(test.path, index, test.finished, test.path != listing.path)
         for index, layout in enumerate(layouts)
         for test in layout.find(listing)
     ]
-    if not found and cache_filename in listing.files:
-        found.append(Candidate(listing.path, None))
-    return found
+    if found:
+        return found
+    trace = None if traces is None else traces.first(listing)
+    if trace is not None:
+        return [Candidate(listing.path, None, finished=False, lost=lost.sentence(trace, listing))]
+    return [Candidate(listing.path, None)] if cache_filename in listing.files else []
+
+
+def _without_false_losses(candidates: list[Candidate]) -> list[Candidate]:
+    whole = [candidate for candidate in candidates if candidate.lost is None]
+    if len(whole) == len(candidates):
+        return candidates
+    runs = lost.runs(
+        (candidate.path for candidate in candidates if candidate.lost is not None),
+        [candidate.path for candidate in whole],
+        (candidate.path for candidate in whole if not candidate.finished),
+    )
+    return [candidate for candidate in candidates if candidate.lost is None or candidate.path in runs]
 
 
 def _list(directory: Path) -> tuple[Listing, list[str]]:

@@ -54,6 +54,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True, gc=False):
     implausible: Number
     layout: Number | None
     is_file: bool
+    from_cache_alone: bool
 
 
 class Body(msgspec.Struct, array_like=True, frozen=True):
@@ -122,6 +123,7 @@ class Writer:
             implausible=self._list(entry.implausible),
             layout=None if candidate is None else candidate.layout,
             is_file=candidate is not None and candidate.is_file,
+            from_cache_alone=entry.from_cache_alone,
         )
 
     def _text(self, text: str) -> int:
@@ -171,7 +173,8 @@ class Reader:
 
     def test(self, row: Row) -> tuple[Entry, Candidate]:
         entry = self.entry(row)
-        return entry, Candidate(entry.location, row.layout, True, row.is_file)
+        counts = not row.from_cache_alone
+        return entry, Candidate(entry.location, row.layout, is_file=row.is_file, cache_counts=counts)
 
     def entry(self, row: Row) -> Entry:
         lists, values, location = self._lists, self._values, self._path(row.path)
@@ -190,6 +193,7 @@ class Reader:
             missing_kpis=dict(self._reasons[row.missing_kpis]),
             warnings=lists[row.warnings],
             implausible=lists[row.implausible],
+            from_cache_alone=row.from_cache_alone,
         )
 
     def _path(self, relative: bytes) -> Path:

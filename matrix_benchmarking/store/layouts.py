@@ -42,7 +42,8 @@ class NativeLayout:
         try:
             text = read_regular(f"{test}/{EXIT_CODE_FILE}", 64).decode("ascii", "replace").strip()
         except FileNotFoundError:
-            return None
+            reason = "is a link that leads nowhere, or was removed just now"
+            raise SettingsError(f"{EXIT_CODE_FILE} {reason}") from None
         except OSError as error:
             raise SettingsError(f"{EXIT_CODE_FILE} can't be read: {os_reason(error)}") from error
         if not text:

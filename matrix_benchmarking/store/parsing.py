@@ -18,17 +18,18 @@ from .. import kpi, plausible
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
-from ..settings import check_settings
+from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
-from .cache import CachedTest
+from .cache import CachedTest, Freshness
 from .find import Candidate
 from .layouts import declared_files, important_files, layouts_of
 from .parsers import parse_test_start_end, parse_test_uuid
 from .payload import build_payload
 from .sealed import BrokenCache
 
+ALONE = "known from its cache alone: its artifacts are not here"
 _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 
 
@@ -75,15 +76,19 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
         SettingsError: its settings can't be read, so it has no place in the matrix.
     """
     notes: list[str] = []
-    cached, results = _load_cache(context, candidate, notes)
-    if cached is None:
-        if candidate.layout is None:
-            raise SettingsError("its cache can't be used, and there are no artifacts beside it")
-        cached, results = _parse_artifacts(context, candidate, notes)
-    else:
+    kept = _load_cache(context, candidate, notes)
+    if kept is not None:
+        cached, results = kept.cached, kept.results
         _refresh_settings(context, candidate, cached)
+        if kept.is_alone and not candidate.cache_counts:
+            results = _parse_without_cache(context, candidate, cached)
+    elif candidate.layout is None:
+        raise SettingsError("its cache can't be used, and there are no artifacts beside it")
+    else:
+        cached, results = _parse_artifacts(context, candidate, notes)
     notes.extend(cached.notes)
     entry = _entry(context, candidate, cached)
+    entry.from_cache_alone = kept is not None and kept.is_alone
     problems = list(cached.problems)
     _parse_always(context, candidate, entry, results, problems)
     entry.problems = tuple(problems)
@@ -91,26 +96,88 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
     return ParsedTest(entry, results, notes)
 
 
-def _load_cache(
-    context: Context, candidate: Candidate, notes: list[str]
-) -> tuple[CachedTest | None, types.SimpleNamespace]:
-    nothing = types.SimpleNamespace()
-    if context.ignore_cache and candidate.layout is not None:
-        return None, nothing
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Kept:
+    """A cache that can be used; ``is_alone`` if there is nothing else that could be parsed."""
+
+    cached: CachedTest
+    results: types.SimpleNamespace
+    is_alone: bool
+
+
+def _load_cache(context: Context, candidate: Candidate, notes: list[str]) -> _Kept | None:
+    """The cache that is used; one that stands alone even where caches are ignored.
+
+    Raises:
+        SettingsError: the settings are nowhere but in the cache, although artifacts are here.
+    """
     try:
         cached = cache.load(candidate, context.workload)
-        if cached is None or not cached.is_fresh(candidate.directory, context.code):
-            return None, nothing
-        return cached, cached.load_results()
+        if cached is None:
+            return None
+        freshness = cached.freshness(candidate.directory, context.code)
+        if candidate.layout is None and cached.has_artifacts and freshness is not Freshness.ALONE:
+            raise SettingsError(f"has a cache and artifacts, and no {SETTINGS_FILE}: a run that lost its settings")
+        is_alone = candidate.layout is None or freshness is Freshness.ALONE
+        if not is_alone and (context.ignore_cache or freshness is Freshness.STALE):
+            return None
+        return _Kept(cached, cached.load_results(), is_alone)
     except BrokenCache as broken:
         notes.append(f"the cache is ignored: {broken}")
-        return None, nothing
+        return None
 
 
 def _parse_artifacts(
     context: Context, candidate: Candidate, notes: list[str]
 ) -> tuple[CachedTest, types.SimpleNamespace]:
     settings, repeat, exit_code, settings_sources = _read_settings(context, candidate)
+    read = _read_artifacts(context, candidate)
+    recorder, results = read.recorder, read.results
+    sources = fingerprint.take(recorder.root, recorder.sightings.items(), recorder.digests)
+    packed = _pack(results, notes)
+    cached = CachedTest(
+        code=context.code,
+        sources=sources or [],
+        globs=list(recorder.globs.values()),
+        settings_sources=settings_sources or [],
+        settings=settings,
+        repeat=repeat,
+        exit_code=exit_code,
+        own_uuid=read.own_uuid,
+        problems=list(recorder.problems),
+        missing_files=read.missing_files,
+        notes=recorder.notes,
+        results=packed or b"",
+    )
+    if packed is not None and sources is not None and settings_sources is not None:
+        try:
+            cache.save(candidate, context.workload, cached)
+        except OutputError as error:
+            place = cache.places(candidate, context.workload)[-1].parent
+            reason = os_reason(error.__cause__) if isinstance(error.__cause__, OSError) else str(error)
+            notes.append(f"no cache is kept, {place} can't be written either: {reason}")
+    return cached, results
+
+
+def _parse_without_cache(context: Context, candidate: Candidate, cached: CachedTest) -> types.SimpleNamespace:
+    """The results of what is here, for a test that only its cache, which stays as it is, still knows."""
+    read = _read_artifacts(context, candidate)
+    cached.problems = [Problem(ALONE), *read.recorder.problems]
+    cached.missing_files, cached.notes = read.missing_files, read.recorder.notes
+    return read.results
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Artifacts:
+    """What the parsers made of the artifacts that are here."""
+
+    results: types.SimpleNamespace
+    recorder: Recorder
+    own_uuid: str | None
+    missing_files: list[str]
+
+
+def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
     store = context.workload.store
     test_dir = TestDirectory(
         candidate.path, store, context.options, is_file=candidate.is_file, declared=context.declared
@@ -126,30 +193,7 @@ def _parse_artifacts(
         recorder.problems.append(_parser_problem("parse_once", error))
     wanted = important_files(context.workload, context.layout(candidate))
     missing = [] if candidate.is_file else _missing_files(recorder, wanted)
-    sources = fingerprint.take(recorder.root, recorder.sightings.items(), recorder.digests)
-    packed = _pack(results, notes)
-    cached = CachedTest(
-        code=context.code,
-        sources=sources or [],
-        globs=list(recorder.globs.values()),
-        settings_sources=settings_sources or [],
-        settings=settings,
-        repeat=repeat,
-        exit_code=exit_code,
-        own_uuid=None if own_uuid is None else str(own_uuid),
-        problems=list(recorder.problems),
-        missing_files=missing,
-        notes=recorder.notes,
-        results=packed or b"",
-    )
-    if packed is not None and sources is not None and settings_sources is not None:
-        try:
-            cache.save(candidate, context.workload, cached)
-        except OutputError as error:
-            place = cache.places(candidate, context.workload)[-1].parent
-            reason = os_reason(error.__cause__) if isinstance(error.__cause__, OSError) else str(error)
-            notes.append(f"no cache is kept, {place} can't be written either: {reason}")
-    return cached, results
+    return _Artifacts(results, recorder, None if own_uuid is None else str(own_uuid), missing)
 
 
 def _add_times(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:

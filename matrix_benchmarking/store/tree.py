@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import concurrent.futures
 import contextlib
+import dataclasses
 import functools
 import multiprocessing
 import os
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from .. import workload as workloads
 from ..errors import MatbenchError, OutputError, SettingsError
 from ..filters import Scalar
-from ..matrix import Entry, Matrix, Problem
-from ..settings import check_settings
+from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
+from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
+from .brought import brought_alone
 from .find import Candidate, Found, check_root, find_tests
 from .index_format import Contents
-from .layouts import layouts_of
+from .layouts import NativeLayout, layouts_of
 from .loading import Loader
+from .lost import Traces
 from .parsing import Context, parse_test, relative_name
 
 PROCESSES_PAY_FROM = 200
@@ -72,7 +75,7 @@ def parse_tree(
     notes: list[Note] = []
     with _executor(executor, jobs, len(found.tests)) as chosen:
         outcomes = _parse_all(context, found.tests, chosen, progress)
-        for candidate, (entry, test_notes) in zip(found.tests, outcomes, strict=True):
+        for candidate, (entry, test_notes) in _settle(context, zip(found.tests, outcomes, strict=True)):
             notes.extend(test_notes)
             if entry.finished:
                 loader.attach(entry, candidate)
@@ -81,6 +84,7 @@ def parse_tree(
                 unfinished.append(entry)
     unfinished.extend(_unfinished(context, candidate) for candidate in found.unfinished)
     entries = [entry for entry, _ in tests]
+    _mark_without_settings(entries)
     notes.extend(_make_ids_unique(entries))
     sentences = [*found.notes, *_summarise(notes)]
     sentences += tree_index.save(context, Contents(tests, unfinished, sentences))
@@ -90,26 +94,29 @@ def parse_tree(
 def clean(workload: Workload, root: Path) -> int:
     """Remove the caches of all tests below *root*, unfinished ones too, and the tree's index; how many tests had one.
 
-    Caches that came without artifacts stay: they could not be made again.
+    Caches without artifacts stay, and those of runs that lost their settings: they could not be made again.
 
     Raises:
         MatbenchError: *root* is no readable directory, or a file can't be removed.
     """
     resolved = check_root(root)
     tree_index.remove(resolved, workload)
-    found = find_tests(resolved, layouts_of(workload), workload.store.cache_filename)
-    candidates = [*found.tests, *found.unfinished]
-    return sum(cache.remove(candidate, workload) for candidate in candidates if candidate.layout is not None)
+    found = _found(resolved, workload)
+    candidates = [test for test in (*found.tests, *found.unfinished) if test.layout is not None]
+    return sum(cache.remove(test, workload) for test in candidates if not cache.stands_alone(test, workload))
+
+
+def _found(root: Path, workload: Workload) -> Found:
+    return find_tests(root, layouts_of(workload), workload.store.cache_filename, Traces.of(workload))
 
 
 def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
     resolved = check_root(root)
-    layouts = layouts_of(workload)
-    found = find_tests(resolved, layouts, workload.store.cache_filename)
+    found = _found(resolved, workload)
     if not found.tests and not found.unfinished:
         with contextlib.suppress(OutputError):
             tree_index.remove(resolved, workload)
-        wanted = " or ".join(layout.looks_for for layout in layouts)
+        wanted = " or ".join(layout.looks_for for layout in layouts_of(workload))
         notes = "".join(f"\n  {note}" for note in found.notes[:5])
         raise MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{notes}")
     return resolved, found
@@ -214,13 +221,41 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate]) -> list[Outcome]:
     return outcomes
 
 
+def _settle(context: Context, outcomes: Iterable[tuple[Candidate, Outcome]]) -> Iterator[tuple[Candidate, Outcome]]:
+    """*outcomes*, in which a test that only its cache still knows was brought so, or is parsed without the cache."""
+    brought: set[str] | None = None
+    for candidate, outcome in outcomes:
+        if not outcome[0].from_cache_alone:
+            yield candidate, outcome
+            continue
+        if brought is None:
+            brought = brought_alone(context.root, context.workload.store.cache_filename)
+        if candidate.path.relative_to(context.root).as_posix().removeprefix(".") in brought:
+            outcome[0].from_cache_alone = False
+            yield candidate, outcome
+        else:
+            uncounted = dataclasses.replace(candidate, cache_counts=False)
+            yield uncounted, _parse_chunk(context, [uncounted])[0]
+
+
+def _mark_without_settings(entries: Sequence[Entry]) -> None:
+    """Name a test that has no settings at all as a problem where others have some: where it stands is not known."""
+    without = [entry for entry in entries if not entry.settings]
+    if len(without) < len(entries):
+        reason = "gives no settings, and no file above it does; the other tests have some"
+        for entry in without:
+            entry.problems += (Problem(reason, SETTINGS_FILE),)
+
+
 def _unfinished(context: Context, candidate: Candidate) -> Entry:
-    layout = context.layout(candidate)
+    """The entry of a test that has none of its own settings, which has those above it, or no exit code."""
+    layout = context.layout(candidate) if candidate.lost is None else NativeLayout()
     try:
         settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
     except SettingsError as error:
-        return _without_results(context, candidate, {}, 0, Problem(str(error)))
-    return _without_results(context, candidate, settings, repeat, Problem("did not finish: there is no exit code"))
+        return _without_results(context, candidate, {}, 0, Problem(candidate.lost or str(error)))
+    reason = candidate.lost or f"{DID_NOT_FINISH}: there is no exit code"
+    return _without_results(context, candidate, settings, repeat, Problem(reason))
 
 
 def _without_results(

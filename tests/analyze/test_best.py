@@ -11,7 +11,7 @@ import pytest
 from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.points import Cause
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.workload import Workload
 
 MakeEntries = Callable[..., list[Entry]]
@@ -81,6 +81,12 @@ def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
         Cause.UNKNOWN: "cost is unknown: no price is known",
         Cause.UNFINISHED: "did not finish",
     }
+
+
+def test_a_run_whose_settings_are_lost_is_not_said_to_be_unfinished(workload: Workload, entries: MakeEntries) -> None:
+    (lost,) = entries({"vus": 1}, 0.1, finished=False, problems=(Problem("has exit_code and no settings.yaml"),))
+    best = rank(Matrix(entries({"vus": 4}, 5.0), unfinished=[lost]), workload)
+    assert [excluded.reason for excluded in best.excluded] == ["its settings or exit code can't be read"]
 
 
 def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(workload: Workload, entries: MakeEntries) -> None:

@@ -81,6 +81,27 @@ def test_strict_problems_are_all_named_and_nothing_is_written(
     assert sorted(path.name for path in directory.iterdir()) == ["lts.json", "results", "tiny.py"]
 
 
+def test_what_went_missing_in_silence_are_strict_problems_too(
+    parse: Parse, directory: Path, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    lost = new_test(directory / "results/lost", batch_size=4, rate=1.0)
+    bare = new_test(directory / "results/bare", batch_size=5, rate=1.0)
+    assert parse("--output-lts=lts.json") == 0
+    Path("lts.json").unlink()
+    (lost / "settings.yaml").unlink()
+    (bare / "rate.json").unlink()
+    assert parse("--output-lts=lts.json") == 1
+    said = capsys.readouterr().err
+    assert "  lost: has exit_code and no settings.yaml" in said
+    assert "  bare: known from its cache alone: its artifacts are not here\n" in said
+    assert not Path("lts.json").exists()
+    assert parse() == 0
+    captured = capsys.readouterr()
+    assert "warning: lost: has exit_code and no settings.yaml" in captured.err
+    assert "warning: bare: known from its cache alone" in captured.err
+    assert "2 runs can't take part" in " ".join(captured.out.split())
+
+
 def test_filters_leave_failed_tests_out_of_a_strict_parse(
     parse: Parse, directory: Path, new_test: Callable[..., Path]
 ) -> None:

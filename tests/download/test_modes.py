@@ -130,6 +130,25 @@ def test_an_unfinished_test_is_known_of_and_its_artifacts_are_left(tree, downloa
     assert "of 8 tests" in capsys.readouterr().out
 
 
+def test_a_run_that_lost_its_settings_is_known_of_here_too(tree, download, files, capsys: Capture) -> None:
+    lost = next(tree.rglob("exit_code")).parent
+    for name in ("settings.yaml", CACHE):
+        (lost / name).unlink()
+    assert download(tree) == 0
+    assert "of 8 tests" in capsys.readouterr().out
+    answer("here", capsys)
+    assert main(["parse", "--results-dirname=here", "--workload=encoder_bench", "--output-lts=lts.json"]) == 1
+    assert f"{lost.relative_to(tree)}: has exit_code and no settings.yaml" in capsys.readouterr().err
+
+
+def test_a_copy_among_the_artifacts_says_too_that_its_caches_came_alone(
+    tree, download, directory, monkeypatch, capsys: Capture
+) -> None:
+    monkeypatch.setenv("ARTIFACT_DIR", str(directory / "artifacts"))
+    assert download(tree, "--mode=cache_only", "--save-to-artifacts") == 0
+    assert answer("artifacts/here", capsys) == answer(tree, capsys)
+
+
 def test_an_artifact_directory_without_its_file_is_made_so_that_the_parse_chooses_the_same(tree, download) -> None:
     test = next(tree.rglob("exit_code")).parent
     (test / "010__k6__run").mkdir()

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import shutil
+import types
 from pathlib import Path
 
 import platformdirs
@@ -14,7 +15,8 @@ from builders import RESULT_FILE, speed_files, speed_workload, write_test
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix_benchmarking import store
+from matrix_benchmarking import download_record, store
+from matrix_benchmarking.download_record import Held, Record, Tree
 from matrix_benchmarking.store import cache, sealed
 from matrix_benchmarking.workload import load
 
@@ -225,23 +227,124 @@ def alone(tree: Path, destination: Path, *, settings: bool) -> Path:
     return destination
 
 
+def downloaded(root: Path, *, subdirectory: str = "", fetched: bool = True, useless: bool = False) -> Path:
+    """*root* with the record of a download that brought what is in its *subdirectory*."""
+    tree = root / subdirectory
+    files = {
+        path.relative_to(tree).as_posix(): Held(size=path.stat().st_size, fetched=fetched, useless=useless)
+        for path in tree.rglob("*")
+        if path.is_file()
+    }
+    record = Record(format=1, trees=[Tree(subdirectory=subdirectory, address="/x", mode="cache_only", files=files)])
+    download_record.save(root / download_record.RECORD_FILE, record)
+    return root
+
+
+@pytest.mark.parametrize("variable", ["", "true"])
 @pytest.mark.parametrize("settings", [True, False], ids=["with settings", "cache only"])
-def test_a_cache_that_came_alone_is_loaded(tree, calls, tmp_path, settings):
+def test_a_cache_that_a_download_brought_alone_is_loaded(tree, calls, tmp_path, settings, variable, monkeypatch):
     original = parse(tree, calls).entries[0]
-    matrix = parse(alone(tree, tmp_path / "downloaded", settings=settings), calls)
-    entry = matrix.entries[0]
-    assert calls == ["a"]
-    assert (entry.settings, entry.kpis, entry.exit_code) == ({"vus": 1}, {"speed": 2.0}, 0)
-    assert entry.test_uuid == original.test_uuid
-    assert entry.results.speed == 2.0
+    copy = downloaded(alone(tree, tmp_path / "downloaded", settings=settings))
+    monkeypatch.setenv("MATBENCH_STORE_IGNORE_CACHE", variable)  # there is nothing else that could be parsed
+    for _ in range(2):
+        entry = parse(copy, calls).entries[0]
+        assert calls == ["a"]
+        assert (entry.settings, entry.kpis, entry.exit_code) == ({"vus": 1}, {"speed": 2.0}, 0)
+        assert (entry.test_uuid, entry.from_cache_alone, entry.problems) == (original.test_uuid, False, ())
+        assert entry.results.speed == 2.0
+
+
+def test_part_of_a_downloaded_tree_has_its_record_above_it(tree, calls, tmp_path):
+    parse(tree, calls)
+    alone(tree, tmp_path / "all" / "night", settings=True)
+    for root in (downloaded(tmp_path / "all", subdirectory="night"), tmp_path / "all/night", tmp_path / "all/night/a"):
+        assert parse(root, calls).entries[0].kpis == {"speed": 2.0}
+
+
+def is_known_from_its_cache_alone(matrix) -> None:
+    """Its settings are, and nothing that was measured counts."""
+    (entry,) = matrix
+    assert (entry.settings, entry.exit_code, entry.from_cache_alone) == ({"vus": 1}, 0, True)
+    assert (entry.kpis, entry.results.speed, entry.missing_files) == ({}, None, (f"*__run/{RESULT_FILE}", ".uuid"))
+    assert list(entry.missing_kpis) == ["speed"]
+    assert [str(problem) for problem in entry.problems] == ["known from its cache alone: its artifacts are not here"]
+
+
+@pytest.mark.parametrize("variable", ["", "true"])
+@pytest.mark.parametrize("settings", [True, False], ids=["with settings", "cache only"])
+def test_a_cache_alone_that_no_download_brought_does_not_count_and_stays(
+    tree, calls, tmp_path, settings, variable, monkeypatch
+):
+    parse(tree, calls)
+    copy = alone(tree, tmp_path / "copy", settings=settings)
+    content = (copy / "a" / CACHE).read_bytes()
+    monkeypatch.setenv("MATBENCH_STORE_IGNORE_CACHE", variable)
+    for _ in range(2):
+        is_known_from_its_cache_alone(parse(copy, calls))
+    assert store.clean(speed_workload(), copy) == 0
+    assert (copy / "a" / CACHE).read_bytes() == content  # it can't be made again
+
+
+def test_an_artifact_that_is_deleted_after_the_parse_counts_no_more_until_it_is_back(tree, calls):
+    (original,) = parse(tree, calls)
+    shutil.move(artifact(tree), tree / "elsewhere")
+    is_known_from_its_cache_alone(parse(tree, []))
+    shutil.move(tree / "elsewhere", artifact(tree))
+    (entry,) = parse(tree, [])
+    assert (entry.kpis, entry.test_uuid, entry.from_cache_alone) == ({"speed": 2.0}, original.test_uuid, False)
+
+
+def test_so_does_one_whose_cache_is_in_the_users_directory(tree, calls):
+    (tree / "a" / CACHE).mkdir()
+    parse(tree, calls)
+    artifact(tree).unlink()
+    is_known_from_its_cache_alone(parse(tree, calls))
+
+
+@pytest.mark.parametrize(
+    "not_so",
+    [
+        lambda copy: downloaded(copy, fetched=False),
+        lambda copy: downloaded(copy, useless=True),
+        lambda copy: (downloaded(copy), (copy / download_record.RECORD_FILE).write_text("{")),
+        lambda copy: (downloaded(copy), (copy / "a" / "exit_code").write_text("0"), (copy / "a" / "other").unlink()),
+    ],
+    ids=["not fetched", "useless", "damaged record", "a fetched file is gone"],
+)
+def test_a_record_that_does_not_say_so_is_none(tree, calls, tmp_path, not_so):
+    parse(tree, calls)
+    copy = alone(tree, tmp_path / "copy", settings=True)
+    (copy / "a" / "other").write_text("x")
+    not_so(copy)
+    assert parse(copy, calls).entries[0].from_cache_alone
+
+
+def test_artifacts_that_are_deleted_after_a_download_of_them_count_no_more(tree, calls):
+    parse(tree, calls)
+    downloaded(tree)
+    artifact(tree).unlink()
+    is_known_from_its_cache_alone(parse(tree, calls))
+
+
+def test_a_cache_beside_artifacts_that_lost_its_settings_is_no_result(tree, calls):
+    def parse_once(results, test_dir):
+        results.speed = float((test_dir / "notes.txt").path.stat().st_size)
+        results.text = (test_dir / "notes.txt").read_text()
+
+    parse(tree, calls, parse_once=parse_once, important_files=[], artifact_dirnames=types.SimpleNamespace())
+    for name in ("settings.yaml", "exit_code"):
+        (tree / "a" / name).unlink()
+    matrix = parse(tree, calls, parse_once=parse_once, important_files=[], artifact_dirnames=types.SimpleNamespace())
+    assert not matrix.entries
+    assert "has a cache and artifacts, and no settings.yaml" in str(matrix.unfinished[0].problems[0])
 
 
 def test_a_broken_cache_that_came_alone_is_a_problem_that_is_named(tree, calls, tmp_path):
     parse(tree, calls)
-    downloaded = alone(tree, tmp_path / "downloaded", settings=False)
-    path = downloaded / "a" / CACHE
+    copy = alone(tree, tmp_path / "downloaded", settings=False)
+    path = copy / "a" / CACHE
     path.write_bytes(damage_checksum(path.read_bytes()))
-    matrix = parse(downloaded, calls)
+    matrix = parse(copy, calls)
     assert len(matrix) == 0
     assert "no artifacts beside it" in str(matrix.unfinished[0].problems[0])
 

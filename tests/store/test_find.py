@@ -45,6 +45,119 @@ def test_settings_without_an_exit_code_are_an_unfinished_test_and_no_result(tmp_
     assert "no exit code" in str(matrix.unfinished[0].problems[0])
 
 
+def reasons(matrix) -> list[str]:
+    return [f"{entry.name}: {problem}" for entry in matrix.unfinished for problem in entry.problems]
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda test: (test / "settings.yaml").unlink(), "has exit_code and no settings.yaml"),
+        (
+            lambda test: (test / "settings.yaml").rename(test / "settings.yml"),
+            "has exit_code and no settings.yaml, but settings.yml",
+        ),
+        (
+            lambda test: ((test / "settings.yaml").unlink(), (test / "settings.yaml").mkdir()),
+            "has exit_code, and its settings.yaml is a directory",
+        ),
+        (
+            lambda test: ((test / "settings.yaml").unlink(), (test / "settings.yaml").symlink_to(test.parent)),
+            "has exit_code, and its settings.yaml is a directory",
+        ),
+        (
+            lambda test: ((test / "settings.yaml").unlink(), (test / "settings.yaml").symlink_to("nowhere")),
+            "settings.yaml is a link that leads nowhere",
+        ),
+        (
+            lambda test: ((test / "settings.yaml").unlink(), (test / "exit_code").unlink()),
+            "has 000__run and no settings.yaml",
+        ),
+    ],
+    ids=["deleted", "renamed", "a directory", "a link to a directory", "a link to nothing", "exit code too"],
+)
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_run_that_lost_its_settings_is_reported_and_no_result(tmp_path, damage, reason, cached):
+    write_test(tmp_path, {"hw": "l4"}, exit_code=None)
+    for vus in (1, 2):
+        write_test(tmp_path / f"vus_{vus}", {"vus": vus}, files=speed_files(2.0))
+    if cached:
+        parse(tmp_path)
+    damage(tmp_path / "vus_2")
+    matrix = parse(tmp_path)
+    assert names(matrix) == ["vus_1"]
+    (said,) = reasons(matrix)
+    assert said.startswith(f"vus_2: {reason}")
+    assert matrix.unfinished[0].settings == ({} if "directory" in reason or "link" in reason else {"hw": "l4"})
+
+
+def test_a_file_that_the_workload_reads_shows_a_run_that_lost_its_settings(tmp_path):
+    workload = speed_workload(important_files=["speed.txt", "*.log", ".uuid"])
+    write_test(tmp_path / "a", {"vus": 1}, files={"speed.txt": "1"})
+    for name in ("b/speed.txt", "notes/night.log", "notes/.uuid"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+    assert names(store.parse_tree(workload, tmp_path).unfinished) == ["b"]
+
+
+@pytest.mark.parametrize("name", ["exit_code", "000__run/result.json", "group/exit_code", "group/000__run/result.json"])
+def test_a_directory_above_tests_and_the_results_directory_may_hold_anything(tmp_path, name):
+    write_test(tmp_path / "group" / "a", {"vus": 1})
+    (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / name).write_text("0")
+    matrix = parse(tmp_path)
+    assert (names(matrix), matrix.unfinished, matrix.notes) == (["group/a"], [], [])
+
+
+def test_an_exit_code_of_a_step_is_no_run_of_its_own(tmp_path):
+    write_test(tmp_path / "a", {"vus": 1}, exit_code=None, files={"000__run/exit_code": "1", "001__x/y/exit_code": "0"})
+    assert reasons(parse(tmp_path)) == ["a: did not finish: there is no exit code"]
+
+
+def test_what_is_in_a_run_that_lost_its_settings_is_not_reported_again(tmp_path):
+    write_test(tmp_path / "a", {"vus": 1}, files={"000__run/exit_code": "1"})
+    (tmp_path / "a" / "settings.yaml").unlink()
+    assert names(parse(tmp_path).unfinished) == ["a"]
+
+
+def test_a_file_skip_silences_a_run_that_lost_its_settings(tmp_path):
+    write_test(tmp_path / "a", {"vus": 1})
+    write_test(tmp_path / "b", {"vus": 1}, files={"skip": ""})
+    (tmp_path / "b" / "settings.yaml").unlink()
+    assert parse(tmp_path).unfinished == []
+
+
+def test_an_exit_code_that_is_a_link_to_nothing_is_no_success(tmp_path):
+    write_test(tmp_path / "a", {"vus": 1}, exit_code=None)
+    (tmp_path / "a" / "exit_code").symlink_to("nowhere")
+    assert reasons(parse(tmp_path)) == ["a: exit_code is a link that leads nowhere, or was removed just now"]
+
+
+def test_inherited_settings_that_are_a_link_to_nothing_are_said(tmp_path):
+    write_test(tmp_path / "a", {"vus": 1})
+    (tmp_path / "settings.yaml").symlink_to("nowhere")
+    assert reasons(parse(tmp_path)) == ["a: settings.yaml is a link that leads nowhere"]
+
+
+def test_a_run_without_any_setting_among_others_is_a_problem(tmp_path):
+    for name in ("a", "b"):
+        write_test(tmp_path / name, {"vus": 1}, files=speed_files(1.0))
+    (tmp_path / "b" / "settings.yaml").write_text("")
+    good, empty = parse(tmp_path)
+    assert good.problems == ()
+    assert [str(problem) for problem in empty.problems] == [
+        "settings.yaml: gives no settings, and no file above it does; the other tests have some"
+    ]
+    (tmp_path / "settings.yaml").write_text("hw: l4\n")
+    assert not any(entry.problems for entry in parse(tmp_path))
+
+
+def test_a_workload_without_settings_may_have_none(tmp_path):
+    for name in ("a", "b"):
+        write_test(tmp_path / name, {})
+    assert not any(entry.problems for entry in parse(tmp_path))
+
+
 def test_settings_above_tests_are_inherited_and_are_no_unfinished_test(tmp_path):
     write_test(tmp_path, {"model": "m", "vus": 0}, exit_code=None)
     write_test(tmp_path / "gpu", {"hw": "l4"}, exit_code=None)

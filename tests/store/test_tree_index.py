@@ -90,6 +90,16 @@ def test_results_and_payload_of_an_indexed_entry_are_those_of_the_parse(tree: Pa
     assert len(calls) == parsed
 
 
+def test_an_indexed_test_that_its_cache_alone_knows_has_no_results_either(tree: Path) -> None:
+    store.parse_tree(speed_workload(), tree)
+    shutil.rmtree(tree / "0" / "000__run")
+    known = store.parse_tree(speed_workload(), tree).entries[0]
+    entry = indexed(tree).matrix.entries[0]
+    assert known.from_cache_alone
+    assert fields(entry) == fields(known)
+    assert entry.results.speed is None
+
+
 def test_the_index_of_a_real_sample_is_its_matrix(sample: Path, tmp_path: Path) -> None:
     shutil.copytree(sample, tmp_path / "sample")
     workload = load("encoder_bench")
@@ -485,6 +495,7 @@ def entries(draw: st.DrawFn) -> Entry:
         missing_kpis=draw(st.dictionaries(text, text, max_size=3)),
         warnings=tuple(draw(st.lists(text, max_size=2))),
         implausible=tuple(draw(st.lists(text, max_size=2))),
+        from_cache_alone=draw(st.booleans()),
     )
 
 
@@ -496,7 +507,10 @@ STAMP = index_rows.Stamp("1", "w", b"c", b"o")
 def test_whatever_an_entry_holds_comes_back_with_its_type(
     found: list[tuple[Entry, int | None, bool]], notes: list[str]
 ) -> None:
-    tests = [(entry, Candidate(entry.location, layout, True, is_file)) for entry, layout, is_file in found]
+    tests = [
+        (entry, Candidate(entry.location, layout, is_file=is_file, cache_counts=not entry.from_cache_alone))
+        for entry, layout, is_file in found
+    ]
     unfinished = [entry for entry, _, _ in found]
     content = index_format.encode(Contents(tests, unfinished, notes), STAMP, ROOT)
     back = index_format.decode(content, STAMP, ROOT, layouts=1)

@@ -97,6 +97,7 @@ class Snapshot:
         """What is odd about all runs, whatever is selected of them."""
         return check.findings(self.runs, self.workload, self.analysis_options.prices)
 
+    @functools.cached_property
     def order(self) -> Order:
         """The order of the versions of all known runs."""
         explicit = self.analysis_options.order

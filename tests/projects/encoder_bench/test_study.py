@@ -74,6 +74,14 @@ def test_settings_come_from_the_content_and_the_task_from_the_result_fields(tmp_
     assert entries[32].settings["task"] == "vision_embedding"
 
 
+def test_a_file_that_gives_a_setting_twice_is_refused(tmp_path):
+    path = write(tmp_path)
+    path.write_text(path.read_text().replace("{", '{"vus": 64, ', 1))
+    matrix = parse(tmp_path)
+    assert not matrix.entries
+    assert "'vus' is in one object twice" in str(matrix.unfinished[0].problems[0])
+
+
 @pytest.mark.parametrize(
     ("image", "name"),
     [

@@ -14,11 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from matrix_benchmarking.errors import ArtifactError, SettingsError, os_reason
 from matrix_benchmarking.files import read_regular
-from matrix_benchmarking.store import ArtifactPath, FoundTest, Listing, ignore_file_not_found, read_json
+from matrix_benchmarking.store import ArtifactPath, FoundTest, Listing, ignore_file_not_found, load_json, read_json
 
 _FILE_NAME = re.compile(r".+_[0-9]+_[0-9]+\.json")
 _TASK_FIELDS = {
@@ -43,11 +41,11 @@ class EncoderAnalysisLayout:
 
     def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
         try:
-            content = msgspec.json.decode(read_regular(test))
+            content = load_json(read_regular(test))
         except OSError as error:
             raise SettingsError(f"can't be read: {os_reason(error)}") from error
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise SettingsError(f"not valid JSON: {error}") from error
+        except ValueError as error:
+            raise SettingsError(str(error)) from error
         if not isinstance(content, dict):
             raise SettingsError("not a result of an encoder run: it is no JSON object")
         return settings_of(content)

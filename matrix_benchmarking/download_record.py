@@ -1,23 +1,26 @@
 """What a download keeps about itself in ``.matbench/download.json``: from where, how, and the state of each file.
 
-A later call compares it with the source and fetches what is missing or changed. It holds no credentials.
+A later download compares it with the source and fetches what is missing or changed; a parse looks there which caches
+came without artifacts. It holds no credentials.
 """
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pydantic
 
-from ..config import DownloadMode
-from ..errors import DownloadError, OutputError, os_reason
-from ..files import atomic_write, read_regular
-from . import names
-from .destination import Destination
-from .source import File
+from .config import DownloadMode
+from .errors import DownloadError, os_reason
+from .files import atomic_write, read_regular
 
-RECORD_FILE = f"{names.OWN_DIRECTORY}/download.json"
+if TYPE_CHECKING:
+    from .download.source import File
+
+RECORD_FILE = ".matbench/download.json"
 FORMAT: Literal[1] = 1
 
 
@@ -96,25 +99,30 @@ def load(root: Path) -> Record:
         raise DownloadError(f"{path} is damaged: remove it, and what was downloaded, and download again") from error
 
 
-def save(destination: Destination, record: Record) -> None:
-    """Write *record*, atomically."""
-    with atomic_write(destination.whole().path(RECORD_FILE), durable=False) as stream:
+def save(path: Path, record: Record) -> None:
+    """Write *record* to *path*, atomically."""
+    with atomic_write(path, durable=False) as stream:
         stream.write(record.model_dump_json(exclude_defaults=True, indent=1).encode())
 
 
 def is_downloaded(root: Path) -> bool:
     """True if a download brought *root*: there is a record in it, or one above it that knows files in it."""
+    return os.path.isfile(root.resolve() / RECORD_FILE) or any(True for _ in brought_below(root))
+
+
+def brought_below(root: Path) -> Iterator[tuple[str, Held]]:
+    """The files below *root* that the record in it, or one above it, knows; their names are relative to *root*."""
     resolved = root.resolve()
     for directory in (resolved, *resolved.parents):
-        if not (directory / RECORD_FILE).is_file():
+        if not os.path.isfile(directory / RECORD_FILE):
             continue
-        if directory == resolved:
-            return True
-        below = f"{resolved.relative_to(directory).as_posix()}/"
+        start = "" if directory == resolved else f"{resolved.relative_to(directory).as_posix()}/"
         try:
             trees = load(directory).trees
-        except (DownloadError, OutputError):
+        except DownloadError:
             continue
-        if any(names.join(tree.subdirectory, name).startswith(below) for tree in trees for name in tree.files):
-            return True
-    return False
+        for tree in trees:
+            for name, held in tree.files.items():
+                whole = f"{tree.subdirectory}/{name}" if tree.subdirectory else name
+                if whole.startswith(start):
+                    yield whole[len(start) :], held
