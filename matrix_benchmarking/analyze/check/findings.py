@@ -18,7 +18,7 @@ def findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float] | N
     """
     found = [
         *settings.findings(matrix),
-        *runs.findings(matrix),
+        *runs.findings(matrix, workload),
         *labels.findings(matrix, workload),
         *keys.findings(matrix, workload, prices or {}),
     ]

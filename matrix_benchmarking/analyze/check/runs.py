@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ...matrix import Entry, Matrix
+from ...workload import Workload
 from ..points import by_point
 from ..wording import plural
 from .finding import EVERY, Finding
@@ -13,7 +14,7 @@ from .wording import first_of
 NOT_FINISHED = "did not finish"
 
 
-def findings(matrix: Matrix) -> Iterator[Finding]:
+def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The findings on the runs of *matrix* as such."""
     yield from _failed(matrix)
     unfinished = [entry for entry in matrix.unfinished if _reason(entry).startswith(NOT_FINISHED)]
@@ -24,10 +25,21 @@ def findings(matrix: Matrix) -> Iterator[Finding]:
     if lost:
         sentence = f"{_runs(lost)} {_take(lost)} no part, since their settings can't be read: {_first(lost)}."
         yield Finding("lost", sentence, EVERY, _names(lost))
-    damaged = [entry for entry in matrix if entry.problems and not entry.failed]
+    alone = [entry for entry in matrix if entry.from_cache_alone]
+    if alone:
+        are, their = ("is", "its") if len(alone) == 1 else ("are", "their")
+        sentence = f"{_runs(alone)} {are} known from {their} cache alone: {their} artifacts are not here."
+        yield Finding("cache-alone", sentence, EVERY, _names(alone))
+    told = {id(entry) for entry in matrix if entry.from_cache_alone or not entry.settings}
+    damaged = [entry for entry in matrix if entry.problems and not entry.failed and id(entry) not in told]
     if damaged:
         sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first(damaged)}."
         yield Finding("damaged", sentence, EVERY, _names(damaged))
+    headline = None if workload.headline is None else workload.headline.name
+    without = [entry for entry in matrix if _is_incomplete(entry, headline) and id(entry) not in told]
+    if without:
+        what = first_of(f"{file} is missing" for entry in without for file in entry.missing_files)
+        yield Finding("incomplete", f"{_runs(without)} without {headline}: {what}.", EVERY, _names(without))
     impossible = [entry for entry in matrix if entry.implausible and not entry.failed]
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in entry.implausible)
@@ -43,6 +55,11 @@ def findings(matrix: Matrix) -> Iterator[Finding]:
         count = len(matrix.notes)
         sentence = f"{count} {plural(count, 'thing')} met on the way through the runs:"
         yield Finding("notes", sentence, runs=matrix.notes)
+
+
+def _is_incomplete(entry: Entry, headline: str | None) -> bool:
+    """True for a run that says that it succeeded and lacks files, and so the headline KPI."""
+    return headline not in entry.kpis and bool(entry.missing_files) and not (entry.failed or entry.problems)
 
 
 def _failed(matrix: Matrix) -> Iterator[Finding]:

@@ -65,6 +65,27 @@ def test_damaged_and_doubtful_runs_are_told_with_their_first_reason() -> None:
     assert found["doubtful"].sentence == "1 run with doubtful numbers: the clock was wrong."
 
 
+def test_runs_that_only_their_cache_knows_are_told_once() -> None:
+    one, two = entries({"version": "1"}, {"version": "1"})
+    alone = [dataclasses.replace(run, from_cache_alone=True, problems=(Problem("are gone"),)) for run in (one, two)]
+    found = findings(Matrix([alone[0], two]), toy_runs.workload())
+    assert kinds(found)[0] == "cache-alone"
+    assert found[0].sentence == "1 run is known from its cache alone: its artifacts are not here."
+    assert (found[0].runs, found[0].changes) == (["run 0"], frozenset(Answer))
+    assert "damaged" not in kinds(found)
+    both = findings(Matrix(alone), toy_runs.workload())
+    assert both[0].sentence == "2 runs are known from their cache alone: their artifacts are not here."
+
+
+def test_a_run_that_lacks_files_and_so_its_headline_changes_the_answers() -> None:
+    one, two, three = entries({"version": "1"}, {"version": "1"}, {"version": "1"})
+    without = dataclasses.replace(one, kpis={}, missing_files=("a.json", "b.json"))
+    whole = dataclasses.replace(two, missing_files=(".uuid",))
+    found = {each.kind: each for each in findings(Matrix([without, whole, three]), toy_runs.workload())}
+    assert found["incomplete"].sentence == "1 run without cost: a.json is missing; and 1 other reason."
+    assert (found["incomplete"].runs, found["incomplete"].changes) == (["run 0"], frozenset(Answer))
+
+
 def test_values_that_can_not_be_change_the_answers() -> None:
     one, two = entries({"version": "1"}, {"version": "1", "exit_code": 1})
     wrong = ("the mean latency (0 ms) is too low", "it ended before it started")
