@@ -1,8 +1,8 @@
 """Payloads to a Horreum server, each once.
 
 Route and header are those of https://horreum.hyperfoil.io/docs/tasks/upload-run/: ``POST /api/run/data`` with ``test``,
-``start``, ``stop``, ``owner`` and ``access``. Horreum takes whatever comes as a new run, so a ledger on this machine
-remembers what it has acknowledged.
+``start``, ``stop``, ``owner`` and ``access``; it answers with the ids of the runs that it made.
+Horreum takes whatever comes as a new run, so a ledger on this machine remembers what it has acknowledged.
 """
 
 from __future__ import annotations
@@ -120,12 +120,27 @@ def _post(pool: urllib3.PoolManager, to: Server, test_name: str, of: Record) -> 
         cause = str(getattr(error, "reason", error)).rsplit(": ", 1)[-1]
         raise UnavailableError(f"the Horreum server {to.url} can't be reached: {cause}") from error
     if 200 <= answer.status < 300:
+        if not _made_a_run(answer.data):
+            raise UnavailableError(
+                f"{to.url} took a payload (status {answer.status}) without the id of a run: it is not Horreum, or "
+                "something answers in its place"
+            )
         return None
     if answer.status in (401, 403):
         raise UnavailableError(f"the Horreum server {to.url} refuses us (status {answer.status}): see {PREFIX}API_KEY")
     if answer.status >= 500 or answer.status == 429:
         raise UnavailableError(f"the Horreum server {to.url} failed (status {answer.status})")
     return f"status {answer.status}: {answer.data[:200].decode('utf-8', 'replace')}"
+
+
+def _made_a_run(content: bytes) -> bool:
+    """True if the answer holds ids of runs: a list of numbers, or one as older servers have it, maybe as text."""
+    try:
+        ids: Any = msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    several = ids if isinstance(ids, list) else [ids]
+    return bool(several) and all(type(each) is int or (isinstance(each, str) and each.isdecimal()) for each in several)
 
 
 def _read_ledger(path: Path) -> dict[str, str]:

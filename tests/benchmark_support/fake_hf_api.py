@@ -22,6 +22,7 @@ class FakeApi:
         calls: (method, path) of each call, in order.
         polls_to_run: how many looks an endpoint takes to run.
         final_state: what it becomes then.
+        hidden: those that are answered with 404, as a token without rights is, and that are still there.
         failures: statuses to answer with, by method, each once, before anything else happens.
     """
 
@@ -33,6 +34,7 @@ class FakeApi:
         self.failures: dict[str, list[int]] = {}
         self.gateway_failures = 1
         self.deletion_works = True
+        self.hidden: set[str] = set()
         self.message = "out of capacity"
         api = self
 
@@ -87,8 +89,10 @@ class FakeApi:
         parts = path.removeprefix("/v2/endpoint/").split("/")
         if method == "POST" and len(parts) == 1:
             return self._create(body)
+        if len(parts) == 1:
+            return 200, {"items": [self._raw(name) for name in self.endpoints]}
         name = parts[1]
-        if name not in self.endpoints:
+        if name in self.hidden or name not in self.endpoints:
             return 404, {"error": "not found"}
         if method == "POST":
             self.endpoints[name]["state"] = "paused"

@@ -59,6 +59,21 @@ def test_what_was_acknowledged_before_the_server_failed_is_not_posted_again(fake
     assert (post(payload(1), payload(2)).added, len(fake.runs)) == (1, 2)
 
 
+@pytest.mark.parametrize("answer", [b"", b"{}", b"[]", b"null", b"true", b'["no"]', b"<html>Log in</html>", b"\xff"])
+def test_a_payload_is_posted_when_the_server_names_the_run_that_it_made(fake, post, answer):
+    fake.said = answer
+    with pytest.raises(UnavailableError, match="without the id of a run"):
+        post(payload(1))
+    fake.said = None
+    assert (post(payload(1)).added, len(fake.runs)) == (1, 1)
+
+
+@pytest.mark.parametrize("answer", [b"7", b'"7"', b"[7]", b"[7, 8]"])
+def test_the_id_of_a_run_is_a_number_or_a_list_of_them(fake, post, answer):
+    fake.said = answer
+    assert post(payload(1)).added == 1
+
+
 def test_a_ledger_with_a_half_line_is_read_up_to_it(fake, post, tmp_path):
     post(payload(1), payload(2))
     (ledger,) = tmp_path.glob("*.jsonl")

@@ -9,10 +9,10 @@ import urllib.parse
 
 
 class FakeHorreum:
-    """Takes runs at ``/api/run/data``, as Horreum does; ``status`` is what it answers."""
+    """Takes runs at ``/api/run/data``, as Horreum does; ``status`` and, unless None, ``said`` are what it answers."""
 
     def __init__(self, key="HUSR_secret"):
-        self.runs, self.status = [], 202
+        self.runs, self.status, self.said = [], 202, None
         fake = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -27,11 +27,12 @@ class FakeHorreum:
                     status = 400
                 elif query["test"] == "unknown":
                     status = 404
-                if status == 202:
+                if status == 202 and fake.said is None:
                     fake.runs.append((query, json.loads(body)))
                 self.send_response(status)
                 self.end_headers()
-                self.wfile.write(str([len(fake.runs)]).encode() if status == 202 else b"no such test")
+                made = str([len(fake.runs)]).encode() if fake.said is None else fake.said
+                self.wfile.write(made if status == 202 else b"no such test")
 
             def log_message(self, *arguments):
                 pass

@@ -12,13 +12,14 @@ from typing import Self
 
 
 class FaultProxy:
-    """Use it as a context manager. Faults apply to bulk requests.
+    """Use it as a context manager. Faults apply to bulk requests, but for ``instead``.
 
     Attributes:
         pass_first: so many requests are let through before any fault.
         busy: so many requests are answered with ``busy_status``, without reaching the server.
         busy_status: 429 or 503.
         reset_before, reset_after: so many connections are reset before, or after, the server did its work.
+        instead: answers with status 200 to requests whose method and path hold the key, without reaching the server.
         seen: how many requests came.
         bodies: their bodies, if ``keep_bodies``.
     """
@@ -26,6 +27,7 @@ class FaultProxy:
     def __init__(self, port: int) -> None:
         self.busy, self.busy_status, self.reset_before, self.reset_after = 0, 429, 0, 0
         self.pass_first = 0
+        self.instead: dict[str, bytes] = {}
         self.seen = 0
         self.authorizations: list[str | None] = []
         proxy, lock = self, threading.Lock()
@@ -45,6 +47,11 @@ class FaultProxy:
                     return
                 if fault == "reset before":
                     self._reset()
+                    return
+                request = f"{self.command} {self.path}"
+                said = next((content for part, content in proxy.instead.items() if part in request), None)
+                if said is not None:
+                    self._answer(200, said)
                     return
                 upstream = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
                 headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection")}

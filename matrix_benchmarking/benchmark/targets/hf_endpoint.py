@@ -24,6 +24,8 @@ ATTEMPTS = 5
 STARTING = ("pending", "initializing", "updating")
 AT_REST = ("paused", "scaledToZero")
 NOT_FOUND, CONFLICT = 404, 409
+_NO_ANSWER = (KeyError, TypeError, ValueError)
+"""What huggingface_hub raises where an answer with status 200 is not of the service's form."""
 
 
 class HFEndpoint:
@@ -227,13 +229,17 @@ def _try_to_end(api: HfApi, lease: Lease) -> str | None:
 
 
 def _state(api: HfApi, lease: Lease) -> str | None:
-    """The endpoint's status; None if there is no such endpoint."""
+    """The endpoint's status; None if there is no such endpoint.
+
+    A 404 alone doesn't say so: a token without rights gets one too. The namespace's own list has to be without it.
+    """
     try:
         return str(api.get_inference_endpoint(lease.name, namespace=lease.namespace).status)
     except _http_errors() as error:
-        if _status(error) == NOT_FOUND:
-            return None
-        raise
+        if _status(error) != NOT_FOUND:
+            raise
+    listed = {endpoint.name: endpoint for endpoint in api.list_inference_endpoints(namespace=lease.namespace)}
+    return str(listed[lease.name].status) if lease.name in listed else None
 
 
 def _refuse_existing(api: HfApi, name: str, namespace: str) -> None:
@@ -264,11 +270,11 @@ def _new_name(repository: str) -> str:
 
 
 def _http_errors() -> tuple[type[Exception], ...]:
-    """What huggingface_hub raises for an error of the service or of the network."""
+    """What huggingface_hub raises for an error of the service or of the network, or for an answer that is none."""
     from huggingface_hub.errors import HfHubHTTPError
 
     # Its bases are the HTTP library's own errors, whichever library that is in this version.
-    return (HfHubHTTPError, *HfHubHTTPError.__bases__)
+    return (HfHubHTTPError, *HfHubHTTPError.__bases__, *_NO_ANSWER)
 
 
 def _status(error: Exception) -> int | None:
@@ -277,6 +283,8 @@ def _status(error: Exception) -> int | None:
 
 def _told(error: Exception) -> str:
     """What the service said, in one line."""
+    if isinstance(error, _NO_ANSWER):
+        return f"the service gave an answer that can't be understood ({type(error).__name__}: {str(error)[:100]})"
     message = getattr(error, "server_message", None) or str(error).partition("\n")[0] or type(error).__name__
     status = _status(error)
     return f"{message} (status {status})" if status is not None and str(status) not in message else str(message)

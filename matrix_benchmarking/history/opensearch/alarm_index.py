@@ -10,7 +10,7 @@ from ..alarms import AlarmEvent
 from ..errors import HistoryError, UnavailableError
 from ..location import OpenSearchLocation
 from . import bulk, documents, indices, search
-from .client import BUSY, patiently
+from .client import BUSY, refresh
 
 if TYPE_CHECKING:
     import opensearchpy
@@ -35,7 +35,7 @@ def events(client: opensearchpy.OpenSearch, place: OpenSearchLocation, workload:
         source=["matbench.event"],
         page=PAGE,
     )
-    return [_event(hit["_id"], hit["_source"], place) for hit in found]
+    return [_event(hit.id, hit.source, place) for hit in found]
 
 
 def record(client: opensearchpy.OpenSearch, place: OpenSearchLocation, events: Iterable[AlarmEvent]) -> int:
@@ -50,7 +50,7 @@ def record(client: opensearchpy.OpenSearch, place: OpenSearchLocation, events: I
     indices.ensure_alarms(client, place)
     failed = bulk.send(client, (documents.alarm_action(place.alarm_index, event) for event in wanted.values()))
     refused = [(status, reason) for _, status, reason in failed if status != bulk.ALREADY_THERE]
-    patiently(lambda: client.indices.refresh(index=place.alarm_index))
+    refresh(client, place.alarm_index)
     for status, reason in refused:
         if status in BUSY:
             raise UnavailableError(f"{place.url} is busy and stays so (status {status})")

@@ -1,4 +1,7 @@
-"""Bulk requests: bounded in documents and bytes, each item's result looked at, busy items sent again."""
+"""Bulk requests: bounded in documents and bytes, each item's result looked at, busy items sent again.
+
+A document is delivered when its own item says so; an answer without an item for each is none.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from opensearchpy.exceptions import TransportError
 
-from .client import ATTEMPTS, BUSY, patiently, pause_s
+from .client import ATTEMPTS, BUSY, patiently, pause_s, read, reading
 from .documents import Action
 
 if TYPE_CHECKING:
@@ -17,7 +21,29 @@ if TYPE_CHECKING:
 CHUNK_ACTIONS = 1000
 CHUNK_BYTES = 5 * 2**20
 ALREADY_THERE, TOO_LARGE = 409, 413
-_ANSWER = "errors,items.*.status,items.*.error.type,items.*.error.reason,items.*.error.caused_by.reason"
+_ERROR = "items.*.error.type,items.*.error.reason,items.*.error.caused_by.reason"
+_ANSWER = f"errors,items.*._id,items.*.status,{_ERROR}"
+
+
+class _Cause(msgspec.Struct):
+    reason: str | None = None
+
+
+class _Error(msgspec.Struct):
+    type: str = "error"
+    reason: str | None = None
+    caused_by: _Cause = msgspec.field(default_factory=_Cause)
+
+
+class _Item(msgspec.Struct):
+    id: str = msgspec.field(name="_id")
+    status: int
+    error: _Error = msgspec.field(default_factory=_Error)
+
+
+class _Answer(msgspec.Struct):
+    errors: bool
+    items: list[dict[str, _Item]]
 
 
 def send(
@@ -26,7 +52,7 @@ def send(
     """Send *actions*; those that failed for good come back, with status and reason.
 
     Raises:
-        opensearchpy.OpenSearchException: a whole request failed.
+        opensearchpy.OpenSearchException: a whole request failed, or the answer doesn't tell what became of each.
     """
     failed: list[tuple[Action, int, str]] = []
     for chunk in chunks(actions):
@@ -35,7 +61,7 @@ def send(
             outcomes = _send(client, waiting)
             waiting = [action for action, status, _ in outcomes if status in BUSY]
             last = attempt == ATTEMPTS
-            failed += [outcome for outcome in outcomes if outcome[1] >= 300 and (last or outcome[1] not in BUSY)]
+            failed += [outcome for outcome in outcomes if last or outcome[1] not in BUSY]
             if not waiting or last:
                 break
             sleep(pause_s(attempt))
@@ -68,17 +94,18 @@ def _send(client: opensearchpy.OpenSearch, actions: Sequence[Action]) -> list[tu
             return [(actions[0], TOO_LARGE, f"{len(body):,} bytes are more than the server takes at once")]
         half = len(actions) // 2
         return _send(client, actions[:half]) + _send(client, actions[half:])
-    if not answer.get("errors"):
-        return []
+    items = read(answer, _Answer, "a bulk request").items
     outcomes = []
-    for action, item in zip(actions, answer["items"], strict=True):
-        (result,) = item.values()
-        if result["status"] >= 300:
-            outcomes.append((action, int(result["status"]), _reason(result.get("error") or {})))
+    with reading("a bulk request"):
+        for action, item in zip(actions, items, strict=True):
+            (result,) = item.values()
+            if result.id != action.id:
+                raise ValueError(f"an item is of '{result.id}' where '{action.id}' was sent")
+            if not 200 <= result.status < 300:
+                outcomes.append((action, result.status, _reason(result.error)))
     return outcomes
 
 
-def _reason(error: Any) -> str:
-    caused_by = (error.get("caused_by") or {}).get("reason")
-    reason = f"{error.get('type', 'error')}: {error.get('reason', 'without a reason')}"
-    return f"{reason} ({caused_by})" if caused_by else reason
+def _reason(error: _Error) -> str:
+    reason = f"{error.type}: {error.reason or 'without a reason'}"
+    return f"{reason} ({error.caused_by.reason})" if error.caused_by.reason else reason

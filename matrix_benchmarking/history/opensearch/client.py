@@ -13,6 +13,7 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
+import msgspec
 import opensearchpy
 import urllib3
 from opensearchpy import exceptions
@@ -63,6 +64,70 @@ def _authorization(location: OpenSearchLocation) -> dict[str, str]:
     return {"authorization": f"Basic {base64.b64encode(both).decode()}"}
 
 
+class NotOpenSearchError(exceptions.OpenSearchException):
+    """An answer that OpenSearch doesn't give, whatever its status."""
+
+
+@contextlib.contextmanager
+def reading(what: str) -> Iterator[None]:
+    """The reading of an answer to *what*, which stops where the answer is not as OpenSearch makes them.
+
+    Raises:
+        NotOpenSearchError: it stopped.
+    """
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError, msgspec.MsgspecError) as error:
+        raise NotOpenSearchError(f"{what} ({type(error).__name__}: {str(error)[:200]})") from error
+
+
+def read(answer: Any, shape: type[T], what: str) -> T:
+    """The *answer* to *what* in its *shape*, a :class:`msgspec.Struct`.
+
+    Raises:
+        NotOpenSearchError: it has another one.
+    """
+    with reading(what):
+        return msgspec.convert(answer, shape)
+
+
+class _Acknowledgement(msgspec.Struct):
+    acknowledged: bool
+
+
+def acknowledged(answer: Any, what: str) -> None:
+    """Nothing, where the server says in *answer* that it did *what*.
+
+    Raises:
+        NotOpenSearchError: the answer is none.
+        UnavailableError: not all of the cluster did it in time.
+    """
+    if not read(answer, _Acknowledgement, what).acknowledged:
+        raise UnavailableError(f"the cluster did not confirm {what} in time: try again when it is healthy")
+
+
+class Shards(msgspec.Struct):
+    """On how many shards a request failed."""
+
+    failed: int
+
+
+class _Refreshed(msgspec.Struct):
+    shards: Shards = msgspec.field(name="_shards")
+
+
+def refresh(client: opensearchpy.OpenSearch, names: str) -> None:
+    """Make what was written to the indices *names* visible to searches.
+
+    Raises:
+        UnavailableError: some of it may not be yet.
+        opensearchpy.OpenSearchException: the server refused.
+    """
+    answer = patiently(lambda: client.indices.refresh(index=names))
+    if read(answer, _Refreshed, "a refresh").shards.failed:
+        raise UnavailableError(f"parts of '{names}' may not show what was written yet: the cluster is not healthy")
+
+
 def patiently(request: Callable[[], T], sleep: Callable[[float], None] = time.sleep) -> T:
     """What *request* gives, made again while the server is busy or a connection breaks."""
     attempt = 0
@@ -103,7 +168,10 @@ def sentences(location: OpenSearchLocation) -> Iterator[None]:
             raise UnavailableError(f"{location.url} is in trouble: {reason(error)}") from error
         raise HistoryError(f"{location.url} says: {reason(error)}") from error
     except exceptions.OpenSearchException as error:
-        raise HistoryError(f"{location.url} gave an answer that can't be understood: {error}") from error
+        raise HistoryError(
+            f"{location.url} is not OpenSearch, or something answers in its place: it gave an answer that can't be "
+            f"understood: {error}"
+        ) from error
 
 
 def reason(error: exceptions.TransportError) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import msgspec
 
@@ -15,8 +15,10 @@ from ..location import OpenSearchLocation
 from ..port import EVERYTHING, Progress, Pushed, Query, Run, Series, SeriesValues, Summary, WorkloadSummary
 from ..records import Record
 from . import alarm_index, documents, indices, search
-from .client import connect, patiently, sentences
+from .client import connect, patiently, reading, sentences
 from .writer import Writer
+
+T = TypeVar("T")
 
 CHUNK = 500
 PAGE, VALUES_PAGE = 500, 5000
@@ -88,18 +90,15 @@ class OpenSearchHistory:
             some = list(ids[start : start + CHUNK])
             with sentences(self._place):
                 sources = self._writer.sources(some, ["matbench.digest"])
-            found |= {each: source["matbench"]["digest"] for each, source in sources.items()}
+                with reading("the request for known runs"):
+                    found |= {each: source["matbench"]["digest"] for each, source in sources.items()}
         return found
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
-        for source in self._select(query, ["matbench"]):
-            kept = source["matbench"]
-            yield Run(kept["id"], kept["workload"], kept["time_us"], kept["digest"])
+        return self._select(query, ["matbench"], _run)
 
     def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
-        for source in self._select(query, []):
-            del source["matbench"]
-            yield source
+        return self._select(query, [], _payload)
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         wanted = {"workload": workload, "kpi": kpi}
@@ -113,11 +112,12 @@ class OpenSearchHistory:
                 sources=sources,
                 aggregations={**_TIMES, "newest": _NEWEST},
             )
-            return [_series(bucket) for bucket in found]
+            with reading("a search"):
+                return [_series(bucket) for bucket in found]
 
     def values(self, series: Series) -> SeriesValues:
         times, values, ids = [], [], []
-        with sentences(self._place):
+        with sentences(self._place), reading("a search"):
             for hit in search.hits(
                 self._client,
                 self._place.kpi_index,
@@ -126,11 +126,10 @@ class OpenSearchHistory:
                 source=["value", "test_uuid", "matbench.time_us"],
                 page=VALUES_PAGE,
             ):
-                source = hit["_source"]
-                times.append(source["matbench"]["time_us"])
-                values.append(source["value"])
-                ids.append(source["test_uuid"])
-        return SeriesValues(times, values, ids)
+                times.append(hit.source["matbench"]["time_us"])
+                values.append(hit.source["value"])
+                ids.append(hit.source["test_uuid"])
+            return SeriesValues(times, values, ids)
 
     def delete(self, ids: Sequence[str]) -> int:
         deleted = 0
@@ -143,7 +142,7 @@ class OpenSearchHistory:
 
     def summary(self) -> Summary:
         series = self.series()
-        with sentences(self._place):
+        with sentences(self._place), reading("a search"):
             found = search.buckets(
                 self._client,
                 self._place.index,
@@ -154,7 +153,7 @@ class OpenSearchHistory:
             workloads = [_workload(bucket, series) for bucket in found]
             names = [self._place.index, self._place.kpi_index]
             stats: Any = patiently(lambda: self._client.indices.stats(index=names, metric="store"))
-        return Summary(workloads, int(stats["_all"]["total"]["store"]["size_in_bytes"]))
+            return Summary(workloads, int(stats["_all"]["total"]["store"]["size_in_bytes"]))
 
     def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
         with sentences(self._place):
@@ -175,8 +174,8 @@ class OpenSearchHistory:
     ) -> None:
         self.close()
 
-    def _select(self, query: Query, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The sources of the runs that *query* selects, in order; with these *fields* of them (all where empty)."""
+    def _select(self, query: Query, fields: Sequence[str], of: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+        """What *of* makes of the runs that *query* selects, in order: of these *fields* (all where empty)."""
         needed = ["metadata.settings", "metadata.repeat"] if query.filters else []
         left = query.limit
         if left == 0:
@@ -191,14 +190,25 @@ class OpenSearchHistory:
                 source=[*fields, *needed] if fields else True,
                 page=page,
             ):
-                source = hit["_source"]
-                if query.filters and not query.selects(*documents.settings_of(source)):
-                    continue
-                yield source
+                with reading("a search"):
+                    if query.filters and not query.selects(*documents.settings_of(hit.source)):
+                        continue
+                    found = of(hit.source)
+                yield found
                 if left is not None:
                     left -= 1
                     if left == 0:
                         return
+
+
+def _run(source: dict[str, Any]) -> Run:
+    kept = source["matbench"]
+    return Run(kept["id"], kept["workload"], kept["time_us"], kept["digest"])
+
+
+def _payload(source: dict[str, Any]) -> dict[str, Any]:
+    del source["matbench"]
+    return source
 
 
 def _series(bucket: Any) -> Series:

@@ -8,15 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from opensearchpy import exceptions
 
 from ..errors import HistoryError
 from ..location import OpenSearchLocation
 from . import mappings
-from .client import patiently
+from .client import NotOpenSearchError, acknowledged, patiently, read
 
 if TYPE_CHECKING:
     import opensearchpy
+
+
+class _Index(msgspec.Struct):
+    mappings: dict[str, Any]
 
 
 def ensure(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
@@ -82,10 +87,10 @@ def _mapping(client: opensearchpy.OpenSearch, name: str) -> Mapping[str, Any] | 
         answer: Any = patiently(lambda: client.indices.get_mapping(index=name))
     except exceptions.NotFoundError:
         return None
-    for content in answer.values():
-        found: Mapping[str, Any] = content["mappings"]
-        return found
-    return None
+    found = list(read(answer, dict[str, _Index], "the request for a mapping").values())
+    if not found:
+        raise NotOpenSearchError("the request for a mapping (it names no index)")
+    return found[0].mappings
 
 
 def _create(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
@@ -95,9 +100,10 @@ def _create(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any
         "version": mappings.VERSION,
         "template": {"settings": mappings.SETTINGS, "mappings": wanted},
     }
-    patiently(lambda: client.indices.put_index_template(name=f"matbench-{name}", body=template))
+    answer = patiently(lambda: client.indices.put_index_template(name=f"matbench-{name}", body=template))
+    acknowledged(answer, f"the template of the index '{name}'")
     try:
-        patiently(lambda: client.indices.create(index=name))
+        acknowledged(patiently(lambda: client.indices.create(index=name)), f"the new index '{name}'")
     except exceptions.RequestError as error:
         if error.error != "resource_already_exists_exception":  # another process was faster
             raise
@@ -105,7 +111,8 @@ def _create(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any
 
 def _add_fields(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
     """Bring the mapping of an older matbench up to date; fields can be added at any time."""
-    patiently(lambda: client.indices.put_mapping(index=name, body=wanted))
+    answer = patiently(lambda: client.indices.put_mapping(index=name, body=wanted))
+    acknowledged(answer, f"the new fields of the index '{name}'")
 
 
 def _check(name: str, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> None:

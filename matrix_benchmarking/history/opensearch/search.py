@@ -6,15 +6,51 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from opensearchpy import exceptions
 
 from ..errors import UnavailableError
-from .client import patiently
+from .client import Shards, patiently, read
 
 if TYPE_CHECKING:
     import opensearchpy
 
 KEEP_ALIVE = "5m"
+
+
+class Hit(msgspec.Struct):
+    """A document that was found: what of it was asked for, and its place in the order."""
+
+    id: str = msgspec.field(name="_id")
+    source: dict[str, Any] = msgspec.field(name="_source")
+    sort: list[Any] = []
+
+
+class _Hits(msgspec.Struct):
+    hits: list[Hit]
+
+
+class _Answer(msgspec.Struct):
+    timed_out: bool
+    shards: Shards = msgspec.field(name="_shards")
+    hits: _Hits
+
+
+class _Composite(msgspec.Struct):
+    buckets: list[dict[str, Any]]
+    after_key: dict[str, Any] | None = None
+
+
+class _All(msgspec.Struct):
+    all: _Composite
+
+
+class _Aggregated(msgspec.Struct):
+    aggregations: _All
+
+
+class _PointInTime(msgspec.Struct):
+    pit_id: str
 
 
 def hits(
@@ -25,7 +61,7 @@ def hits(
     sort: Sequence[Mapping[str, Any]],
     source: Sequence[str] | bool,
     page: int,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Hit]:
     """All documents of *index* that match, as they were when this began.
 
     Raises:
@@ -40,26 +76,23 @@ def hits(
         "track_total_hits": False,
     }
     # Most series fit into one page, which needs no point in time; a full page is read again with one.
-    answer = _search(client, index, body)
-    _complete(answer, index)
-    found = answer["hits"]["hits"]
+    found = _found(_search(client, index, body), index)
     if len(found) < page:
         yield from found
         return
-    point: Any = patiently(lambda: client.create_pit(index=index, params={"keep_alive": KEEP_ALIVE}))
-    body["pit"] = {"id": point["pit_id"], "keep_alive": KEEP_ALIVE}
+    opened = patiently(lambda: client.create_pit(index=index, params={"keep_alive": KEEP_ALIVE}))
+    point = read(opened, _PointInTime, "the request for a point in time").pit_id
+    body["pit"] = {"id": point, "keep_alive": KEEP_ALIVE}
     try:
         while True:
-            answer = _search(client, None, body)
-            _complete(answer, index)
-            found = answer["hits"]["hits"]
+            found = _found(_search(client, None, body), index)
             yield from found
             if len(found) < page:
                 return
-            body["search_after"] = found[-1]["sort"]
+            body["search_after"] = found[-1].sort
     finally:
         with contextlib.suppress(exceptions.OpenSearchException):
-            client.delete_pit(body={"pit_id": [point["pit_id"]]})
+            client.delete_pit(body={"pit_id": [point]})
 
 
 def buckets(
@@ -85,18 +118,21 @@ def buckets(
     while True:
         body = {"size": 0, "query": query, "aggregations": aggregation, "track_total_hits": False}
         answer = _search(client, index, body)
-        _complete(answer, index)
-        found = answer["aggregations"]["all"]
-        yield from found["buckets"]
-        if "after_key" not in found:
+        _found(answer, index)
+        found = read(answer, _Aggregated, "a search").aggregations.all
+        yield from found.buckets
+        if found.after_key is None:
             return
-        composite["after"] = found["after_key"]
+        composite["after"] = found.after_key
 
 
 def _search(client: opensearchpy.OpenSearch, index: str | None, body: Mapping[str, Any]) -> Any:
     return patiently(lambda: client.search(index=index, body=body))
 
 
-def _complete(answer: Any, index: str) -> None:
-    if answer["timed_out"] or answer["_shards"]["failed"]:
+def _found(answer: Any, index: str) -> list[Hit]:
+    """The hits in the *answer* of all parts of *index*."""
+    said = read(answer, _Answer, "a search")
+    if said.timed_out or said.shards.failed:
         raise UnavailableError(f"parts of the index '{index}' did not answer: try again when the cluster is healthy")
+    return said.hits.hits

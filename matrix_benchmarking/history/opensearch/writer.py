@@ -10,15 +10,20 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from ..errors import HistoryError, UnavailableError
 from ..location import OpenSearchLocation
 from ..port import Pushed, Refused, conflict
 from ..records import KPIRecord, Record, record
 from . import bulk, documents
-from .client import BUSY, patiently
+from .client import BUSY, patiently, read, reading, refresh
 
 if TYPE_CHECKING:
     import opensearchpy
+
+
+_MULTI_GET = "the request for known runs"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,6 +33,21 @@ class _Version:
     digest: str
     kpis: frozenset[str]
     place: tuple[int, int]
+
+
+class _Document(msgspec.Struct):
+    """One of the documents that were asked for: there, or not; or it can't be told, which has an error."""
+
+    id: str = msgspec.field(name="_id")
+    found: bool | None = None
+    source: dict[str, Any] = msgspec.field(name="_source", default_factory=dict)
+    seq_no: int = msgspec.field(name="_seq_no", default=0)
+    primary_term: int = msgspec.field(name="_primary_term", default=0)
+    error: dict[str, Any] | None = None
+
+
+class _Documents(msgspec.Struct):
+    docs: list[_Document]
 
 
 class Writer:
@@ -98,7 +118,9 @@ class Writer:
         """A run whose payload was not taken: another process was faster, or the server can't hold it."""
         mine, kpis = of
         there = self.sources([mine.id], []).get(mine.id)
-        if status == bulk.ALREADY_THERE and there is not None and there["matbench"]["digest"] == mine.digest:
+        with reading(_MULTI_GET):
+            is_same = there is not None and there["matbench"]["digest"] == mine.digest
+        if status == bulk.ALREADY_THERE and is_same:
             pushed.unchanged += 1
             return
         # Our KPIs are not those of the payload that is there, if there is one.
@@ -118,14 +140,16 @@ class Writer:
 
     def _versions(self, ids: Sequence[str]) -> dict[str, _Version]:
         """What is known of those of *ids* that are there."""
-        return {
-            each["_id"]: _Version(
-                each["_source"]["matbench"]["digest"],
-                frozenset(each["_source"].get("kpis", {})),
-                (each["_seq_no"], each["_primary_term"]),
-            )
-            for each in self._documents(ids, ["matbench.digest", "kpis.*.unit"])
-        }
+        found = self._documents(ids, ["matbench.digest", "kpis.*.unit"])
+        with reading(_MULTI_GET):
+            return {
+                each.id: _Version(
+                    each.source["matbench"]["digest"],
+                    frozenset(each.source.get("kpis", {})),
+                    (each.seq_no, each.primary_term),
+                )
+                for each in found
+            }
 
     def _send(self, actions: Iterable[documents.Action]) -> dict[str, tuple[int, str]]:
         """Send *actions*; for each run that had a document refused, one status and reason.
@@ -151,24 +175,29 @@ class Writer:
     def delete(self, ids: Sequence[str]) -> int:
         """Remove these runs, some hundred; how many there were. Payloads go last, so that it can be repeated."""
         sources = self.sources(ids, ["kpis"])
-        names = [(run, name) for run, source in sources.items() for name in source["kpis"]]
+        names = [(run, name) for run, source in sources.items() for name in source.get("kpis") or {}]
         self._all(self._delete_kpi(run, name) for run, name in names)
         self._all(documents.action("delete", self._place.index, run, run) for run in sources)
         return len(sources)
 
     def refresh(self) -> None:
         """Make what was written visible to searches."""
-        names = f"{self._place.index},{self._place.kpi_index}"
-        patiently(lambda: self._client.indices.refresh(index=names))
+        refresh(self._client, f"{self._place.index},{self._place.kpi_index}")
 
     def sources(self, ids: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
         """The documents of those of *ids* that are there, by id, with these *fields* of them (all where empty)."""
-        return {each["_id"]: each["_source"] for each in self._documents(ids, fields)}
+        return {each.id: each.source for each in self._documents(ids, fields)}
 
-    def _documents(self, ids: Sequence[str], fields: Sequence[str]) -> list[Any]:
+    def _documents(self, ids: Sequence[str], fields: Sequence[str]) -> list[_Document]:
         if not ids:
             return []
         params = {"_source_includes": ",".join(fields)} if fields else {}
-        body = {"ids": list(dict.fromkeys(ids))}
-        answer: Any = patiently(lambda: self._client.mget(body=body, index=self._place.index, params=params))
-        return [each for each in answer["docs"] if each.get("found")]
+        wanted = list(dict.fromkeys(ids))
+        answer = patiently(lambda: self._client.mget(body={"ids": wanted}, index=self._place.index, params=params))
+        found = read(answer, _Documents, _MULTI_GET).docs
+        if any(each.error for each in found):
+            raise UnavailableError(f"parts of the index '{self._place.index}' can't be read: is the cluster healthy?")
+        with reading(_MULTI_GET):
+            if [each.id for each in found] != wanted or any(each.found is None for each in found):
+                raise ValueError("it doesn't say of each run whether it is there")
+        return [each for each in found if each.found]

@@ -153,6 +153,34 @@ def test_a_deletion_that_cannot_be_confirmed_keeps_the_lease_and_says_where_to_l
     assert cleanup(tmp_path) == []
 
 
+def test_a_404_for_one_that_the_namespace_still_lists_is_no_end(api, tmp_path, monkeypatch):
+    monkeypatch.setattr("matrix_benchmarking.benchmark.targets.hf_endpoint.BACKOFF_S", 0.0)
+    target = endpoint(tmp_path)
+    target.start(tmp_path / "log", go_on)
+    api.hidden = set(api.endpoints)
+    with pytest.raises(TargetError, match="may still cost money"):
+        target.stop()
+    assert len(read_leases(tmp_path)) == 1
+    api.hidden = set()
+    assert cleanup(tmp_path) != []
+    assert (api.endpoints, read_leases(tmp_path)) == ({}, [])
+
+
+@pytest.mark.parametrize("answer", [{}, [], None, "gone", {"items": None}])
+def test_an_answer_that_is_none_confirms_no_end(api, tmp_path, monkeypatch, answer):
+    monkeypatch.setattr("matrix_benchmarking.benchmark.targets.hf_endpoint.BACKOFF_S", 0.0)
+    target = endpoint(tmp_path)
+    target.start(tmp_path / "log", go_on)
+    handle = api.handle
+    monkeypatch.setattr(api, "handle", lambda *request: (200, answer))
+    with pytest.raises(TargetError, match=r"may still cost money: .* can't be understood"):
+        target.stop()
+    assert len(read_leases(tmp_path)) == 1
+    monkeypatch.setattr(api, "handle", handle)
+    cleanup(tmp_path)
+    assert (api.endpoints, read_leases(tmp_path)) == ({}, [])
+
+
 def test_one_that_stops_running_is_noticed(api, tmp_path, monkeypatch):
     target = endpoint(tmp_path)
     target.start(tmp_path / "log", go_on)

@@ -9,6 +9,7 @@ import pytest
 
 from matrix_benchmarking import store
 from matrix_benchmarking.workload import load
+from projects.encoder_bench.visualizations.plotting.failed import conclusion, failed_frame
 
 RUN = {
     "total_requests": 1000,
@@ -176,3 +177,24 @@ def test_a_run_of_the_study_with_more_answers_than_requests_and_a_mean_of_nothin
         16: ("-200 requests failed", "1,200 of 1,000 inputs were answered"),
         32: ("the mean latency (0 ms) is too low beside the p95 latency (120.5 ms)",),
     }
+
+
+@pytest.mark.parametrize(
+    ("fields", "failed", "error_rate"),
+    [
+        ({"invalid_embeddings": 0}, None, None),
+        ({"invalid_embeddings": 250}, None, 0.25),
+        ({"invalid_embeddings": 0, "successful_requests": 900}, 100, 0.1),
+        ({}, None, None),
+    ],
+)
+def test_where_the_script_could_see_no_failure_their_number_is_unknown_and_not_zero(
+    tmp_path, fields, failed, error_rate
+):
+    write(tmp_path, avg_embedding_size=None, avg_num_vectors=700.0, **fields)
+    matrix = parse(tmp_path)
+    (entry,) = matrix
+    assert entry.lts.results.failed_requests == failed
+    assert entry.kpis.get("error_rate") == (None if error_rate is None else pytest.approx(error_rate))
+    sentence = conclusion(failed_frame(matrix, []))
+    assert sentence.startswith("No run says how many" if failed is None else "100 of 1,000 requests failed")

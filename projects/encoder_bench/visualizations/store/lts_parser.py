@@ -126,7 +126,8 @@ def _price(results: types.SimpleNamespace) -> dict[str, Any]:
 
 def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
     answered = run.answered_requests * inputs_per_request
-    unknown = {} if run.counts_failures else {"failed_requests": None, "error_rate": None}
+    unseen = {"failed_requests": not run.counts_failures, "error_rate": not run.counts_wrong}
+    unknown = {name: None for name, is_unseen in unseen.items() if is_unseen}
     return {
         "requests": run.requests,
         "failed_requests": run.requests - run.answered_requests,

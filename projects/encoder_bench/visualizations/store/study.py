@@ -2,8 +2,8 @@
 
 ``results/<task>/<hw>/<vendor>_<hw>_<image>_<engine>_<batch>_<vus>.json``; any folder of it can be
 given. It has no times, ids or exit codes. Its k6 script derived ``successful_requests`` from a field
-that k6's rates don't have, so failed requests are not told there; answers of the wrong shape are, for
-vision embeddings.
+that k6's rates don't have, so failed requests are not told there. Answers of the wrong shape are, for vision
+embeddings: how many inputs were answered wrong is at least that.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def parse_run(test_file: ArtifactPath) -> types.SimpleNamespace:
     """One run: counts, duration, latencies, and what the task adds (fractions, None where unknown).
 
     ``counts_failures`` is False where all requests are said to have succeeded only because the study's
-    script could not tell.
+    script could not tell; ``counts_wrong`` is False where no wrong answer was seen then.
     """
     content = read_json(test_file)
     for name in _NUMBERS:
@@ -92,10 +92,12 @@ def parse_run(test_file: ArtifactPath) -> types.SimpleNamespace:
             raise ArtifactError(test_file, f"'{name}' is {content.get(name)!r}, not a number of at least 0")
     invalid = content.get("invalid_embeddings") or 0
     accuracy = content.get("accuracy_percentage")
+    counts_failures = content["successful_requests"] != content["total_requests"]
     return types.SimpleNamespace(
         requests=content["total_requests"],
         answered_requests=max(0, content["successful_requests"] - invalid),
-        counts_failures="invalid_embeddings" in content or content["successful_requests"] != content["total_requests"],
+        counts_failures=counts_failures,
+        counts_wrong=counts_failures or invalid > 0,
         duration_s=content["test_duration_sec"],
         avg_latency_ms=content.get("avg_latency_ms"),
         p95_latency_ms=content.get("p95_latency_ms"),
