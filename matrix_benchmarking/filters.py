@@ -74,6 +74,15 @@ def check_names(filters: Filters, known: Iterable[str]) -> None:
             raise ConfigError(f"no test has a setting '{name}' to filter by: {did_you_mean(name, names)}")
 
 
+def check_values(filters: Filters, known: Mapping[str, Iterable[Scalar]]) -> None:
+    """Raise ConfigError for a value that no test has, of the settings that are *known* with their values."""
+    for name, wanted in filters.items():
+        there = list(known.get(name, ()))
+        for value in wanted if name in known else ():
+            if not any(value.matches(each) for each in there):
+                raise ConfigError(f"no test has {name}={value.text}: {did_you_mean(value.text, map(show, there))}")
+
+
 def matches(filters: Filters, settings: Mapping[str, Scalar], repeat: int | None = None) -> bool:
     """True if *settings* has, for each filtered name, one of the values. ``repeat`` can be filtered too."""
     for name, values in filters.items():

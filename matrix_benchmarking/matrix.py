@@ -227,6 +227,15 @@ class Matrix:
             raise ConfigError(f"no test matches the filter {_describe(filters, everything)}")
         return selected
 
+    def check_values(self, filters: Filters) -> None:
+        """Raise ConfigError for a value of *filters* that no test has, be it beside others that some have."""
+        everything = [*self.entries, *self.unfinished]
+        known: dict[str, dict[tuple[str, object], Any]] = {}
+        for name in filters:
+            cells = (entry.repeat if name == "repeat" else entry.settings.get(name) for entry in everything)
+            known[name] = {typed(cell): cell for cell in cells}
+        _filters.check_values(filters, {name: values.values() for name, values in known.items()})
+
     def selected(self, filters: Filters) -> Matrix:
         """As :meth:`filtered`, where nothing may be left."""
         selected = [e for e in self.entries if _filters.matches(filters, e.settings, e.repeat)]

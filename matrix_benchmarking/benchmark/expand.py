@@ -82,11 +82,12 @@ def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = (
     points: dict[PointKey, Point] = {}
     searches: list[SearchCase] = []
     twice = 0
-    names: set[str] = {"repeat"}
+    values: dict[str, dict[tuple[str, object], Scalar]] = {"repeat": {}}
     for name, experiment in chosen.items():
         for settings, repeats in _grids(file, experiment):
             checked, search = _checked(name, settings)
-            names |= settings.keys()
+            for key in settings:
+                values.setdefault(key, {}).update({typed(checked[key]): checked[key]} if key in checked else {})
             for case in _cases(name, checked, search, repeats, filters):
                 if isinstance(case, SearchCase):
                     searches.append(case)
@@ -94,7 +95,8 @@ def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = (
                     twice += 1
                 else:
                     points[case.key] = case
-    _filters.check_names(filters, names)
+    _filters.check_names(filters, values)
+    _filters.check_values(filters, {k: each.values() for k, each in values.items() if k not in ("repeat", SEARCHABLE)})
     if not points and not searches:
         raise ConfigError("no point of the benchmark file matches the filter")
     notes = [f"{twice} points are in the file more than once; each is run once"] if twice else []

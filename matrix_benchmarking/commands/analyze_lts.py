@@ -76,6 +76,7 @@ def command(
     if not len(matrix):
         raise ConfigError("no run is selected: there is nothing to analyse")
     in_order = ordering.order_of(workload, whole, explicit, wanted)
+    regression.check_kpi_filter(kpi_filter, workload)
     effects = regression.minimum_effects(config, workload)
     data = f"{len(matrix)} runs of {regression.where(used)}"
     if baseline is not None:
@@ -105,6 +106,7 @@ def command(
 
 def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -> tuple[Matrix, Selection]:
     """All runs that there are, before any filter, and the selection with the history that it uses."""
+    from .. import filters
     from ..history import read
     from . import sources
 
@@ -117,5 +119,7 @@ def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -
         past = sources.read_matrix(workload, config, dataclasses.replace(chosen, results_dirname=None), None)
         current = sources.read_matrix(workload, config, dataclasses.replace(chosen, lts_results_dirname=None), None)
         run.warn(past.notes)
-        return read.with_past(current, past), chosen
+        whole = read.with_past(current, past)
+        sources.check_names(whole, filters.parse(chosen.filters), chosen)
+        return whole, chosen
     return run.start(config, used).whole, used

@@ -50,7 +50,10 @@ def _source(config: Config, selection: Selection, order: str | None) -> Source:
     name = " and ".join(map(str, roots)) or str(run.results_of(selection))
 
     def read(progress: Progress | None) -> Matrix:
-        return sources.read_matrix(workload, config, selection, progress)
+        everything = sources.read_matrix(workload, config, selection, progress)
+        if selection.history is None:  # else what a filter names may be in the history alone
+            sources.check_names(everything, wanted, selection)
+        return everything
 
     def read_index() -> Matrix | None:
         return sources.read_index(workload, config, selection)

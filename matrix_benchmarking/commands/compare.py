@@ -11,7 +11,7 @@ import click
 
 from ..errors import ConfigError, did_you_mean
 from . import ordering, regression, run, sources
-from .options import Command, Invocation, Selection, common, option, selection
+from .options import TYPED, Command, Invocation, Selection, common, option, selection
 from .place import GIVEN_BY_FLAG, Place, locate, place
 
 if TYPE_CHECKING:
@@ -77,8 +77,10 @@ def command(
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
         matrix, builds, data, in_order = _versions(config, workload, selection, place, explicit, (old, new))
+    regression.check_kpi_filter(kpi_filter, workload)
     effects = regression.minimum_effects(config, workload)
     options: dict[str, Any] = {"ignored": ignored_keys, "kpi_filter": kpi_filter, "now": dt.datetime.now(dt.UTC)}
+    options["is_tolerant"] = regression.strength_of(click.get_current_context(), "ignored_keys") < TYPED
     analysis = compare_builds(*builds, workload, data=data, minimum_effects=effects, **options)
     prices = {**config.prices, **selection.prices}
     analysis = dataclasses.replace(analysis, order=in_order)
@@ -100,9 +102,12 @@ def _trees(
     both = sources.trees_of(
         dataclasses.replace(chosen, results_dirname=first, lts_results_dirname=None, against=(second,))
     )
+    found = {name: _directory(config, workload, chosen, directory) for name, directory in both}
+    whole = Matrix([entry for matrix in found.values() for entry in matrix])
+    sources.check_names(whole, wanted, chosen)
     builds = []
-    for name, directory in both:
-        matrix = _directory(config, workload, chosen, directory).filtered(wanted)
+    for name, everything in found.items():
+        matrix = everything.filtered(wanted)
         run.warn(run.warnings_of(matrix))
         builds.append(Build(name, matrix.entries))
     old, new = builds

@@ -10,11 +10,13 @@ import click
 
 from ..errors import ConfigError
 from . import run
-from .options import Command, Invocation, common, flag, option, workload_option
+from .options import TYPED, Command, Invocation, common, flag, option, strength, workload_option
 from .place import Place, locate, place
 from .times import parse_time
 
 if TYPE_CHECKING:
+    from ..filters import Filters
+    from ..history import History
     from ..workload import Workload
 
 TABLE = "lts.parquet"
@@ -66,6 +68,8 @@ def command(
     query = Query(chosen.name, filtering.parse(filters or ""), since_us, max_records)
     location = locate(invocation.config, place)
     with open_history(location, writable=False) as history:
+        if strength(click.get_current_context(), "filters") >= TYPED:
+            _check_values(history, chosen.name, query.filters)
         written = files.write_payloads(history.payloads(query), lts_results_dirname, force=force, clean=clean)
     total = written.written + written.unchanged
     if total == 0:
@@ -80,6 +84,16 @@ def command(
             f"{f', {written.removed} removed' if written.removed else ''}){made}"
         )
     )
+
+
+def _check_values(history: History, workload: str, filters: Filters) -> None:
+    """Raise ConfigError for a value of a filter that no run of the workload has, be it beside others that some have."""
+    from ..history import Query
+
+    for name, values in filters.items():
+        for value in values if len(values) > 1 else ():
+            if next(iter(history.payloads(Query(workload, {name: (value,)}, None, 1))), None) is None:
+                raise ConfigError(f"no run of workload '{workload}' in {history.location} has {name}={value.text}")
 
 
 def _write_table(workload: Workload, directory: Path) -> None:

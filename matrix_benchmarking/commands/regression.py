@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 import functools
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -13,7 +14,7 @@ import click
 
 from ..errors import ConfigError, MatbenchError, VerdictError, did_you_mean
 from . import run
-from .options import Selection, UsedHistory, flag, option, strength
+from .options import TYPED, Selection, UsedHistory, flag, option, strength
 
 if TYPE_CHECKING:
     import datetime as dt
@@ -110,18 +111,24 @@ def where(selection: Selection) -> str:
     return f"{history.locate()} and {run.directory_of(selection)}"
 
 
-def minimum_effects(config: Config, workload: Workload) -> dict[str, MinimumEffect]:
-    """By KPI: those of the configuration before those of the workload.
+def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
+    """Raise ConfigError where a person typed a name of no KPI; the analysis notes one out of the configuration."""
+    if strength(click.get_current_context(), "kpi_filter") < TYPED:
+        return
+    for pattern in patterns:
+        if not fnmatch.filter(workload.kpis, pattern):
+            raise ConfigError(f"--kpi-filter: no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
 
-    Raises:
-        ConfigError: the configuration names a KPI that the workload doesn't have.
-    """
+
+def minimum_effects(config: Config, workload: Workload) -> dict[str, MinimumEffect]:
+    """By KPI: those of the configuration before those of the workload; a KPI that is none is a warning."""
     from ..workload import MinimumEffect
 
     effects = dict(workload.regression.minimum_effects)
     for name, value in config.minimum_effects.items():
         if name not in workload.kpis:
-            run.warn([f"minimum_effects: workload '{workload.name}' has no KPI '{name}'"])
+            meant = did_you_mean(name, workload.kpis)
+            run.warn([f"minimum_effects: workload '{workload.name}' has no KPI '{name}': {meant}"])
             continue
         before = effects.get(name, MinimumEffect())
         if isinstance(value, (int, float)):

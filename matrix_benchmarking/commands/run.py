@@ -64,10 +64,11 @@ def start(config: Config, selection: Selection, *, warns: bool = True) -> Run:
     wanted = filters.parse(selection.filters)
     with progress_bar("parsing") as progress:
         everything = sources.read_matrix(workload, config, selection, progress)
-        matrix = everything.filtered(wanted)
+    whole = sources.read_past(workload, everything, selection)
+    sources.check_names(everything if whole is None else whole, wanted, selection)
+    matrix = everything.filtered(wanted)
     if warns:
         warn(warnings_of(matrix))
-    whole = sources.read_past(workload, everything, selection)
     return Run(
         workload=workload,
         config=config,

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ConfigError
+from ..errors import ConfigError, did_you_mean
 from . import run
 
 if TYPE_CHECKING:
     from ..config import Config
+    from ..filters import Filters
     from ..matrix import Matrix
     from ..workload import Workload
     from .options import Selection
@@ -81,6 +82,26 @@ def read_past(workload: Workload, matrix: Matrix, selection: Selection) -> Matri
         return Matrix(matrix.entries, unfinished=matrix.unfinished, notes=[reason])
     run.warn(past.notes)
     return read.with_past(matrix, past)
+
+
+def check_names(whole: Matrix, wanted: Filters, selection: Selection) -> None:
+    """Raise ConfigError for a value of a filter, or a price, that no run of *whole* has and that a person typed.
+
+    From the configuration, such a filter is a warning.
+    """
+    try:
+        whole.check_values(wanted)
+    except ConfigError as error:
+        if selection.is_filter_typed:
+            raise
+        run.warn([str(error)])
+    hardware = {
+        (entry.settings.get("vendor"), entry.settings["hw_type"]) for entry in whole if "hw_type" in entry.settings
+    }
+    known = {name for vendor, hw_type in hardware for name in (f"{vendor}/{hw_type}", f"{hw_type}")}
+    for name in selection.prices:
+        if known and name not in known:
+            raise ConfigError(f"--price: no run is on hardware '{name}': {did_you_mean(name, known)}")
 
 
 def trees_of(selection: Selection) -> list[tuple[str, Path]]:

@@ -4,6 +4,7 @@ Everything here gets a matrix and gives bytes in a stream, or says what stands i
 """
 
 from .facts import facts_of_entry
+from .labels import label_names
 from .openmetrics import write_openmetrics
 from .payloads import payload_document, validate, write_payload_lines, write_payloads
 from .read import Source, matrix_of, read_matrix
@@ -14,6 +15,7 @@ __all__ = [
     "Source",
     "check_table_file",
     "facts_of_entry",
+    "label_names",
     "matrix_of",
     "payload_document",
     "payload_schema",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+import typing
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +12,22 @@ import pydantic
 from ..jsonable import to_jsonable
 from ..matrix import Entry
 from ..workload import Workload
+
+
+def label_names(workload: Workload) -> frozenset[str]:
+    """The labels that the workload's model defines; none where it takes any."""
+    payload = workload.store.lts_payload_model
+    kpis = None if payload is None else _model_of(payload, "kpis")
+    kpi = None if kpis is None else next((_model_of(kpis, name) for name in kpis.model_fields), None)
+    labels = None if kpi is None else _model_of(kpi, "labels")
+    return frozenset() if labels is None else frozenset(labels.model_fields)
+
+
+def _model_of(model: type[pydantic.BaseModel], name: str) -> type[pydantic.BaseModel] | None:
+    """The model that the field *name* is of, be it optional."""
+    field = model.model_fields.get(name)
+    kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)), None)
 
 
 def kpi_labels(workload: Workload, entry: Entry, lts: types.SimpleNamespace) -> dict[str, Any]:

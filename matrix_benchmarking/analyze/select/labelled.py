@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ... import lts
+from ...errors import did_you_mean
 from ...history.records import URLS_LABEL
 from ...matrix import NOT_SET, Entry, Facts, Matrix, typed
 from ...workload import Workload
@@ -32,6 +33,7 @@ class LabelledRun:
         is_current: it is from the results at hand, beside others from a history.
         is_timed: its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms.
         load_time: gives when it ended, in microseconds since 1970; None where unknown.
+        names: of all its labels, comparison and ignored keys among them.
         recorded: when a history first saw it, as :class:`.matrix.Facts` says it.
     """
 
@@ -45,6 +47,7 @@ class LabelledRun:
     is_timed: bool
     load_time: Callable[[], int | None]
     recorded: tuple[int, int] | None
+    names: frozenset[str]
 
 
 def labelled(entries: Iterable[Entry], workload: Workload) -> list[LabelledRun]:
@@ -77,6 +80,17 @@ def may_have_versions(matrix: Matrix, workload: Workload) -> bool:
     others = [name for name in workload.regression.comparison_keys if name not in settings]
     first = next((run for entry in matrix if others and (run := next(iter(labelled([entry], workload)), None))), None)
     return first is not None and any(first.versions[name] is not NOT_SET for name in others)
+
+
+def unknown_names(names: Iterable[str], workload: Workload, runs: Sequence[LabelledRun]) -> list[str]:
+    """Of each of *names* that is neither a label of the workload's model nor known to a run: what is meant.
+
+    Sentences' ends, as ``'verison': did you mean 'version'?``; none where there is no run.
+    """
+    known = set(lts.label_names(workload))
+    for run in runs:
+        known.update(run.names, run.entry.settings)
+    return [f"'{name}': {did_you_mean(name, known)}" for name in names if runs and name not in known]
 
 
 def run_id(run: LabelledRun) -> tuple[Any, ...]:
@@ -118,6 +132,7 @@ def _labelled(entry: Entry, workload: Workload, *, is_current: bool) -> Labelled
         is_timed=loaded is not None,
         load_time=load_time,
         recorded=None if loaded is None else loaded.recorded,
+        names=frozenset(labels),
     )
 
 

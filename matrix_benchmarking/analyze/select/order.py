@@ -13,12 +13,12 @@ import copy
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...errors import ConfigError
+from ...errors import ConfigError, WorkloadError
 from ...filters import Filters, matches
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
 from ..wording import plural
-from .labelled import LabelledRun, labelled, run_id
+from .labelled import LabelledRun, labelled, run_id, unknown_names
 from .order_sources import Explicit, Item, Source, contradiction, declared, given, levels, named, of_names, of_runs
 from .versions import in_words
 
@@ -143,8 +143,10 @@ class Order:
         Raises:
             OrderUnknown: nothing says which of them is the newest.
             ConfigError: the order that was given lacks some.
-            WorkloadError: the workload's ``version_order`` fails.
+            WorkloadError: the workload's ``version_order`` fails, or a comparison key is no name of anything.
         """
+        if not self._placed and self._axis is None:
+            check_keys(self._workload, self._runs)
         if key not in self._placed:
             self._placed[key] = self._order_of_runs() if key is None else self._order_of_versions(key)
         return self._placed[key]
@@ -215,6 +217,15 @@ class Order:
         texts = {run_id(run): run.entry.name for run in self._runs}
         notes += [note for one in others for note in _against(source.intervals, one, texts)]
         return Placed("runs", source, found, notes)
+
+
+def check_keys(workload: Workload, runs: Sequence[LabelledRun]) -> None:
+    """Raise WorkloadError for a comparison key that is neither a label of the workload's model nor known to any run."""
+    for unknown in unknown_names(workload.regression.comparison_keys, workload, runs):
+        raise WorkloadError(
+            f"workload '{workload.name}' has a comparison key that is neither a label of its model nor a setting of "
+            f"any of {len(runs)} runs, {unknown}"
+        )
 
 
 def axes(runs: Iterable[LabelledRun], workload: Workload) -> list[str]:

@@ -8,17 +8,21 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
+from ...errors import ConfigError
 from ...kpi import KPIDefinition
-from ...matrix import Entry
+from ...matrix import NOT_SET, Entry, typed
 from ...workload import MinimumEffect, RegressionKeys, Workload
 from .. import intervals
 from ..detect import Judgement, Kind, judge_pair, q_values
 from ..detect.discovery import RATE
 from ..intervals import Scale, Spread
-from ..select.labelled import LabelledRun, labelled
-from ..select.order import Order
+from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
+from ..select.order import Order, check_keys
+from ..select.order_sources import named
 from ..select.selection import SelectedSeries, Selection, select_runs
+from ..select.versions import in_words
 from .alarms import alarm_id
 from .analyse import severity
 from .between import chance_between, tempered
@@ -52,6 +56,7 @@ def compare_builds(
     *,
     data: str,
     ignored: Sequence[str] = (),
+    is_tolerant: bool = False,
     minimum_effects: Mapping[str, MinimumEffect] | None = None,
     kpi_filter: Sequence[str] = (),
     now: dt.datetime | None = None,
@@ -62,7 +67,12 @@ def compare_builds(
     Args:
         data: where the runs came from, in words.
         ignored: labels that may differ between the builds, beside the workload's comparison and ignored keys.
+        is_tolerant: among those, names that no run has are noted.
         minimum_effects, kpi_filter, now, rate: as in :func:`.analyse.analyse_runs`.
+
+    Raises:
+        ConfigError: no run has a label of *ignored*.
+        WorkloadError: a comparison key is no name of anything.
     """
     keys = workload.regression
     paired = dataclasses.replace(
@@ -75,6 +85,12 @@ def compare_builds(
         ),
     )
     runs = [*_on_side(labelled(old.entries, paired), _OLD), *_on_side(labelled(new.entries, paired), _NEW)]
+    check_keys(workload, runs)
+    nothing = [
+        f"no run has a label or setting to ignore {unknown}" for unknown in unknown_names(ignored, workload, runs)
+    ]
+    if nothing and not is_tolerant:
+        raise ConfigError("; ".join(nothing))
     by_side = dataclasses.replace(
         paired, regression=dataclasses.replace(paired.regression, comparison_keys=[BUILD], ignored_entries={})
     )
@@ -90,9 +106,13 @@ def compare_builds(
         else:
             there = old.name if _OLD in points else new.name
             alone.append(_not_analysed(series, f"it is in {there} only"))
+    sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (_OLD, _NEW)]
+    if not pairs and (difference := _difference(*sides)):
+        way = f"leave {'it' if len(difference) == 1 else 'them'} out with --ignored-keys={','.join(difference)}"
+        alone = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in alone]
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
     question = f"{new.name} against {old.name}"
-    notes = tuple(note for note in selection.notes if note not in order.notes)
+    notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")
     return _analysis(cleaned, pairs, alone, data, question, effects, now, rate)
 
@@ -121,11 +141,34 @@ def against_baseline(
         else:
             pairs.append((series, series.versions.index(baseline), last))
     newest = selection.newest or "the newest runs"
+    labels = {
+        version: [one.labels for one in selection.series if version in one.versions] for version in (baseline, newest)
+    }
+    if not pairs and (difference := _difference(labels[baseline], labels[newest])):
+        way = f"'matbench compare {baseline} {newest} --ignored-keys={','.join(difference)}' compares them all the same"
+        others = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in others]
     return _analysis(selection, pairs, others, data, f"{newest} against {baseline}", minimum_effects, now, rate)
 
 
 def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
     return [dataclasses.replace(run, versions={BUILD: side}) for run in runs]
+
+
+def _difference(old: Iterable[Mapping[str, Any]], new: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
+    """The labels that have no value on both sides, each with the values of both in words."""
+    sides = [list(old), list(new)]
+    found = {}
+    for name in dict.fromkeys(name for side in sides for labels in side for name in labels):
+        values = [
+            {typed(hashable(labels.get(name, NOT_SET))): labels.get(name, NOT_SET) for labels in side} for side in sides
+        ]
+        if all(values) and not values[0].keys() & values[1].keys():
+            found[name] = (named(in_words(list(values[0].values())), 3), named(in_words(list(values[1].values())), 3))
+    return found
+
+
+def _in_words(difference: Mapping[str, tuple[str, str]]) -> str:
+    return " and ".join(f"{name} ({old} | {new})" for name, (old, new) in difference.items())
 
 
 def _not_analysed(series: SelectedSeries, reason: str) -> NotAnalysed:

@@ -1,0 +1,133 @@
+"""A name that a person typed and that matches nothing is an error with what is meant; one of the file is a warning."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from builders import write_test
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+WORKLOAD = """
+from matrix_benchmarking import kpi
+from matrix_benchmarking.store import BaseStore, read_json
+from matrix_benchmarking.workload import RegressionKeys, Workload
+
+
+def parse(results, test_dir):
+    results.rate = read_json(test_dir / "rate.json")
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="Answers per second", unit="1/s")
+def rate(lts):
+    return lts.results.rate
+
+
+store = BaseStore(parse_once=parse, important_files=["rate.json", ".uuid"], models_kpis=kpi.collect([rate]))
+workload = Workload(name="named", store=store, regression=RegressionKeys(comparison_keys=["version"]))
+"""
+HISTORY = "--history=sqlite:///kept.db"
+
+
+def write_runs(tree: str, versions: int = 3, **settings: object) -> None:
+    for number in range(versions):
+        for repeat in range(2):
+            known = {"version": f"1.{number}", "hw_type": "cpu-1", **settings, "repeat": repeat}
+            test = Path(tree, f"{tree}_{number}_{repeat}")
+            write_test(test, known, files={"rate.json": json.dumps(100.0 + repeat + number / 10)})
+
+
+@pytest.fixture(autouse=True)
+def runs(directory: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(directory / "state"))
+    (directory / "named.py").write_text(WORKLOAD, encoding="utf-8")
+    write_runs("runs")
+    assert main(["upload_lts", "--workload=named.py", "--results-dirname=runs", HISTORY]) == 0
+    capsys.readouterr()
+
+
+def refused(capsys: Capture, *words: str) -> str:
+    assert main([words[0], "--workload=named.py", *words[1:]]) == 2
+    return capsys.readouterr().err
+
+
+TREE = "--results-dirname=runs"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["analyze_lts", HISTORY, "--kpi-filter=rate,raet"], "--kpi-filter: no KPI 'raet': did you mean 'rate'?"),
+        (["compare", "1.0", "1.1", HISTORY, "--kpi-filter=raet"], "--kpi-filter: no KPI 'raet': did you mean 'rate'?"),
+        (["analyze_lts", HISTORY, "--filters=hw_type=cpu-1:cpu-9"], "no test has hw_type=cpu-9: did you mean 'cpu-1'?"),
+        (["parse", TREE, "--filters=hw_type=cpu-1:cpu-9"], "no test has hw_type=cpu-9: did you mean 'cpu-1'?"),
+        (["parse", TREE, "--filters=repeat=0:7"], "no test has repeat=7"),
+        (["visualize", TREE, "--generate", "--filters=version=1.1:1.9"], "no test has version=1.9"),
+        (["upload_lts", TREE, HISTORY, "--filters=version=1.1:1.9"], "no test has version=1.9"),
+        (["compare", "1.0", "1.1", HISTORY, "--filters=hw_type=cpu-1:cpu-9"], "no test has hw_type=cpu-9"),
+        (["download_lts", HISTORY, "--lts-results-dirname=d", "--filters=version=1.1:1.9"], "has version=1.9"),
+        (["compare", "1.0", "1.1", HISTORY, "--ignored-keys=hw_typ"], "to ignore 'hw_typ': did you mean 'hw_type'?"),
+        (["analyze_lts", HISTORY, "--baseline=1.7"], "no run of version '1.7': did you mean '1."),
+        (["parse", TREE, "--price=cpu-2=1.5"], "--price: no run is on hardware 'cpu-2': did you mean 'cpu-1'?"),
+        (["parse", TREE, "--workload-option=warm=3"], "workload 'named' has no option 'warm': it has none"),
+    ],
+)
+def test_a_typed_name_of_nothing_is_exit_status_2(words: list[str], said: str, capsys: Capture) -> None:
+    assert said in refused(capsys, *words)
+
+
+def test_a_filter_may_name_what_only_the_history_has(capsys: Capture) -> None:
+    write_runs("more", 1, version="1.9")
+    words = ["--workload=named.py", "--results-dirname=more", HISTORY]
+    assert main(["analyze_lts", *words, "--filters=version=1.9:1.1:1.0"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("section", "words", "said"),
+    [
+        ("analyze_lts: {kpi_filter: 'rate,raet'}", ["analyze_lts", HISTORY], "no KPI 'raet': did you mean 'rate'?"),
+        ("parse: {filters: 'hw_type=cpu-1:cpu-9'}", ["parse", TREE], "warning: no test has hw_type=cpu-9"),
+        ("compare: {ignored_keys: hw_typ}", ["compare", "1.0", "1.1", HISTORY], "did you mean 'hw_type'?"),
+        ("minimum_effects: {raet: 0.1}", ["analyze_lts", HISTORY], "has no KPI 'raet': did you mean 'rate'?"),
+        ("prices: {cpu-2: 1.5}", ["parse", TREE], ""),
+    ],
+)
+def test_a_name_of_nothing_in_the_configuration_is_said_and_no_error(
+    section: str, words: list[str], said: str, capsys: Capture
+) -> None:
+    Path("config.yaml").write_text(f"matbench:\n  {section}\n", encoding="utf-8")
+    assert main([words[0], "--workload=named.py", *words[1:]]) == 0
+    printed = capsys.readouterr()
+    assert said in printed.out + printed.err
+
+
+def test_a_comparison_key_of_nothing_is_an_error(capsys: Capture) -> None:
+    Path("named.py").write_text(WORKLOAD.replace('["version"]', '["verison"]'), encoding="utf-8")
+    for words in (["analyze_lts", HISTORY], ["analyze_lts", TREE], ["compare", "runs", "results"]):
+        said = refused(capsys, *words)
+        assert "'named' has a comparison key that is neither a label of its model nor a setting of any of" in said
+        assert "'verison': did you mean 'version'?" in said
+
+
+def test_sides_that_differ_in_another_label_are_said_once_with_what_to_do(capsys: Capture) -> None:
+    write_runs("bm", platform="bm")
+    write_runs("oc", platform="oc")
+    assert main(["compare", "bm", "oc", "--workload=named.py"]) == 2
+    said = capsys.readouterr()
+    sentence = "they differ in platform (bm | oc); leave it out with --ignored-keys=platform"
+    assert said.out.count(sentence) == said.err.count(sentence) == 1
+    assert main(["compare", "bm", "oc", "--workload=named.py", "--ignored-keys=platform"]) == 0
+
+
+def test_a_baseline_on_another_platform_says_how_to_compare_it_all_the_same(capsys: Capture) -> None:
+    write_runs("bm", 1, platform="bm", version="1.0")
+    write_runs("oc", 1, platform="oc", version="1.1")
+    history = "--history=sqlite:///other.db"
+    for tree in ("bm", "oc"):
+        assert main(["upload_lts", "--workload=named.py", f"--results-dirname={tree}", history]) == 0
+    said = refused(capsys, "analyze_lts", history, "--baseline=1.0")
+    assert "they differ in platform (bm | oc); 'matbench compare 1.0 1.1 --ignored-keys=platform' compares them" in said
