@@ -7,11 +7,16 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 from history_support.opensearch_server import OpenSearchServer
 from requirements import missing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+# How long an example takes says something of the machine only.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
