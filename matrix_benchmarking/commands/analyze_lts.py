@@ -101,7 +101,8 @@ def command(
             now=now,
             record=record and is_whole,
         )
-    regression.publish(analysis, matrix, workload, output, prices={**config.prices, **selection.prices})
+    prices = {**config.prices, **selection.prices}
+    regression.publish(analysis, matrix, workload, output, prices=prices, order=in_order)
 
 
 def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -> tuple[Matrix, Selection]:

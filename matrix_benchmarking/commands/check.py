@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import VerdictError
-from . import run
+from . import ordering, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, selection
 from .place import Place, place, reads_history
 
@@ -26,23 +26,29 @@ RUNS_NAMED = 3
 @selection
 @lts_results
 @place
+@ordering.order
 @flag("--json", "as_json", config_key="", help="Print the findings as JSON, with the names of all runs.")
 @common
 @click.pass_obj
-def command(invocation: Invocation, selection: Selection, place: Place, as_json: bool) -> None:
+def command(invocation: Invocation, selection: Selection, place: Place, order: str | None, as_json: bool) -> None:
     """Look for what is odd about runs before you trust an answer about them.
 
     Misspelt and rare settings, settings that are no labels, lost and damaged runs, copies, values that can't be, names
-    that match nothing. The runs come from a results directory, from LTS payloads or from a history. The exit status is
-    1 if a finding may change an answer, else 0.
+    that match nothing, an order of versions that is unknown or contradicted. The runs come from a results directory,
+    from LTS payloads or from a history. The exit status is 1 if a finding may change an answer, else 0.
     """
-    from ..analyze.check import counted
+    from ..analyze.check import counted, findings
+    from ..analyze.select.labelled import may_have_versions
 
     assert invocation.config is not None
     chosen = reads_history(invocation.config, place, selection)
+    explicit = ordering.read_order(order)
     work = run.start(invocation.config, chosen, warns=False)
     matrix = work.matrix if work.past is None else work.past
-    found = run.findings(work, matrix)
+    in_order = None
+    if chosen.history is not None or may_have_versions(work.whole, work.workload):
+        in_order = ordering.order_of(work.workload, work.whole, explicit, work.filters)
+    found = findings(matrix, work.workload, work.prices, in_order)
     runs = len(matrix) + len(matrix.unfinished)
     if as_json:
         click.echo(_as_json(found, runs, work.workload.name))
@@ -50,6 +56,8 @@ def command(invocation: Invocation, selection: Selection, place: Place, as_json:
         where = run.printable(str(run.results_of(chosen)))
         click.echo(f"{counted(found)}, in {runs} {'run' if runs == 1 else 'runs'} of {work.workload.name} ({where}).")
         _print(found)
+        if in_order is not None and not any(one.kind == "order-unknown" for one in found) and in_order.sentence:
+            click.echo(f"\n{in_order.sentence}")
     changing = sum(bool(one.changes) for one in found)
     if changing:
         raise VerdictError(f"{changing} {'finding changes' if changing == 1 else 'findings change'} an answer")

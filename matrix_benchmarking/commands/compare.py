@@ -84,7 +84,7 @@ def command(
     analysis = compare_builds(*builds, workload, data=data, minimum_effects=effects, **options)
     prices = {**config.prices, **selection.prices}
     analysis = dataclasses.replace(analysis, order=in_order)
-    regression.publish(analysis, matrix, workload, output, prices=prices, is_pair=True)
+    regression.publish(analysis, matrix, workload, output, prices=prices)
 
 
 def _trees(

@@ -207,7 +207,7 @@ def publish(
     output: Output,
     *,
     prices: Mapping[str, float],
-    is_pair: bool = False,
+    order: Order | None = None,
     err: bool = False,
 ) -> None:
     """Print the analysis, write its reports, tell the CI service.
@@ -215,7 +215,7 @@ def publish(
     Args:
         matrix: the runs that were analysed; what is odd about them is said with the verdict.
         prices: those of the configuration and the options, as :class:`.run.Run` has them.
-        is_pair: one build was compared with another, not the newest with its history.
+        order: that of the versions; None where one build was compared with another.
         err: the verdict goes to stderr.
 
     Raises:
@@ -227,8 +227,9 @@ def publish(
     from . import ci
     from .regression_table import print_analysis
 
-    answer = check.Answer.PAIR if is_pair else check.Answer.HISTORY
-    analysis = dataclasses.replace(analysis, check=check.counted(check.findings(matrix, workload, prices), answer))
+    answer = check.Answer.PAIR if order is None else check.Answer.HISTORY
+    found = check.findings(matrix, workload, prices, order)
+    analysis = dataclasses.replace(analysis, check=check.counted(found, answer))
     if err:
         click.echo(run.printable(" ".join([*lead(analysis), check.line(analysis.check)])), err=True)
     else:

@@ -67,11 +67,12 @@ def _analyse(work: run.Run, *, fails: bool) -> None:
         past = read.read_matrix(work.workload, location)
         run.warn(past.notes)
         matrix = read.with_past(work.matrix, past)
+        order = ordering.order_of(work.workload, matrix, ordering.read_order(config.order), {})
         analysis = regression.judge_history(
             work.workload,
             matrix,
             location,
-            order=ordering.order_of(work.workload, matrix, ordering.read_order(config.order), {}),
+            order=order,
             data=f"{len(matrix)} runs of {location} and of this parse",
             minimum_effects=regression.minimum_effects(config, work.workload),
             now=dt.datetime.now(dt.UTC),
@@ -79,7 +80,7 @@ def _analyse(work: run.Run, *, fails: bool) -> None:
         )
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
         output = regression.Output(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
-        regression.publish(analysis, matrix, work.workload, output, prices=work.prices, err=True)
+        regression.publish(analysis, matrix, work.workload, output, prices=work.prices, order=order, err=True)
 
 
 def _location(config: Config, key: str) -> Location:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,3 +109,32 @@ def test_a_comparison_and_an_analysis_say_it(odd: Path, directory: Path, capsys:
     assert "2 findings, 1 of which changes this answer" in (directory / "r" / "regression.md").read_text()
     assert "2 findings, 1 of which changes this answer" in (directory / "r" / "index.html").read_text()
     assert json.loads((directory / "r" / "regression.json").read_text())["check"].startswith("2 findings")
+
+
+@pytest.fixture
+def versions(directory: Path, new_test: Callable[..., Path]) -> Path:
+    """Three versions named like commits, in directories whose names say no order; nothing has a time."""
+    shutil.rmtree(directory / "results")
+    tiny = (directory / "tiny.py").read_text()
+    keys = 'regression=RegressionKeys(comparison_keys=["version"])'
+    tiny = tiny.replace('name="tiny", store=store', f'name="tiny", store=store, {keys}')
+    (directory / "tiny.py").write_text(tiny.replace("import Workload", "import RegressionKeys, Workload"))
+    for version in ("c0ffee1", "badc0de", "deadbee"):
+        run = new_test(directory / "results" / f"build_{version}", batch_size=4, rate=9.0)
+        (run / "settings.yaml").write_text(f"{{version: {version}, batch_size: 4}}")
+    return directory
+
+
+def test_an_order_that_is_unknown_changes_an_answer(versions: Path, check: Main, capsys: Capture) -> None:
+    assert check() == 1
+    said = capsys.readouterr().out
+    assert "1 finding, which changes an answer" in said
+    assert "* The order of version is unknown: nothing says which of" in said
+
+
+def test_the_order_that_is_taken_is_named(versions: Path, check: Main, capsys: Capture) -> None:
+    (versions / "order.txt").write_text("deadbee\nbadc0de\nc0ffee1\n")
+    assert check("--order=order.txt") == 0
+    assert capsys.readouterr().out == (
+        "no findings, in 3 runs of tiny (results).\n\nVersions in the order of the file order.txt.\n"
+    )

@@ -6,20 +6,25 @@ from collections.abc import Mapping
 
 from ...matrix import Matrix
 from ...workload import Workload
-from . import keys, labels, runs, settings
+from ..select.order import Order
+from . import keys, labels, order, runs, settings
 from .finding import Finding
 
 
-def findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float] | None = None) -> list[Finding]:
+def findings(
+    matrix: Matrix, workload: Workload, prices: Mapping[str, float] | None = None, in_order: Order | None = None
+) -> list[Finding]:
     """What is odd about the runs of *matrix*, as far as it can be told without reading their payloads.
 
     Args:
         prices: those of the configuration, by ``vendor/hw_type`` or ``hw_type``.
+        in_order: the order of the versions, where what changed is asked for.
     """
     found = [
         *settings.findings(matrix),
         *runs.findings(matrix, workload),
         *labels.findings(matrix, workload),
         *keys.findings(matrix, workload, prices or {}),
+        *(() if in_order is None else order.findings(in_order)),
     ]
     return sorted(found, key=lambda one: not one.changes)

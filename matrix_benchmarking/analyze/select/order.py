@@ -38,14 +38,19 @@ class Placed:
     Attributes:
         source: where the order is from, in words, as ``the times``.
         places: by value (or run) its place, 0 for the oldest. Runs that nothing tells apart share one.
+        left_out: how many values (or runs) have no place.
         notes: sentences on what is left out, merged or contradicted.
         what: ``versions`` or ``runs``.
     """
 
-    def __init__(self, what: str, source: Source, in_order: Sequence[Sequence[Item]], notes: Sequence[str]) -> None:
+    def __init__(
+        self, what: str, source: Source, in_order: Sequence[Sequence[Item]], notes: Sequence[str], items: int
+    ) -> None:
+        """*items* is the number of values (or runs) that there are."""
         self.what = what
         self.source = source.name
         self.places = {item: place for place, level in enumerate(in_order) for item in level}
+        self.left_out = items - len(self.places)
         self.notes = tuple(notes)
 
     @property
@@ -132,6 +137,11 @@ class Order:
         keys = dict.fromkeys([self.axis, *self.keys])
         return tuple(note for key in keys for note in self.of(key).notes)
 
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a version, or a run, has no place in the order of the axis."""
+        return self.of(self.axis).left_out > 0
+
     def said(self, key: str | None) -> list[str]:
         """Where the order of a comparison key, or of the runs, is from, and what is to be said of it, as sentences."""
         placed = self.of(key)
@@ -178,7 +188,7 @@ class Order:
             claims = {level[0]: source.intervals[level[0]] for level in kept if versions[level[0]] is not NOT_SET}
             if key == self._first_axis:  # the others are compared within a version only
                 notes += [note for one in others for note in _against(claims, one, texts)]
-            return Placed("versions", source, kept, notes)
+            return Placed("versions", source, kept, notes, len(versions))
         raise OrderUnknown(
             f"the order of {key} is unknown: nothing says which of {named(list(texts.values()))} is the newest; "
             f"{_WHAT_TO_DO}"
@@ -216,7 +226,7 @@ class Order:
             notes.append(f"{alike} runs that nothing puts in order stand as repeats of one point")
         texts = {run_id(run): run.entry.name for run in self._runs}
         notes += [note for one in others for note in _against(source.intervals, one, texts)]
-        return Placed("runs", source, found, notes)
+        return Placed("runs", source, found, notes, len(items))
 
 
 def check_keys(workload: Workload, runs: Sequence[LabelledRun]) -> None:
