@@ -101,6 +101,7 @@ class LTS(Section):
     """Long-term storage."""
 
     generate: bool = True
+    keep_going: bool = False
     horreum: Horreum = Horreum()
     opensearch: OpenSearch = OpenSearch()
 

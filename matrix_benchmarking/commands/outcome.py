@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from ..history import Pushed
     from ..history.delivery import Delivered, DryRun
     from ..history.port import Refused
+    from ..lts import GoodRuns
+    from ..lts.payloads import PayloadProblem
 
 SHOWN = 10
 
@@ -62,6 +64,39 @@ def print_dry_run(outcome: DryRun, location: str, *, replace: bool) -> None:
             f"{len(outcome.other)} there with other contents, which would be {'replaced' if replace else 'kept'}"
         )
     click.echo(run.printable(f"{location}: {', '.join(parts)} (dry run: nothing was changed)"))
+
+
+@contextmanager
+def accounting_for(good: GoodRuns, *, err: bool = False) -> Iterator[None]:
+    """Say, after what was done with the *good* runs, which others there were.
+
+    Raises:
+        VerdictError: what was done ended so; a run claims success and isn't whole; a version has no good run.
+    """
+    from ..lts import listed
+
+    bad: list[str] = []
+    try:
+        yield
+    except VerdictError as error:
+        if good.refused:
+            raise
+        bad.append(str(error))
+    if good.left_out:
+        lines = [f"{_runs(len(good.left_out))} left out, failed or unfinished:", *listed(good.left_out.items())]
+        click.echo(run.printable("\n".join(lines)), err=err)
+    if good.broken:
+        bad.append(f"{_runs(len(good.broken))} not kept, whose payloads are not valid:")
+        bad += listed((name, _first(problems)) for name, problems in good.broken.items())
+    bad += [f"{version} has no good run" for version in good.versions_without_a_good_run()]
+    if bad:
+        raise VerdictError("\n".join(bad))
+
+
+def _first(problems: Sequence[PayloadProblem]) -> str:
+    first = problems[0]
+    reason = f"{first.field}: {first.reason}" if first.field else first.reason
+    return f"{reason} (and {len(problems) - 1} more)" if len(problems) > 1 else reason
 
 
 @contextmanager

@@ -5,14 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import os
 import tempfile
-from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import ConfigError, MatbenchError
+from ..errors import ConfigError, MatbenchError, VerdictError
 from . import ordering, outcome, regression, run
 from .place import Place, locate, outboxes
 
@@ -21,9 +20,8 @@ if TYPE_CHECKING:
 
     from ..config import Config
     from ..history import Location
+    from ..lts import GoodRuns
     from .options import Selection
-
-Writer = Callable[["IO[bytes]"], None]
 
 
 def after_parse(work: run.Run, selection: Selection) -> None:
@@ -34,8 +32,10 @@ def after_parse(work: run.Run, selection: Selection) -> None:
         selection: what was parsed. Results that came by download, or as payloads, were not just measured, and are
             exported only where that is wanted.
 
+    A bad verdict of one of these doesn't keep the others from being done.
+
     Raises:
-        VerdictError: the payloads are not valid, something was not kept, or something got worse and that is to fail.
+        VerdictError: payloads are not valid, something was not kept, or something got worse and that is to fail.
         MatbenchError: the history or the Horreum server can't be used.
     """
     block = work.config.lts
@@ -43,13 +43,27 @@ def after_parse(work: run.Run, selection: Selection) -> None:
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
     is_replot = _is_replot(selection)
+    verdicts: list[str] = []
     if export.enabled and (export.enabled_on_replot or not is_replot):
-        with _tolerant("the export", fails=export.fail_test_on_fail):
+        with _noting(verdicts), _tolerant("the export", fails=export.fail_test_on_fail):
             _export(work)
     if block.horreum.test_name is not None and not is_replot:
-        _post(work, block.horreum.test_name)
+        with _noting(verdicts):
+            _post(work, block.horreum.test_name)
     if analysis.enabled and not is_replot:
-        _analyse(work, fails=analysis.fail_test_on_regression)
+        with _noting(verdicts):
+            _analyse(work, fails=analysis.fail_test_on_regression)
+    if verdicts:
+        raise VerdictError("\n".join(dict.fromkeys(verdicts)))
+
+
+@contextmanager
+def _noting(verdicts: list[str]) -> Iterator[None]:
+    """Put a bad verdict into *verdicts*."""
+    try:
+        yield
+    except VerdictError as error:
+        verdicts.append(str(error))
 
 
 def _is_replot(selection: Selection) -> bool:
@@ -98,32 +112,30 @@ def _location(config: Config, key: str) -> Location:
 def _export(work: run.Run) -> None:
     from ..history import delivery
 
-    location = _location(work.config, "export")
-    with run.progress_bar("uploading") as progress:
-        delivered = delivery.upload(_writer(work), location, outboxes(), progress=progress)
-    outcome.print_delivered(delivered, str(location), _names(work), err=True)
+    location, good = _location(work.config, "export"), _good_runs(work)
+    with outcome.accounting_for(good, err=True):
+        with run.progress_bar("uploading") as progress:
+            delivered = delivery.upload(good.write, location, outboxes(), progress=progress)
+        outcome.print_delivered(delivered, str(location), _names(work), err=True)
 
 
 def _post(work: run.Run, test_name: str) -> None:
     from ..history import horreum, outbox
 
-    to = horreum.server(os.environ)
-    with tempfile.TemporaryFile() as spool:
-        _writer(work)(spool)
+    to, good = horreum.server(os.environ), _good_runs(work)
+    with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
+        good.write(spool)
         spool.seek(0)
         records = outbox.records(spool, "the payloads")
         pushed = horreum.post(records, to, test_name, horreum.ledgers())
-    click.echo(run.printable(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}"), err=True)
-    outcome.raise_for(pushed.conflicts, pushed.rejected, _names(work), can_replace=False)
+        click.echo(run.printable(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}"), err=True)
+        outcome.raise_for(pushed.conflicts, pushed.rejected, _names(work), can_replace=False)
 
 
-def _writer(work: run.Run) -> Writer:
-    def write(stream: IO[bytes]) -> None:
-        from .. import lts
+def _good_runs(work: run.Run) -> GoodRuns:
+    from .. import lts
 
-        lts.write_payload_lines(work.workload, work.matrix, stream)
-
-    return write
+    return lts.GoodRuns(work.workload, work.matrix, keep_going=work.config.lts.keep_going)
 
 
 def _names(work: run.Run) -> dict[str, str]:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 
 from . import outcome, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, selection
 from .place import Place, locate, outboxes, place
-
-if TYPE_CHECKING:
-    from typing import IO
 
 
 @click.command("upload_lts", cls=Command)
@@ -20,6 +15,11 @@ if TYPE_CHECKING:
 @place
 @flag("--dry-run", help="Say what would be kept; change nothing.")
 @flag("--replace", help="Let payloads take the place of other contents that are kept under the same ids.")
+@flag(
+    "--keep-going",
+    config_key="lts.keep_going",
+    help="Keep the other runs where one that claims success has no valid payload; the exit status is 1 all the same.",
+)
 @flag(
     "--upload-by-kpi",
     help="Taken for MatrixBenchmarking's sake: each KPI becomes a record of its own in any case.",
@@ -38,13 +38,15 @@ def command(
     place: Place,
     dry_run: bool,
     replace: bool,
+    keep_going: bool,
     upload_by_kpi: bool,
     fail_test_on_fail: bool,
 ) -> None:
     """Keep the LTS payloads of a results directory in a history.
 
-    Payloads are strict: any problem in any test, and nothing is kept. A payload that is there already is not kept
-    twice. If the server is away, payloads wait in the outbox for the next upload or 'matbench history flush'.
+    A run that says itself that it failed, or that did not finish, is left out and named. Payloads are strict: any
+    problem in a run that claims success, and nothing is kept, unless --keep-going. A payload that is there already is
+    not kept twice. If the server is away, payloads wait in the outbox for the next upload or 'matbench history flush'.
     """
     from .. import lts
     from ..analyze import check
@@ -53,14 +55,15 @@ def command(
     assert invocation.config is not None
     location = locate(invocation.config, place)
     work = run.start(invocation.config, selection)
-    click.echo(run.printable(check.about(run.findings(work))))
-
-    def write(stream: IO[bytes]) -> None:
-        lts.write_payload_lines(work.workload, work.matrix, stream)
-
-    if dry_run:
-        outcome.print_dry_run(delivery.dry_run(write, location), str(location), replace=replace)
-        return
-    with run.progress_bar("uploading") as progress, outcome.tolerant(fails=fail_test_on_fail):
-        delivered = delivery.upload(write, location, outboxes(), replace=replace, progress=progress)
-        outcome.print_delivered(delivered, str(location), {str(each.test_uuid): each.name for each in work.matrix})
+    good = lts.GoodRuns(work.workload, work.matrix, keep_going=keep_going)
+    try:
+        with outcome.accounting_for(good):
+            if dry_run:
+                outcome.print_dry_run(delivery.dry_run(good.write, location), str(location), replace=replace)
+                return
+            names = {str(each.test_uuid): each.name for each in work.matrix}
+            with run.progress_bar("uploading") as progress, outcome.tolerant(fails=fail_test_on_fail):
+                delivered = delivery.upload(good.write, location, outboxes(), replace=replace, progress=progress)
+                outcome.print_delivered(delivered, str(location), names)
+    finally:
+        click.echo(run.printable(check.about(run.findings(work))))

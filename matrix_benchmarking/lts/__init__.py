@@ -4,25 +4,27 @@ Everything here gets a matrix and gives bytes in a stream, or says what stands i
 """
 
 from .facts import facts_of_entry
+from .good_runs import GoodRuns, listed
 from .labels import label_names
 from .openmetrics import write_openmetrics
-from .payloads import payload_document, validate, write_payload_lines, write_payloads
+from .payloads import payload_document, validate, write_payloads
 from .read import Source, matrix_of, read_matrix
 from .schema import payload_schema
 from .table import check_table_file, write_table
 
 __all__ = [
+    "GoodRuns",
     "Source",
     "check_table_file",
     "facts_of_entry",
     "label_names",
+    "listed",
     "matrix_of",
     "payload_document",
     "payload_schema",
     "read_matrix",
     "validate",
     "write_openmetrics",
-    "write_payload_lines",
     "write_payloads",
     "write_table",
 ]

@@ -104,24 +104,14 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
             in *stream* by then is not to be used.
     """
     separator = b"[\n"
-    for payload in strict_payloads(workload, matrix):
+    for payload in _strict_payloads(workload, matrix):
         stream.write(separator)
-        stream.write(_json(payload, pretty=pretty))
+        stream.write(json_bytes(payload, pretty=pretty))
         separator = b",\n"
     stream.write(b"\n]\n" if len(matrix) else b"[]\n")
 
 
-def write_payload_lines(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> None:
-    """Write the payloads of all entries as JSON Lines.
-
-    Raises:
-        VerdictError: as :func:`write_payloads`.
-    """
-    for payload in strict_payloads(workload, matrix):
-        stream.write(_json(payload, pretty=False) + b"\n")
-
-
-def strict_payloads(workload: Workload, matrix: Matrix) -> Iterator[pydantic.BaseModel]:
+def _strict_payloads(workload: Workload, matrix: Matrix) -> Iterator[pydantic.BaseModel]:
     """The validated payloads of all entries; none any more from the first problem on.
 
     Raises:
@@ -139,10 +129,11 @@ def strict_payloads(workload: Workload, matrix: Matrix) -> Iterator[pydantic.Bas
         if payload is not None and not problems:
             yield payload
     if problems:
-        raise VerdictError(_summary(problems, len(matrix) + len(matrix.unfinished)))
+        raise VerdictError(summary(problems, len(matrix) + len(matrix.unfinished)))
 
 
-def _json(payload: pydantic.BaseModel, *, pretty: bool) -> bytes:
+def json_bytes(payload: pydantic.BaseModel, *, pretty: bool = False) -> bytes:
+    """The document of *payload* as it is kept."""
     text = payload.model_dump_json(by_alias=True, exclude_unset=True, indent=2 if pretty else None)
     return text.encode()
 
@@ -164,7 +155,8 @@ def _field(wrong: Mismatch) -> str:
     return wrong.field
 
 
-def _summary(problems: list[PayloadProblem], tests: int) -> str:
+def summary(problems: list[PayloadProblem], tests: int) -> str:
+    """All *problems*, in how many of how many *tests* they are."""
     concerned = len({problem.test for problem in problems})
     plural = "problem" if len(problems) == 1 else "problems"
     head = f"no LTS payloads were written: {len(problems)} {plural} in {concerned} of {tests} tests"

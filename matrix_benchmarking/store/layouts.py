@@ -8,6 +8,7 @@ from typing import Any
 
 from ..errors import SettingsError, os_reason
 from ..files import read_regular
+from ..matrix import DID_NOT_FINISH
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_settings_file
 from ..workload import FoundTest, Layout, Listing, Workload
 
@@ -47,7 +48,9 @@ class NativeLayout:
         except OSError as error:
             raise SettingsError(f"{EXIT_CODE_FILE} can't be read: {os_reason(error)}") from error
         if not text:
-            raise SettingsError(f"{EXIT_CODE_FILE} is empty: the run was interrupted while it was written")
+            raise SettingsError(
+                f"{DID_NOT_FINISH}: {EXIT_CODE_FILE} is empty, the run was interrupted while it was written"
+            )
         try:
             return int(text)
         except ValueError:

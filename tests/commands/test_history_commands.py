@@ -71,9 +71,9 @@ def _change(directory: str) -> None:
 
 
 def test_one_invalid_run_and_nothing_is_kept(new_test: Callable[..., Path], capsys: Capture) -> None:
-    new_test(Path("results/run_4"), batch_size=4, rate=1.0, exit_code="1")
+    (new_test(Path("results/run_4"), batch_size=4, rate=1.0) / "rate.json").write_text("")
     assert main(UPLOAD) == 1
-    assert "run_4: the test failed with exit code 1" in capsys.readouterr().err
+    assert "run_4: rate.json: is empty" in capsys.readouterr().err
     assert not Path("matbench.db").exists()
     assert main([*UPLOAD, "--filters=batch_size=1:2"]) == 0
     assert capsys.readouterr().out == "sqlite:///matbench.db: 2 runs added\n"

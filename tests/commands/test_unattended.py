@@ -95,9 +95,9 @@ def test_invalid_payloads_fail_the_test_and_nothing_is_kept(
     new_test(Path("results/run_4"), batch_size=4, rate=None)
     configure(EXPORT, history="sqlite:///kept.db")
     assert parse() == 0  # an unknown KPI is no problem of the tiny workload
-    new_test(Path("results/run_5"), batch_size=5, rate=1.0, exit_code="3")
+    (new_test(Path("results/run_5"), batch_size=5, rate=1.0) / "rate.json").write_text("")
     assert parse() == 1
-    assert "run_5: the test failed with exit code 3" in capsys.readouterr().err
+    assert "  run_5: rate.json: is empty" in capsys.readouterr().err
 
 
 @pytest.mark.xdist_group("opensearch")

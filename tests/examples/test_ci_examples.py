@@ -30,7 +30,9 @@ FASTER, SLOWER = "onnx-int8", "onnx-fp32"
 RUNS = ("vus_8__repeat_0", "vus_8__repeat_1", "vus_8__repeat_2")
 REPLACED = {
     r"^pip install .*$": ": installed already",
-    r"^(matbench benchmark .*) --run$": r"\1 | grep 'Nothing was started'; cp -r ../measured results",
+    r"^(matbench benchmark .*) --run( \|\| .*)?$": (
+        r"{ \1 | grep 'Nothing was started'; cp -r ../measured results; (exit $BENCHMARK_STATUS); }\2"
+    ),
 }
 GH = '#!/bin/sh\nprintf "%s\\n" "$@" > ../gh_arguments\n'
 
@@ -51,6 +53,7 @@ class Checkout:
 
     directory: Path
     sample: Path
+    benchmark_status: int = 0
 
     @property
     def history(self) -> str:
@@ -59,6 +62,13 @@ class Checkout:
     def measured(self, image: str, version: str = "1.1.0") -> None:
         record(self.sample, self.directory.parent / "measured", version, image)
 
+    def one_is_broken(self, run: str, *, exit_code: int) -> Checkout:
+        """One of the measured runs was cut off, which it says itself unless its *exit_code* is 0."""
+        (directory,) = (self.directory.parent / "measured").glob(f"*/{run}")
+        (directory / "exit_code").write_text(f"{exit_code}\n")
+        (directory / "002__k6__run" / "summary.json").write_text('{"metrics": ')
+        return dataclasses.replace(self, benchmark_status=1 if exit_code else 0)
+
     def run(self, script: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
         for pattern, replacement in REPLACED.items():
             script = re.sub(pattern, replacement, script, flags=re.MULTILINE)
@@ -66,6 +76,7 @@ class Checkout:
             [str(self.directory.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
         )
         whole = {"PATH": path, "HOME": str(self.directory.parent), "LANG": "C.UTF-8", **environment}
+        whole["BENCHMARK_STATUS"] = str(self.benchmark_status)
         return subprocess.run(
             ["bash", "-euo", "pipefail", "-c", script], cwd=self.directory, env=whole, capture_output=True, text=True
         )
@@ -115,7 +126,7 @@ def evaluate(text: str, context: Mapping[str, str]) -> str:
     """*text* with its ``${{ … }}`` expressions evaluated; an unknown name is an error."""
 
     def value(match: re.Match[str]) -> str:
-        python = re.sub(r"\b(?:github|vars|secrets)(?:\.\w+)+", lambda name: repr(context[name[0]]), match[1])
+        python = re.sub(r"\b(?:github|vars|secrets|steps)(?:\.\w+)+", lambda name: repr(context[name[0]]), match[1])
         python = python.replace("cancelled()", "False").replace("&&", " and ").replace("||", " or ")
         result = eval(re.sub(r"!(?!=)", " not ", python).strip())  # our own file
         return str(result).lower() if isinstance(result, bool) else str(result)
@@ -129,7 +140,7 @@ def github(checkout: Checkout, event: str) -> tuple[list[str], dict[str, subproc
     repository = {"github.repository": "a/b", "github.event.pull_request.head.repo.full_name": "a/b"}
     names = ("vars.MATBENCH_HISTORY", "secrets.MATBENCH_OPENSEARCH_USERNAME", "secrets.MATBENCH_OPENSEARCH_PASSWORD")
     context = {"github.event_name": event, "github.run_id": "1", "github.token": "t", "github.event.number": "7"}
-    context |= repository | dict.fromkeys(names, "")
+    context |= repository | dict.fromkeys(names, "") | {"steps.benchmark.outcome": "skipped"}
     summary = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(checkout.directory.parent / "step_summary.md")}
     used, done, failed = [], {}, False
     for step in workflow["jobs"]["regression"]["steps"]:
@@ -143,6 +154,8 @@ def github(checkout: Checkout, event: str) -> tuple[list[str], dict[str, subproc
         environment = {name: evaluate(str(value), context) for name, value in variables.items()}
         done[step["name"]] = checkout.run(step["run"], environment | summary)
         failed |= done[step["name"]].returncode != 0
+        if "id" in step:
+            context[f"steps.{step['id']}.outcome"] = "failure" if done[step["name"]].returncode else "success"
     return used, done
 
 
@@ -182,6 +195,28 @@ def test_on_github_a_night_with_a_regression_fails_and_its_history_is_saved_all_
     assert " 39 " in checkout.runs(capsys)
     assert main(["alarms", f"--history={checkout.history}"]) == 0
     assert "throughput" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("exit_code", [1, 0], ids=["says so", "claims success"])
+def test_on_github_a_night_with_a_failed_run_is_kept_and_analysed_and_fails(
+    exit_code: int, checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkout.measured(FASTER)
+    used, done = github(checkout.one_is_broken(RUNS[1], exit_code=exit_code), "schedule")
+    failing = "Benchmark" if exit_code else "Keep the results"
+    assert {name for name, step in done.items() if step.returncode} == {failing}
+    assert RUNS[1] in done["Keep the results"].stdout + done["Keep the results"].stderr
+    assert "Nothing is worse" in done["Analyse"].stdout
+    assert used[-2:] == ["actions/cache/save", "actions/upload-artifact"]
+    assert " 38 " in checkout.runs(capsys)
+
+
+def test_on_github_nothing_is_kept_or_analysed_where_nothing_could_be_measured(checkout: Checkout) -> None:
+    workflow = yaml.safe_load((EXAMPLES / "github-actions.yml").read_text())
+    steps = {step["name"]: step for step in workflow["jobs"]["regression"]["steps"] if "name" in step}
+    context = {"steps.benchmark.outcome": "skipped", "github.event_name": "schedule"}
+    for name in ("Best configurations", "Keep the results", "Analyse"):
+        assert evaluate(steps[name]["if"], context) == "false"
 
 
 def test_on_github_a_pull_request_gets_a_comment_and_leaves_nothing_behind(
@@ -239,6 +274,35 @@ def test_on_gitlab_a_night_is_kept_whatever_its_verdict(checkout: Checkout, caps
     assert " 39 " in checkout.runs(capsys)
     cache = gitlab_job("nightly")["cache"]
     assert (cache["policy"], cache["when"], cache["paths"]) == ("pull-push", "always", ["history.db"])
+
+
+@pytest.mark.parametrize("exit_code", [1, 0], ids=["says so", "claims success"])
+def test_on_gitlab_a_night_with_a_failed_run_is_kept_and_analysed_and_fails(
+    exit_code: int, checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkout.measured(FASTER)
+    done = gitlab(checkout.one_is_broken(RUNS[1], exit_code=exit_code), "nightly")
+    assert done.returncode == 1
+    assert "Nothing is worse" in done.stdout
+    assert RUNS[1] in done.stdout + done.stderr
+    check_reports(checkout.directory / "regression", failed=False)
+    assert " 38 " in checkout.runs(capsys)
+
+
+def test_on_gitlab_a_benchmark_that_could_not_be_started_ends_the_job(
+    checkout: Checkout, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkout.measured(FASTER)
+    job = gitlab_job("nightly")
+    script = "\n".join([*job["before_script"], *job["script"]])
+    done = dataclasses.replace(checkout, benchmark_status=2).run(script, job["variables"])
+    assert done.returncode == 1
+    assert " 36 " in checkout.runs(capsys)
+
+
+def test_on_gitlab_a_quiet_night_passes(checkout: Checkout) -> None:
+    checkout.measured(FASTER)
+    assert gitlab(checkout, "nightly").returncode == 0
 
 
 @pytest.mark.parametrize(("image", "status"), [(FASTER, 0), (SLOWER, 1)])

@@ -83,7 +83,7 @@ def test_a_run_in_both_is_there_once_with_its_directory_and_new_ones_are_the_new
     current = store.parse_tree(speed, tmp_path / "tree")
     lines = tmp_path / "lines"
     with lines.open("wb") as stream:
-        lts.write_payload_lines(speed, Matrix(current.entries[:1]), stream)
+        lts.GoodRuns(speed, Matrix(current.entries[:1]), keep_going=False).write(stream)
     push(place, json.loads(lines.read_text()), payload(1, settings={"size": 1}))
     past = read.with_past(current, read.read_matrix(speed, place))
     assert [entry.kept_in is None for entry in past] == [False, True, True]

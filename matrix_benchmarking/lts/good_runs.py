@@ -1,0 +1,111 @@
+"""The payloads of the good runs of a matrix, for a history, and an account of the other runs.
+
+A run that says itself that it failed, or that has no exit code, is left out. One that claims success and has no valid
+payload stands in the way of all, unless they are to go without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import IO, Any
+
+from ..errors import VerdictError
+from ..filters import show
+from ..matrix import DID_NOT_FINISH, Entry, Matrix, typed
+from ..workload import Workload
+from .facts import facts_of_entry
+from .payloads import PayloadProblem, json_bytes, payload_model, summary, validate
+
+
+class GoodRuns:
+    """Writes the payloads of the good runs of *matrix*.
+
+    Attributes:
+        left_out: why, by name: the runs that say themselves that they failed, and those that did not finish.
+        broken: the problems, by name, of the runs that claim success and have no valid payload.
+        refused: True if nothing was to be written.
+    """
+
+    def __init__(self, workload: Workload, matrix: Matrix, *, keep_going: bool) -> None:
+        self._workload, self._matrix, self._keep_going = workload, matrix, keep_going
+        self.left_out: dict[str, str] = {}
+        self.broken: dict[str, list[PayloadProblem]] = {}
+        self.refused = False
+        self._good: list[Entry] = []
+
+    def write(self, stream: IO[bytes]) -> None:
+        """Write them as JSON Lines.
+
+        Raises:
+            VerdictError: no run is good; or one that claims success isn't, and the others are not to go without it.
+                What is in *stream* by then is not to be used.
+        """
+        self.left_out, self.broken, self._good = {}, {}, []
+        for entry in self._matrix.unfinished:
+            self._account_for_unfinished(entry)
+        model = payload_model(self._workload)
+        for entry in self._matrix:
+            if entry.failed:
+                self.left_out[entry.name] = f"failed with exit code {entry.exit_code}"
+                continue
+            payload, problems = validate(model, self._workload, entry)
+            if payload is None:
+                self.broken[entry.name] = problems
+                continue
+            self._good.append(entry)
+            if self._keep_going or not self.broken:
+                stream.write(json_bytes(payload) + b"\n")
+        self.refused = bool(self.broken and not self._keep_going) or not self._good
+        if self.refused:
+            raise VerdictError(self._refusal())
+
+    def versions_without_a_good_run(self) -> list[str]:
+        """``version 1.4.0`` for each value of the workload's comparison keys that only the other runs have."""
+        if not (self.left_out or self.broken):
+            return []
+        good = {known for entry in self._good for known in self._versions(entry)}
+        good_ids = {id(entry) for entry in self._good}
+        others = (entry for entry in (*self._matrix, *self._matrix.unfinished) if id(entry) not in good_ids)
+        missing = dict.fromkeys(known for entry in others for known in self._versions(entry) if known not in good)
+        return [f"{name} {show(value)}" for name, (_, value) in missing]
+
+    def _account_for_unfinished(self, entry: Entry) -> None:
+        reasons = [problem.reason for problem in entry.problems]
+        if all(reason.startswith(DID_NOT_FINISH) for reason in reasons):
+            self.left_out[entry.name] = next(iter(reasons), DID_NOT_FINISH)
+        else:
+            self.broken[entry.name] = [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
+
+    def _versions(self, entry: Entry) -> Iterator[tuple[str, tuple[str, Any]]]:
+        keys = self._workload.regression.comparison_keys
+        values: Mapping[str, Any] = entry.settings
+        if any(key not in values for key in keys):
+            values = {**(facts_of_entry(self._workload, entry).labels or {}), **values}
+        for key in keys:
+            if values.get(key) is not None:
+                yield key, typed(values[key])
+
+    def _refusal(self) -> str:
+        tests = len(self._matrix) + len(self._matrix.unfinished)
+        lines = []
+        if self.broken:
+            problems = [problem for each in self.broken.values() for problem in each]
+            lines.append(summary(problems, tests))
+        if self._good:
+            lines.append(f"  --keep-going keeps the other {_runs(len(self._good))}")
+        else:
+            lines += [f"there is nothing to keep: none of {_runs(tests)} is good", *listed(self.left_out.items())]
+        return "\n".join(lines)
+
+
+SHOWN = 10
+
+
+def listed(runs: Iterable[tuple[str, str]]) -> list[str]:
+    """The first of *runs*, a name and a reason each, as lines; and how many more there are."""
+    lines = [f"  {name}: {reason}" for name, reason in runs]
+    return lines if len(lines) <= SHOWN else [*lines[:SHOWN], f"  … and {len(lines) - SHOWN} more"]
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
