@@ -32,9 +32,9 @@ def uploaded(capsys: Capture) -> None:
 
 def test_an_upload_says_what_it_did_and_doing_it_again_does_nothing(capsys: Capture) -> None:
     assert main(UPLOAD) == 0
-    assert capsys.readouterr().out == "sqlite:///matbench.db: 3 runs added\n"
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 3 runs added\nCheck: no findings.\n"
     assert main(["upload-lts", *UPLOAD[1:]]) == 0
-    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\n"
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\nCheck: no findings.\n"
 
 
 def test_a_dry_run_changes_nothing(capsys: Capture) -> None:
@@ -59,11 +59,14 @@ def test_a_changed_run_with_an_id_of_its_own_is_a_conflict_until_it_is_replaced(
     capsys.readouterr()
     assert main(UPLOAD) == 1
     said = capsys.readouterr()
-    assert said.out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 in conflict\n"
+    assert said.out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 in conflict\nCheck: no findings.\n"
     assert "run_1 (2e4f5c2a-5a5b-4a6e-9d0c-0d9a4f7b8c11)" in said.err
     assert "--replace" in said.err
     assert main([*UPLOAD, "--replace"]) == 0
-    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 replaced\n"
+    assert (
+        capsys.readouterr().out
+        == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 replaced\nCheck: no findings.\n"
+    )
 
 
 def _change(directory: str) -> None:
@@ -76,7 +79,7 @@ def test_one_invalid_run_and_nothing_is_kept(new_test: Callable[..., Path], caps
     assert "run_4: rate.json: is empty" in capsys.readouterr().err
     assert not Path("matbench.db").exists()
     assert main([*UPLOAD, "--filters=batch_size=1:2"]) == 0
-    assert capsys.readouterr().out == "sqlite:///matbench.db: 2 runs added\n"
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 2 runs added\nCheck: no findings.\n"
 
 
 def test_the_flags_of_matrixbenchmarking_mean_an_opensearch_server(capsys: Capture) -> None:
@@ -127,9 +130,9 @@ def test_two_places_at_once_are_refused_and_the_stronger_wins(capsys: Capture, m
 def test_payloads_that_were_downloaded_can_be_uploaded(uploaded: None, capsys: Capture) -> None:
     assert main(DOWNLOAD) == 0
     assert main([*UPLOAD[:2], "--lts-results-dirname=lts", "--history=sqlite:///other.db"]) == 0
-    assert capsys.readouterr().out.endswith("sqlite:///other.db: 3 runs added\n")
+    assert capsys.readouterr().out.endswith("sqlite:///other.db: 3 runs added\nCheck: no findings.\n")
     assert main([*UPLOAD, "--history=sqlite:///other.db"]) == 0
-    assert capsys.readouterr().out == "sqlite:///other.db: 0 runs added, 3 there already\n"
+    assert capsys.readouterr().out == "sqlite:///other.db: 0 runs added, 3 there already\nCheck: no findings.\n"
 
 
 def test_a_download_writes_a_file_a_run_and_again_only_what_is_new(
@@ -296,7 +299,7 @@ def test_the_three_steps_of_the_documentation_lead_to_opensearch(opensearch, upl
     assert capsys.readouterr().out == f"{there}: 3 runs added\n"
     Path("config.yaml").write_text(f"matbench: {{history: '{there}'}}")
     assert main(UPLOAD) == 0
-    assert capsys.readouterr().out == f"{there}: 0 runs added, 3 there already\n"
+    assert capsys.readouterr().out == f"{there}: 0 runs added, 3 there already\nCheck: no findings.\n"
     assert main(["history"]) == 0
     assert "tiny" in capsys.readouterr().out
     assert main(DOWNLOAD) == 0
