@@ -37,8 +37,8 @@ __all__ = [
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-TYPED = 2
-"""So strong is an option that a person gave, by a flag or the environment, and not the configuration."""
+TYPED = 3
+"""So strong is an option that a person gave on the command line; names in it that match nothing are errors."""
 
 
 class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -99,8 +99,8 @@ class Selection:
     """Which tests of which workload a command is about, from the options that commands share.
 
     ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options``
-    are texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`). A
-    filter out of the configuration is not typed: what it names need not be in each tree.
+    are texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`). ``typed``
+    are the names of the options that a person gave on the command line: what others name need not be in each tree.
     """
 
     workload: str | None
@@ -112,7 +112,7 @@ class Selection:
     lts_results_dirname: Path | None = None
     against: tuple[Path, ...] = ()
     history: UsedHistory | None = None
-    is_filter_typed: bool = True
+    typed: frozenset[str] = frozenset()
 
 
 def common(function: C) -> C:
@@ -174,8 +174,9 @@ def selection(function: C) -> C:
         selected = Selection(
             workload, results_dirname, filters or "", dict(price), told, jobs, lts_results_dirname, against
         )
-        is_typed = strength(click.get_current_context(), "filters") >= TYPED
-        selected = dataclasses.replace(selected, is_filter_typed=is_typed)
+        ctx = click.get_current_context()
+        typed = frozenset(name for name in ("filters", "price") if strength(ctx, name) >= TYPED)
+        selected = dataclasses.replace(selected, typed=typed)
         return function(*args, selection=selected, **others)
 
     decorators: list[Callable[[Any], Any]] = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,20 +87,27 @@ def read_past(workload: Workload, matrix: Matrix, selection: Selection) -> Matri
 def check_names(whole: Matrix, wanted: Filters, selection: Selection) -> None:
     """Raise ConfigError for a value of a filter, or a price, that no run of *whole* has and that a person typed.
 
-    From the configuration, such a filter is a warning.
+    Such a filter out of the environment or the configuration is a warning.
     """
     try:
         whole.check_values(wanted)
     except ConfigError as error:
-        if selection.is_filter_typed:
+        if "filters" in selection.typed:
             raise
         run.warn([str(error)])
-    hardware = {
-        (entry.settings.get("vendor"), entry.settings["hw_type"]) for entry in whole if "hw_type" in entry.settings
+    if "price" in selection.typed:
+        _check_prices(whole, selection.prices)
+
+
+def _check_prices(whole: Matrix, prices: Mapping[str, float]) -> None:
+    """Raise ConfigError for a price of hardware that no run names; runs that name none may be on any."""
+    known = {str(entry.settings["hw_type"]) for entry in whole if "hw_type" in entry.settings}
+    known |= {
+        f"{e.settings['vendor']}/{e.settings['hw_type']}" for e in whole if {"vendor", "hw_type"} <= e.settings.keys()
     }
-    known = {name for vendor, hw_type in hardware for name in (f"{vendor}/{hw_type}", f"{hw_type}")}
-    for name in selection.prices:
-        if known and name not in known:
+    has_vendors = any("vendor" in entry.settings for entry in whole)
+    for name in prices if known else ():
+        if name not in known and (has_vendors or name.partition("/")[2] not in known):
             raise ConfigError(f"--price: no run is on hardware '{name}': {did_you_mean(name, known)}")
 
 

@@ -256,7 +256,7 @@ def test_settings_that_may_differ_are_named(capsys: Capture) -> None:
             values = {"rate": rate + number, "latency": 10 + 0.1 * number}
             write_run(Path(tree, str(number)), "1.0.0", image, values, number, number)
     assert main(["compare", "x", "y", "--workload=versions.py"]) == 2
-    assert "it is in x only" in capsys.readouterr().err
+    assert "they differ in image (a | b); leave it out with --ignored-keys=image" in capsys.readouterr().err
     assert main(["compare", "x", "y", "--workload=versions.py", "--ignored-keys=image"]) == 1
 
 
@@ -295,11 +295,14 @@ def test_one_version_only_is_not_enough_history(capsys: Capture) -> None:
     assert "all runs have the same version" in said
 
 
-def test_an_unknown_kpi_in_the_filter_is_a_sentence_and_the_rest_is_analysed(slower: None, capsys: Capture) -> None:
-    assert main([*ANALYZE, "--kpi-filter=rtae,latency"]) == 1
+def test_an_unknown_kpi_in_the_filter_of_the_environment_is_a_sentence_and_the_rest_is_analysed(
+    slower: None, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MATBENCH_KPI_FILTER", "rtae,latency")
+    assert main(ANALYZE) == 1
     assert "no KPI 'rtae': did you mean 'rate'?" in capsys.readouterr().out
-    assert main([*ANALYZE, "--kpi-filter=rtae"]) == 2
-    assert "no KPI 'rtae'" in capsys.readouterr().err
+    assert main([*ANALYZE, "--kpi-filter=rtae,latency"]) == 2
+    assert "no KPI 'rtae': did you mean 'rate'?" in capsys.readouterr().err
 
 
 def test_a_filter_that_selects_nothing_is_a_sentence(slower: None, capsys: Capture) -> None:

@@ -174,10 +174,10 @@ def test_a_full_disk_is_one_sentence(parse: Parse, capsys: Capture) -> None:
 
 
 def test_prices_of_options_win_over_those_of_the_file_name_by_name(parse: Parse) -> None:
-    Path("config.yaml").write_text("matbench: {prices: {aws/a: 1.0, aws/b: 2.0}}")
-    assert parse("--output-matrix=m.json", "--price=aws/b=3", "--price", "c=4.5") == 0
+    Path("config.yaml").write_text("matbench: {prices: {aws/a: 1.0, aws/cpu-1: 2.0}}")
+    assert parse("--output-matrix=m.json", "--price=aws/cpu-1=3", "--price", "cpu-1=4.5") == 0
     for entry in json.loads(Path("m.json").read_text()):
-        assert entry["results"]["prices"] == {"aws/a": 1.0, "aws/b": 3.0, "c": 4.5}
+        assert entry["results"]["prices"] == {"aws/a": 1.0, "aws/cpu-1": 3.0, "cpu-1": 4.5}
 
 
 def test_prices_of_the_environment_are_separated_by_commas(parse: Parse, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,11 @@ def test_a_typed_name_of_nothing_is_exit_status_2(words: list[str], said: str, c
     assert said in refused(capsys, *words)
 
 
+@pytest.mark.parametrize("price", ["cpu-1=1", "aws/cpu-1=1"])
+def test_a_price_of_hardware_that_runs_name_is_fine(price: str) -> None:
+    assert main(["parse", "--workload=named.py", TREE, f"--price={price}"]) == 0
+
+
 def test_a_filter_may_name_what_only_the_history_has(capsys: Capture) -> None:
     write_runs("more", 1, version="1.9")
     words = ["--workload=named.py", "--results-dirname=more", HISTORY]

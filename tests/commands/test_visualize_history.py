@@ -79,7 +79,7 @@ def test_filters_are_for_the_history_too(capsys: Capture) -> None:
     assert main([*VISUALIZE, RESULTS, HISTORY, "--filters=batch_size=2"]) == 0
     assert "1 series of rate over 2 versions, 2 runs." in page()
     assert main([*VISUALIZE, HISTORY, "--filters=batch_size=7"]) == 2
-    assert "no test matches the filter batch_size=7" in capsys.readouterr().err
+    assert "no test has batch_size=7: known: 1, 2, 3" in capsys.readouterr().err
 
 
 def test_a_directory_that_is_only_configured_yields_to_a_history_on_the_command_line() -> None:
