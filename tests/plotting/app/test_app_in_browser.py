@@ -339,7 +339,8 @@ def test_there_is_no_serious_barrier(browser: Any, address: str, query: str, sch
             link = visit.page.locator("#content a[href*='run=']").first.get_attribute("href")
             query = str(link)
         visit.open(query)
-        visit.see_all()
+        in_view = "place => place.getBoundingClientRect().top < innerHeight"
+        visit.until(f"![...document.querySelectorAll('#content .part > .waiting')].some({in_view})")
         found = [
             one for one in Axe().run(visit.page).response["violations"] if one["impact"] in ("serious", "critical")
         ]
@@ -412,7 +413,7 @@ def test_a_late_answer_has_no_place_on_another_page(browser: Any, address: str) 
         visit.wait_text("#content h1", "Best configuration")
         released.append(True)
         answered: list[Any] = []
-        visit.page.on("requestfinished", answered.append)
+        visit.page.on("requestfinished", lambda request: answered.append(request))
         for route in held:
             route.continue_()
         for _ in range(400):
