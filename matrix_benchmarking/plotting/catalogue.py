@@ -181,6 +181,11 @@ class Catalogue:
             return f"{str(error)[:1].upper()}{str(error)[1:]}."
         return ""
 
+    def places(self, setting: str) -> Mapping[Any, int]:
+        """By value of a comparison key its place, the oldest first; empty for other settings, and without an order."""
+        is_ordered = setting in self.workload.regression.comparison_keys and not self.order_problem
+        return self.order.of(setting).places if is_ordered else {}
+
     @property
     def analysis(self) -> Analysis | None:
         """The verdicts on all series of the known runs: the one that was given, else made when it is first asked for.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..errors import ConfigError, did_you_mean
@@ -15,18 +15,20 @@ MOST_VALUES = 8
 SETTING, OLD, NEW = "setting", "old", "new"
 
 Candidate = tuple[str, Any, Any]
+Places = Callable[[str], Mapping[Any, int]]
+"""From a setting to the places of its values in the order of versions; empty for one that isn't a version."""
 
 
-def comparable(matrix: Matrix) -> dict[str, list[Any]]:
-    """The settings with at least two values, each with its values."""
+def comparable(matrix: Matrix, places: Places) -> dict[str, list[Any]]:
+    """The settings with at least two values, each with its values; versions in their order."""
     variables: dict[str, list[Any]] = dict(matrix.variables())
     found = {name: [each for each in values if each is not NOT_SET] for name, values in variables.items()}
-    return {name: values for name, values in found.items() if len(values) > 1}
+    return {name: _in_order(values, places(name)) for name, values in found.items() if len(values) > 1}
 
 
-def choices(matrix: Matrix, setting: str | None) -> list[Control]:
+def choices(matrix: Matrix, setting: str | None, places: Places) -> list[Control]:
     """The controls ``setting``, ``old`` and ``new``; without a *setting* the values are those of all settings."""
-    values = comparable(matrix)
+    values = comparable(matrix, places)
     if not values:
         return []
     offered = values[setting] if setting in values else [each for one in values.values() for each in one]
@@ -38,7 +40,7 @@ def choices(matrix: Matrix, setting: str | None) -> list[Control]:
     ]
 
 
-def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any]) -> list[Candidate]:
+def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any], places: Places) -> list[Candidate]:
     """``(setting, old, new)`` for each comparison that *cfg* asks for; all that are worth it where it says nothing.
 
     A chosen setting without values: each of its values against the one that most runs have.
@@ -50,10 +52,10 @@ def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any]) -> li
     if setting is None:
         if old is not None or new is not None:
             raise ConfigError("Choose the setting whose values are to be compared.")
-        return list(_all(matrix, workload))
-    values = comparable(matrix).get(setting)
+        return list(_all(matrix, workload, places))
+    known = comparable(matrix, places)
+    values = known.get(setting)
     if values is None:
-        known = comparable(matrix)
         raise ConfigError(
             f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}."
         )
@@ -67,15 +69,23 @@ def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any]) -> li
     return [(setting, old, new)]
 
 
-def _all(matrix: Matrix, workload: Workload) -> Iterator[Candidate]:
-    """Results trees, settings that name a variant, and versions; each value against the one that most runs have."""
-    variables = comparable(matrix)
+def _all(matrix: Matrix, workload: Workload, places: Places) -> Iterator[Candidate]:
+    """Results trees, settings that name a variant, and versions; each value against the one that most runs have.
+
+    Of two versions the older one is the old one.
+    """
+    variables = comparable(matrix, places)
     keys = [TREE, *workload.variant_keys, *workload.regression.comparison_keys]
     for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
         values = variables[name]
         if len(values) <= MOST_VALUES:
             usual = _usual(matrix, name, values)
-            yield from ((name, usual, value) for value in values if value is not usual)
+            pairs = ([usual, value] for value in values if value is not usual)
+            yield from ((name, *_in_order(pair, places(name))) for pair in pairs)
+
+
+def _in_order(values: list[Any], places: Mapping[Any, int]) -> list[Any]:
+    return sorted(values, key=lambda value: places.get(typed(value), -1))
 
 
 def _usual(matrix: Matrix, name: str, values: list[Any]) -> Any:

@@ -59,7 +59,7 @@ class CompareReport(Report):
 
     def controls(self) -> Sequence[Control]:
         """Setting, old and new value: of the setting that was drawn last, or of all."""
-        return choices(self.matrix, self._setting)
+        return choices(self.matrix, self._setting, self.catalogue.places)
 
     def do_plot(
         self,
@@ -75,7 +75,7 @@ class CompareReport(Report):
             return [html.P("This workload defines no KPI.")]
         self._setting = cfg.get(SETTING)
         try:
-            wanted = candidates(self.matrix, self.workload, cfg)
+            wanted = candidates(self.matrix, self.workload, cfg, self.catalogue.places)
         except ConfigError as error:
             return [html.P(str(error))]
         entries = list(self.matrix.all_records(settings, setting_lists))
@@ -90,14 +90,24 @@ class CompareReport(Report):
             heading = f"No difference that is more than chance: {len(rest)} {plural(len(rest), 'comparison')}"
             hidden = [part for one in rest for part in [html.P(_sentence(one)), *self._section(one)]]
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
-        parts.append(_how_to_read())
-        return parts
+        return [*parts, *self._order(switches), _how_to_read()]
+
+    def _order(self, switches: Sequence[Switch]) -> list[Any]:
+        """Where the order of the versions is from that are compared."""
+        from dash import html
+
+        keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
+        if not keys:
+            return []
+        problem = self.catalogue.order_problem
+        said = [problem] if problem else [sentence for key in keys for sentence in self.catalogue.order.said(key)]
+        return [html.P(" ".join(said), className="note")] if said else []
 
     def summary(self) -> str:
         entries = list(self.matrix)
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        switches = self._switches(entries, candidates(self.matrix, self.workload, {}))
+        switches = self._switches(entries, candidates(self.matrix, self.workload, {}, self.catalogue.places))
         clear = [one for one in switches if one.headline.apart]
         return _sentence(clear[0]) if clear else "No difference that is more than chance."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from matrix_benchmarking import kpi
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.static_html import StaticHTML
-from matrix_benchmarking.workload import BaseStore, Gate, Workload
+from matrix_benchmarking.workload import BaseStore, Gate, RegressionKeys, Workload
 
 
 @kpi.LowerBetter
@@ -166,3 +167,21 @@ def test_hostile_names_are_text(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep(hostile, 0.5))
     assert "<script" not in shown
     assert "Stay: a instead of &lt;script&gt;alert(1)&lt;/script&gt; changes cost by +100.0 %" in shown
+
+
+def versioned(toy: Workload) -> Workload:
+    return dataclasses.replace(toy, variant_keys=(), regression=RegressionKeys(comparison_keys=["image"]))
+
+
+def test_of_two_versions_the_older_one_is_the_old_one(toy: Workload) -> None:
+    more_of_the_newer = [*sweep("2.9", 1.0), *sweep("2.10", 0.5), entry("2.10", 1, 50.0, repeat=7)]
+    shown = page(versioned(toy), *more_of_the_newer)
+    assert "image 2.10 instead of image 2.9" in shown
+    assert "image 2.9 instead of image 2.10" not in shown
+    assert "Versions in the order of their numbers." in shown
+
+
+def test_versions_without_an_order_are_compared_and_the_page_says_so(toy: Workload) -> None:
+    shown = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
+    assert "The order of image is unknown" in shown
+    assert " instead of " in shown

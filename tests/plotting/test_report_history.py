@@ -44,7 +44,7 @@ def speed(lts: Any) -> Any:
 @pytest.fixture
 def toy() -> Workload:
     store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, speed]))
-    return Workload(name="toy", store=store, regression=RegressionKeys(comparison_keys=("version", "driver")))
+    return Workload(name="toy", store=store, regression=RegressionKeys(comparison_keys=("version",)))
 
 
 def run(version: Any, image: str, value: float, number: int = 0, **settings: Any) -> Entry:
@@ -126,7 +126,8 @@ def test_twelve_series_are_drawn_and_all_are_in_the_table(toy: Workload) -> None
 
 def test_a_kpi_and_an_axis_can_be_chosen(toy: Workload) -> None:
     past = [run(v, "a", 1.0, driver=d) for v, d in (("1", 7), ("2", 7), ("2", 8))]
-    of = catalogue(toy, past)
+    both = dataclasses.replace(toy, regression=RegressionKeys(comparison_keys=("version", "driver")))
+    of = catalogue(both, past)
     plot = of.plot("KPI history")
     assert [(each.name, each.default) for each in plot.controls()] == [("kpi", "cost"), ("axis", "version")]
     assert figure(of, axis="driver").layout.xaxis.title.text == "driver"
@@ -274,3 +275,9 @@ def test_the_page_says_where_the_order_is_from_and_what_it_leaves_out(toy: Workl
 def test_versions_without_an_order_have_no_history_and_the_page_says_what_to_do(toy: Workload) -> None:
     shown = page(catalogue(toy, runs(["main", "fix"], {"a": 1.0})))
     assert "The order of version is unknown: nothing says which of main, fix is the newest; name the order by" in shown
+
+
+def test_a_comparison_key_of_nothing_is_said_on_the_page(toy: Workload) -> None:
+    misspelt = dataclasses.replace(toy, regression=RegressionKeys(comparison_keys=("version", "drvier")))
+    shown = page(catalogue(misspelt, runs(["1", "2"], {"a": 1.0})))
+    assert "has a comparison key that is neither a label of its model nor a setting of any of 6 runs" in shown
