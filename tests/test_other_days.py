@@ -54,7 +54,9 @@ def on(repository: Path, tmp_path: Path) -> Any:
 
     def run(moment: str, zone: str) -> dict[str, Any]:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("MATBENCH_")}
-        environment |= {"TZ": zone, "PYTHONPATH": str(repository), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        paths = [str(repository), str(repository / "tests" / "faketime_support")]
+        environment |= {"TZ": zone, "PYTHONPATH": os.pathsep.join(paths), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        environment["FAKETIME_DONT_FAKE_MONOTONIC"] = "1"
         history = repository / "data" / "samples" / "encoder_history" / "history.jsonl.gz"
         command = ["faketime", "-f", f"@{moment}", sys.executable, "-c", SCRIPT, str(history)]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
