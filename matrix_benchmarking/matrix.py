@@ -240,7 +240,7 @@ class Matrix:
         """As :meth:`filtered`, where nothing may be left."""
         selected = [e for e in self.entries if _filters.matches(filters, e.settings, e.repeat)]
         unfinished = [e for e in self.unfinished if _filters.matches(filters, e.settings, e.repeat)]
-        return Matrix(selected, unfinished=unfinished, notes=self.notes)
+        return Matrix(selected, unfinished=unfinished, notes=[*self.notes, *_unknown(filters, self.unfinished)])
 
     def to_dataframe(self, series: str | None = None) -> pandas.DataFrame:
         """One row an entry: settings, ``repeat``, KPIs, ``exit_code``, ``test_uuid``, ``location``.
@@ -338,6 +338,20 @@ def _values_by_name(entries: Sequence[Entry]) -> dict[str, list[Any]]:
 
 def _has(entry: Entry, settings: Mapping[str, Scalar]) -> bool:
     return all(typed(entry.settings.get(name, NOT_SET)) == typed(value) for name, value in settings.items())
+
+
+def _unknown(filters: Filters, unfinished: Sequence[Entry]) -> list[str]:
+    """A sentence on the tests that *filters* can neither select nor leave out: their settings can't be read."""
+    names = []
+    for entry in unfinished:
+        known = {name: values for name, values in filters.items() if name in entry.settings}
+        is_unreadable = any(not problem.reason.startswith(DID_NOT_FINISH) for problem in entry.problems)
+        if is_unreadable and len(known) < len(filters) and _filters.matches(known, entry.settings):
+            names.append(entry.name)
+    if not names:
+        return []
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return [f"whether the filter selects {shown} is not known: their settings can't be read"]
 
 
 def _describe(filters: Filters, entries: Sequence[Entry]) -> str:

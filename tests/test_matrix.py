@@ -110,6 +110,20 @@ class TestFiltered:
         assert [e.settings["a"] for e in self.matrix.filtered(filters.parse("a=2:3"))] == [2]
         assert len(self.matrix.filtered(filters.parse("a=2:3")).unfinished) == 1
 
+    def test_a_run_whose_settings_are_lost_is_not_filtered_out_in_silence(self) -> None:
+        lost = [
+            entry(settings, finished=False, name=name, problems=(Problem(reason),))
+            for name, settings, reason in (
+                ("lost", {}, "has exit_code and no settings.yaml"),
+                ("elsewhere", {"b": 9}, "has exit_code and no settings.yaml"),
+                ("interrupted", {"b": 1}, "did not finish: there is no exit code"),
+            )
+        ]
+        matrix = Matrix([entry({"a": 1, "b": 1})], unfinished=lost)
+        selected = matrix.filtered(filters.parse("a=1,b=1"))
+        assert (len(selected), selected.unfinished) == (1, [])
+        assert selected.notes == ["whether the filter selects lost is not known: their settings can't be read"]
+
     def test_no_filter_is_the_whole(self) -> None:
         assert self.matrix.filtered({}) is self.matrix
 

@@ -98,7 +98,7 @@ def find_tests(root: Path, layouts: Sequence[Layout], cache_filename: str, trace
         if not any(candidate.path == directory and candidate.finished for candidate in found):
             waiting.extend(directory / name for name in listing.directories)
             links.extend(directory / name for name in linked)
-    candidates = _without_false_losses(candidates)
+    candidates = _without_false_losses(candidates, traces)
     above = _ancestors([candidate.path for candidate in candidates])
     candidates.sort(key=_key)
     return Found(
@@ -124,11 +124,11 @@ def _recognise(
     return [Candidate(listing.path, None)] if cache_filename in listing.files else []
 
 
-def _without_false_losses(candidates: list[Candidate]) -> list[Candidate]:
+def _without_false_losses(candidates: list[Candidate], traces: Traces | None) -> list[Candidate]:
     whole = [candidate for candidate in candidates if candidate.lost is None]
-    if len(whole) == len(candidates):
+    if traces is None or len(whole) == len(candidates):
         return candidates
-    runs = lost.runs(
+    runs = traces.runs(
         (candidate.path for candidate in candidates if candidate.lost is not None),
         [candidate.path for candidate in whole],
         (candidate.path for candidate in whole if not candidate.finished),

@@ -51,6 +51,21 @@ class Traces:
         found = [name for pattern in self.directories for name in fnmatch.filter(listing.directories, pattern)]
         return min(found or self.files & listing.files, default=None)
 
+    def runs(self, lost: Iterable[Path], tests: Sequence[Path], unfinished: Iterable[Path]) -> set[Path]:
+        """Those of *lost* that are runs: without *tests* below, not in another one, no step of an *unfinished* one."""
+        above = {parent for path in tests for parent in path.parents}
+        started, found = set(unfinished) - above, set[Path]()
+        for path in sorted(path for path in lost if path not in above):
+            starts = (parent for parent in path.parents if parent in started)
+            is_step = any(self._is_step(name) for start in starts for name in path.relative_to(start).parts)
+            if not is_step and found.isdisjoint(path.parents):
+                found.add(path)
+        return found
+
+    def _is_step(self, directory: str) -> bool:
+        named = any(fnmatch.fnmatchcase(directory, pattern) for pattern in self.directories)
+        return named or _STEP.fullmatch(directory) is not None
+
 
 def sentence(trace: str, listing: Listing) -> str:
     """What is wrong with the run in *listing*, of which *trace* is there."""
@@ -59,19 +74,6 @@ def sentence(trace: str, listing: Listing) -> str:
     close = difflib.get_close_matches(SETTINGS_FILE, sorted(listing.files), n=1, cutoff=0.7)
     other = f", but {close[0]}" if close else ""
     return f"has {trace} and no {SETTINGS_FILE}{other}: a run that lost its settings; a file 'skip' leaves it out"
-
-
-def runs(lost: Iterable[Path], tests: Sequence[Path], unfinished: Iterable[Path]) -> set[Path]:
-    """Those of *lost* that are runs: without *tests* below, not in another one, and no step of an *unfinished* one."""
-    above = {parent for path in tests for parent in path.parents}
-    started, found = set(unfinished), set[Path]()
-    for path in sorted(path for path in lost if path not in above):
-        is_step = any(
-            parent in started and any(map(_STEP.fullmatch, path.relative_to(parent).parts)) for parent in path.parents
-        )
-        if not is_step and found.isdisjoint(path.parents):
-            found.add(path)
-    return found
 
 
 def _is_glob(name: str) -> bool:

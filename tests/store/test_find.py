@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,20 @@ def test_a_directory_above_tests_and_the_results_directory_may_hold_anything(tmp
 def test_an_exit_code_of_a_step_is_no_run_of_its_own(tmp_path):
     write_test(tmp_path / "a", {"vus": 1}, exit_code=None, files={"000__run/exit_code": "1", "001__x/y/exit_code": "0"})
     assert reasons(parse(tmp_path)) == ["a: did not finish: there is no exit code"]
+
+
+def test_neither_is_an_artifact_directory_of_the_workload(tmp_path):
+    workload = speed_workload(artifact_dirnames=types.SimpleNamespace(FOLD="fold"), important_files=["speed.txt"])
+    write_test(tmp_path / "a", {"vus": 1}, exit_code=None, files={"fold/speed.txt": "1"})
+    assert reasons(store.parse_tree(workload, tmp_path)) == ["a: did not finish: there is no exit code"]
+
+
+def test_a_run_beside_others_below_inherited_settings_is_no_step_whatever_its_name(tmp_path):
+    write_test(tmp_path, {"hw": "l4"}, exit_code=None)
+    for name in ("000__night", "001__night"):
+        write_test(tmp_path / name, {"vus": 1})
+    (tmp_path / "000__night" / "settings.yaml").unlink()
+    assert names(parse(tmp_path).unfinished) == ["000__night"]
 
 
 def test_what_is_in_a_run_that_lost_its_settings_is_not_reported_again(tmp_path):
