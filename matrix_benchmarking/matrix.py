@@ -69,12 +69,15 @@ class Facts:
         labels: what identifies a series besides the KPI's name; None where that can't be told.
         other_units: the KPIs whose values are in another unit than the workload's today.
         other_directions: the KPIs that were better the other way round than they are today.
+        recorded: when the history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
+            the order of insertion); equal for runs of one upload; None where the run is in no history.
     """
 
     time_us: int | None
     labels: Mapping[str, Any] | None
     other_units: frozenset[str] = frozenset()
     other_directions: frozenset[str] = frozenset()
+    recorded: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(slots=True)

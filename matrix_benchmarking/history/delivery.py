@@ -65,10 +65,10 @@ def upload(
     earlier = [each for each in outbox.batches() if each.path < batch.path]
     try:
         with open_history(location, writable=True) as history:
-            return Delivered(
-                earlier=_deliver(outbox, earlier, history, None),
-                pushed=outbox.deliver(batch, history, _with_total(progress, batch.count())),
-            )
+            waited = _deliver(outbox, earlier, history, None)
+            batch = outbox.as_newest(batch, history)
+            delivered = outbox.deliver(batch, history, _with_total(progress, batch.count()))
+            return Delivered(delivered, waited)
     except UnavailableError as error:
         raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
     except HistoryError as error:

@@ -167,8 +167,10 @@ class History(Protocol):
         """Keep *records*; one that is there already is not kept twice.
 
         Args:
-            records: they are taken a few hundred at a time, and are visible to all when this returns.
-            replace: a record whose content is another one takes the place of the one that is there.
+            records: they are taken a few hundred at a time, and are visible to all when this returns. Those that don't
+                say when they were first seen are of one upload: all get one moment, later than any that is kept.
+            replace: a record whose content is another one takes the place of the one that is there, and of the moment
+                when that was first seen.
             progress: see :data:`Progress`.
 
         Raises:
@@ -181,8 +183,14 @@ class History(Protocol):
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
         """Newest first, those of unknown time last, ties in the order of the ids."""
 
-    def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
-        """The payloads in the order of :meth:`runs`, as they were pushed."""
+    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
+        """The runs with their payloads, as they were pushed, in the order of :meth:`runs`."""
+
+    def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
+        """The payloads of :meth:`records`."""
+
+    def last_recorded(self) -> int | None:
+        """The last moment at which a run was first seen, in microseconds since 1970; None where none is kept."""
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         """All series, by workload, KPI and key."""

@@ -67,9 +67,10 @@ def with_past(matrix: Matrix, past: Matrix) -> Matrix:
 
 
 def _sources(history: History, query: Query) -> Iterator[Source]:
-    for payload in history.payloads(query):
-        name, content = _name(payload), zlib.compress(msgspec.json.encode(payload), level=1)
-        yield Source(name, NOWHERE / name, functools.partial(zlib.decompress, content), history.location)
+    for each in history.records(query):
+        name, content = _name(each.payload), zlib.compress(msgspec.json.encode(each.payload), level=1)
+        load = functools.partial(zlib.decompress, content)
+        yield Source(name, NOWHERE / name, load, history.location, each.recorded)
 
 
 def _name(payload: Any) -> str:

@@ -36,13 +36,21 @@ from .port import (
     WorkloadSummary,
     conflict,
 )
-from .records import KPIRecord, Record, record
-from .sqlite_schema import UNKNOWN_TIME, WITH_ALARMS, migrate, version
+from .records import KPIRecord, Record, Recorded, next_moment, record
+from .sqlite_schema import UNKNOWN_TIME, WITH_ALARMS, WITH_RECORDED, migrate, version
 
 CHUNK = 500
 BUSY_TIMEOUT_S = 120.0
 IDS_PER_QUERY = 500
 _decode = msgspec.json.Decoder().decode
+
+
+@dataclasses.dataclass(slots=True)
+class _Upload:
+    """One push: the digests that it has brought so far, by id, and its moment, once a run was new."""
+
+    seen: dict[str, str] = dataclasses.field(default_factory=dict)
+    moment_us: int | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -82,10 +90,10 @@ class SQLiteHistory:
             raise
 
     def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        pushed, done, seen = Pushed(), 0, dict[str, str]()
+        pushed, done, upload = Pushed(), 0, _Upload()
         for chunk in rows.batched(records, CHUNK):
             with self._transaction():
-                outcome = self._push_chunk(chunk, seen, replace=replace)
+                outcome = self._push_chunk(chunk, upload, replace=replace)
             pushed.add(outcome)
             done += len(chunk)
             if progress is not None:
@@ -94,17 +102,27 @@ class SQLiteHistory:
 
     def known(self, ids: Sequence[str]) -> Mapping[str, str]:
         with self._sentences():
-            return {found: digest for found, digest, _ in self._existing(ids)}
+            return {found: digest for found, digest, *_ in self._existing(ids)}
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
-        for number, *columns in self._select("number, id, workload, time_us, digest", query):
-            del number
+        for _, *columns, _, _ in self._select("id, workload, time_us, digest", query):
             yield Run(*columns)
 
-    def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
+    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
         with self._sentences():
-            for _, payload in self._select("number, payload", query):
-                yield _decode(payload)
+            columns = "id, workload, time_us, digest, payload"
+            for _, found, workload, time_us, digest, payload, *recorded in self._select(columns, query):
+                yield Record(found, workload, time_us, digest, _decode(payload), rows.recorded(*recorded))
+
+    def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
+        return (each.payload for each in self.records(query))
+
+    def last_recorded(self) -> int | None:
+        with self._sentences():
+            if version(self._connection, self.location) < WITH_RECORDED:
+                return None
+            (last,) = self._connection.execute("SELECT max(recorded_us) FROM payloads").fetchone()
+        return None if last is None else int(last)
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         with self._sentences():
@@ -126,7 +144,7 @@ class SQLiteHistory:
         for chunk in rows.batched(ids, CHUNK):
             with self._transaction():
                 existing = self._existing(chunk)
-                for _, _, number in existing:
+                for _, _, number, *_ in existing:
                     self._remove(number)
                 self._connection.execute(rows.DROP_EMPTY_SERIES)
             deleted += len(existing)
@@ -186,13 +204,15 @@ class SQLiteHistory:
             where = f"history '{self.path}': the event {event_id} of an alarm in it is damaged"
             raise HistoryError(f"{where}, or of a newer matbench: {error}") from error
 
-    def _push_chunk(self, chunk: Sequence[Record], seen: dict[str, str], *, replace: bool) -> Pushed:
-        """*seen* are the digests that this push has brought so far, by id."""
-        pushed = Pushed()
-        existing = {found: (digest, number) for found, digest, number in self._existing([each.id for each in chunk])}
+    def _push_chunk(self, chunk: Sequence[Record], upload: _Upload, *, replace: bool) -> Pushed:
+        pushed, seen = Pushed(), upload.seen
+        existing = {
+            found: (digest, number, rows.recorded(*recorded))
+            for found, digest, number, *recorded in self._existing([each.id for each in chunk])
+        }
         described: dict[str, _Described] = {}
         for each in chunk:
-            digest, number = existing.get(each.id, (None, None))
+            digest, number, recorded = existing.get(each.id, (None, None, None))
             if digest == each.digest:
                 pushed.unchanged += 1
                 seen[each.id] = each.digest
@@ -205,22 +225,31 @@ class SQLiteHistory:
             except HistoryError as error:
                 pushed.rejected.append(Refused(each.id, str(error)))
                 continue
-            if number is None:
+            if number is None or recorded is None:
                 pushed.added += 1
+                recorded = each.recorded or (1, self._moment(upload))
             else:
                 pushed.replaced += 1
                 self._remove(number)
             seen[each.id] = each.digest
-            existing[each.id] = (each.digest, self._insert(each, kpis, described))
+            existing[each.id] = (each.digest, self._insert(each, recorded, kpis, described), recorded)
         newer = [(*each.description, each.number) for each in described.values() if each.is_newer]
         self._connection.executemany(rows.DESCRIBE_SERIES, newer)
         if pushed.replaced:
             self._connection.execute(rows.DROP_EMPTY_SERIES)
         return pushed
 
-    def _insert(self, record: Record, kpis: Sequence[KPIRecord], described: dict[str, _Described]) -> int:
+    def _moment(self, upload: _Upload) -> int:
+        """The moment of *upload*: the first transaction that keeps something of it makes it known to all others."""
+        if upload.moment_us is None:
+            upload.moment_us = next_moment(self.last_recorded())
+        return upload.moment_us
+
+    def _insert(
+        self, record: Record, recorded: Recorded, kpis: Sequence[KPIRecord], described: dict[str, _Described]
+    ) -> int:
         execute = self._connection.execute
-        number = execute(rows.INSERT_PAYLOAD, rows.payload_row(record)).lastrowid
+        number = execute(rows.INSERT_PAYLOAD, rows.payload_row(record, recorded)).lastrowid
         assert number is not None
         values = []
         for kpi in kpis:
@@ -270,16 +299,23 @@ class SQLiteHistory:
             if kpi.name == name:
                 self._connection.execute(rows.DESCRIBE_SERIES, (*rows.description(newest, kpi), series))
 
-    def _existing(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
-        found: list[tuple[str, str, int]] = []
+    def _existing(self, ids: Sequence[str]) -> list[tuple[Any, ...]]:
+        """Id, digest, number, moment and place of those of *ids* that are there."""
+        found: list[tuple[Any, ...]] = []
+        columns = f"id, digest, number, {self._recorded(self._connection)}"
         for some in rows.batched(ids, IDS_PER_QUERY):
             marks = ", ".join("?" * len(some))
-            query = f"SELECT id, digest, number FROM payloads WHERE id IN ({marks})"  # noqa: S608 - question marks only
+            query = f"SELECT {columns} FROM payloads WHERE id IN ({marks})"  # noqa: S608 - our own names
             found += self._connection.execute(query, some).fetchall()
         return found
 
+    def _recorded(self, connection: sqlite3.Connection) -> str:
+        """The columns of moment and place; in a file of an older matbench, open for reading, what stands for them."""
+        is_known = version(connection, self.location) >= WITH_RECORDED
+        return "recorded_us, recorded_place" if is_known else "NULL, number"
+
     def _select(self, columns: str, query: Query) -> Iterator[tuple[Any, ...]]:
-        """*columns* (the first is ``number``) of the runs that *query* selects, in order, as they are at this moment.
+        """Number, *columns*, moment and place of the runs that *query* selects, in order, as they are at this moment.
 
         A connection of its own holds that moment, whatever others write meanwhile.
         """
@@ -291,6 +327,7 @@ class SQLiteHistory:
                 for number, settings, repeat in found
                 if query.selects(_decode(settings) if query.filters else {}, repeat)
             ][: query.limit]
+            columns = f"number, {columns}, {self._recorded(reader)}"
             for some in rows.batched(numbers, CHUNK):
                 marks = ", ".join("?" * len(some))
                 text = f"SELECT {columns} FROM payloads WHERE number IN ({marks})"  # noqa: S608 - our own names

@@ -12,13 +12,14 @@ import msgspec
 from . import alarms
 from .alarms import AlarmEvent
 from .port import Series
-from .records import KPIRecord, Record
+from .records import KPIRecord, Record, Recorded
 from .sqlite_schema import UNKNOWN_TIME
 
 T = TypeVar("T")
 
 INSERT_PAYLOAD = """
-    INSERT INTO payloads (id, workload, time_us, digest, settings, repeat, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO payloads (id, workload, time_us, digest, settings, repeat, payload, recorded_us, recorded_place)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 FIND_SERIES = """
     SELECT number, described_us, described_by, help, lower_better, ignored_for_regression FROM series WHERE key = ?
@@ -90,11 +91,18 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def payload_row(of: Record) -> tuple[Any, ...]:
+def payload_row(of: Record, recorded: Recorded) -> tuple[Any, ...]:
     """The parameters of :data:`INSERT_PAYLOAD`."""
     settings = msgspec.json.encode(of.settings).decode()
     payload = msgspec.json.encode(of.payload).decode()
-    return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload
+    is_moment, value = recorded
+    moments = (value, None) if is_moment else (None, value)
+    return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload, *moments
+
+
+def recorded(moment_us: int | None, place: int) -> Recorded:
+    """When a run was first seen, from its columns."""
+    return (0, place) if moment_us is None else (1, moment_us)
 
 
 def series_row(of: Record, kpi: KPIRecord) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ from ..port import EVERYTHING, Progress, Pushed, Query, Run, Series, SeriesValue
 from ..records import Record
 from . import alarm_index, documents, indices, search
 from .client import connect, patiently, sentences
-from .writer import Writer
+from .writer import Upload, Writer
 
 CHUNK = 500
 PAGE, VALUES_PAGE = 500, 5000
@@ -66,12 +66,12 @@ class OpenSearchHistory:
             raise
 
     def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        pushed, done, seen = Pushed(), 0, dict[str, str]()
+        pushed, done, upload = Pushed(), 0, Upload()
         iterator = iter(records)
         try:
             while chunk := list(itertools.islice(iterator, CHUNK)):
                 with sentences(self._place):
-                    pushed.add(self._writer.push(chunk, seen, replace=replace))
+                    pushed.add(self._writer.push(chunk, upload, replace=replace))
                 done += len(chunk)
                 if progress is not None:
                     progress(done)
@@ -92,14 +92,25 @@ class OpenSearchHistory:
         return found
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
-        for source in self._select(query, ["matbench"]):
-            kept = source["matbench"]
+        for hit in self._select(query, ["matbench"]):
+            kept = hit["_source"]["matbench"]
             yield Run(kept["id"], kept["workload"], kept["time_us"], kept["digest"])
 
-    def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
-        for source in self._select(query, []):
-            del source["matbench"]
-            yield source
+    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
+        with sentences(self._place):
+            is_in_order = indices.is_in_order(self._client, self._place.index)
+        for hit in self._select(query, []):
+            payload = hit["_source"]
+            kept = payload.pop("matbench")
+            recorded = documents.recorded(kept, hit["_seq_no"] if is_in_order else None)
+            yield Record(kept["id"], kept["workload"], kept["time_us"], kept["digest"], payload, recorded)
+
+    def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
+        return (each.payload for each in self.records(query))
+
+    def last_recorded(self) -> int | None:
+        with sentences(self._place):
+            return self._writer.last_recorded()
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         wanted = {"workload": workload, "kpi": kpi}
@@ -176,7 +187,7 @@ class OpenSearchHistory:
         self.close()
 
     def _select(self, query: Query, fields: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The sources of the runs that *query* selects, in order; with these *fields* of them (all where empty)."""
+        """The documents of the runs that *query* selects, in order; with these *fields* of them (all where empty)."""
         needed = ["metadata.settings", "metadata.repeat"] if query.filters else []
         left = query.limit
         if left == 0:
@@ -191,10 +202,9 @@ class OpenSearchHistory:
                 source=[*fields, *needed] if fields else True,
                 page=page,
             ):
-                source = hit["_source"]
-                if query.filters and not query.selects(*documents.settings_of(source)):
+                if query.filters and not query.selects(*documents.settings_of(hit["_source"])):
                     continue
-                yield source
+                yield hit
                 if left is not None:
                     left -= 1
                     if left == 0:

@@ -62,6 +62,13 @@ def has_alarms(client: opensearchpy.OpenSearch, location: OpenSearchLocation) ->
     return True
 
 
+def is_in_order(client: opensearchpy.OpenSearch, name: str) -> bool:
+    """True if sequence numbers of the index are in the order of its writes: those of one shard are."""
+    answer: Any = patiently(lambda: client.indices.get_settings(index=name))
+    shards = [each["settings"]["index"]["number_of_shards"] for each in answer.values()]
+    return shards == ["1"]
+
+
 def _ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
     found = _mapping(client, name)
     if found is None:

@@ -38,6 +38,7 @@ def hits(
         "sort": list(sort),
         "_source": source,
         "track_total_hits": False,
+        "seq_no_primary_term": True,
     }
     # Most series fit into one page, which needs no point in time; a full page is read again with one.
     answer = _search(client, index, body)

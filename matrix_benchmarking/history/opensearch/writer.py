@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import HistoryError, UnavailableError
 from ..location import OpenSearchLocation
 from ..port import Pushed, Refused, conflict
-from ..records import KPIRecord, Record, record
-from . import bulk, documents
+from ..records import KPIRecord, Record, Recorded, next_moment, record
+from . import bulk, documents, indices
 from .client import BUSY, patiently
 
 if TYPE_CHECKING:
@@ -23,11 +23,22 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Version:
-    """A payload that is there: its digest, the names of its KPIs, and its place in the index's sequence of writes."""
+    """A payload that is there: its digest, the names of its KPIs, its place in the index's sequence of writes, and when
+    it was first seen.
+    """
 
     digest: str
     kpis: frozenset[str]
     place: tuple[int, int]
+    recorded: Recorded | None
+
+
+@dataclasses.dataclass(slots=True)
+class Upload:
+    """One push: the digests that it has brought so far, by id, and its moment, once a run was new."""
+
+    seen: dict[str, str] = dataclasses.field(default_factory=dict)
+    moment_us: int | None = None
 
 
 class Writer:
@@ -37,12 +48,12 @@ class Writer:
         self._client = client
         self._place = place
 
-    def push(self, chunk: Sequence[Record], seen: dict[str, str], *, replace: bool) -> Pushed:
-        """Keep *chunk*, some hundred records; *seen* are the digests that this push has brought so far, by id.
+    def push(self, chunk: Sequence[Record], upload: Upload, *, replace: bool) -> Pushed:
+        """Keep *chunk*, some hundred records of *upload*.
 
         With *replace* the KPIs of what is there already are written again, too: that repairs an index of KPIs.
         """
-        pushed = Pushed()
+        pushed, seen = Pushed(), upload.seen
         existing = self._versions([each.id for each in chunk])
         new: dict[str, tuple[Record, list[KPIRecord]]] = {}
         again: list[tuple[Record, KPIRecord]] = []
@@ -60,11 +71,30 @@ class Writer:
             elif there is not None and (each.id in seen or not replace):
                 pushed.conflicts.append(Refused(each.id, conflict(each.id in seen)))
             else:
-                new[each.id] = (each, kpis)
+                new[each.id] = (dataclasses.replace(each, recorded=self._recorded(each, existing, upload)), kpis)
                 seen[each.id] = each.digest
         self._all(self._kpi(of, kpi) for of, kpi in again)
         self._write(new, existing, pushed)
         return pushed
+
+    def last_recorded(self) -> int | None:
+        """The last moment at which a run was first seen, those of interrupted uploads too."""
+        index = self._place.index
+        patiently(lambda: self._client.indices.refresh(index=index))
+        body = {"size": 0, "aggregations": {"last": {"max": {"field": "matbench.recorded_us"}}}}
+        answer: Any = patiently(lambda: self._client.search(index=index, body=body))
+        last = answer["aggregations"]["last"]["value"]
+        return None if last is None else round(last)  # a float, in which microseconds until the year 2255 are exact
+
+    def _recorded(self, of: Record, existing: Mapping[str, _Version], upload: Upload) -> Recorded | None:
+        """When *of* was first seen; None where it was kept before that was, in no order."""
+        if of.id in existing:
+            return existing[of.id].recorded
+        if of.recorded is not None:
+            return of.recorded
+        if upload.moment_us is None:
+            upload.moment_us = next_moment(self.last_recorded())
+        return 1, upload.moment_us
 
     def _write(
         self, new: Mapping[str, tuple[Record, list[KPIRecord]]], existing: Mapping[str, _Version], pushed: Pushed
@@ -118,13 +148,16 @@ class Writer:
 
     def _versions(self, ids: Sequence[str]) -> dict[str, _Version]:
         """What is known of those of *ids* that are there."""
+        found = self._documents(ids, ["matbench.digest", "matbench.recorded_*", "kpis.*.unit"])
+        is_in_order = bool(found) and indices.is_in_order(self._client, self._place.index)
         return {
             each["_id"]: _Version(
                 each["_source"]["matbench"]["digest"],
                 frozenset(each["_source"].get("kpis", {})),
                 (each["_seq_no"], each["_primary_term"]),
+                documents.recorded(each["_source"]["matbench"], each["_seq_no"] if is_in_order else None),
             )
-            for each in self._documents(ids, ["matbench.digest", "kpis.*.unit"])
+            for each in found
         }
 
     def _send(self, actions: Iterable[documents.Action]) -> dict[str, tuple[int, str]]:
