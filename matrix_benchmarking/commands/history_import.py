@@ -32,6 +32,7 @@ def command(invocation: Invocation, file: Path, place: Place, replace: bool) -> 
         show = None if progress is None else lambda done: progress(done, total)
         imported = transfer.read_import(history, file, replace=replace, progress=show)
     click.echo(run.printable(f"{location}: {outcome.counts(imported.pushed)}{_alarms(imported)}"))
+    outcome.print_corrected(imported.pushed.corrected, {})
     outcome.raise_for(imported.pushed.conflicts, imported.pushed.rejected, {})
 
 

@@ -56,9 +56,10 @@ def command(
     def write(stream: IO[bytes]) -> None:
         lts.write_payload_lines(work.workload, work.matrix, stream)
 
+    names = {str(each.test_uuid): each.name for each in work.matrix}
     if dry_run:
-        outcome.print_dry_run(delivery.dry_run(write, location), str(location), replace=replace)
+        outcome.print_dry_run(delivery.dry_run(write, location, replace=replace), str(location), names)
         return
     with run.progress_bar("uploading") as progress, outcome.tolerant(fails=fail_test_on_fail):
         delivered = delivery.upload(write, location, outboxes(), replace=replace, progress=progress)
-        outcome.print_delivered(delivered, str(location), {str(each.test_uuid): each.name for each in work.matrix})
+        outcome.print_delivered(delivered, str(location), names)

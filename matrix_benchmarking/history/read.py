@@ -13,13 +13,15 @@ from typing import Any
 import msgspec
 
 from ..filters import Filters
+from ..lts.facts import time_of_entry
 from ..lts.read import Source, matrix_of
-from ..matrix import Matrix
+from ..matrix import Entry, Matrix
 from ..workload import Workload
 from . import open_history
 from .errors import HistoryError
 from .location import Location
 from .port import History, Query
+from .sameness import SHARED
 
 NOWHERE = Path(os.devnull)
 """Below it there is nothing on any machine, so what asks for an artifact of such an entry finds none."""
@@ -59,11 +61,25 @@ def require_matrix(workload: Workload, location: Location) -> Matrix:
 def with_past(matrix: Matrix, past: Matrix) -> Matrix:
     """All known runs: those of *past* and, as the newest, those of *matrix*. A run in both is there once.
 
-    Of that one the entry of *matrix* is taken, which has its test directory.
+    Of that one the entry of *matrix* is taken, which has its test directory. A run is the same by its id, or by its
+    measurement: one that was described anew may have another id in the tree than in the history.
     """
     current = {entry.test_uuid for entry in matrix}
-    kept = [entry for entry in past if entry.test_uuid not in current]
+    measured = {entry.measurement: entry for entry in matrix}
+    kept = [
+        entry
+        for entry in past
+        if entry.test_uuid not in current and not _is_same_run(entry, measured.get(entry.measurement))
+    ]
     return Matrix([*kept, *matrix], unfinished=matrix.unfinished, notes=past.notes)
+
+
+def _is_same_run(past: Entry, current: Entry | None) -> bool:
+    """True if *current*, of the same measurement, is *past*: runs at different times are repeats."""
+    if current is None or past.measurement is None or past.measurement.endswith(SHARED):
+        return False
+    times = {time_of_entry(past), time_of_entry(current)} - {None}
+    return len(times) < 2
 
 
 def _sources(history: History, query: Query) -> Iterator[Source]:

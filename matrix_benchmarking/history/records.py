@@ -34,6 +34,7 @@ _METADATA: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "workload": (str, "text"),
     "test_uuid": (str, "text"),
     "lts_schema_version": (str, "text"),
+    "measurement": (str, "text"),
     "settings": (dict, "a mapping"),
     "repeat": (int, "a whole number"),
     "exit_code": (int, "a whole number"),
@@ -96,6 +97,12 @@ class Record:
     def settings(self) -> Mapping[str, Any]:
         settings: Mapping[str, Any] = self.payload["metadata"].get("settings") or {}
         return settings
+
+    @property
+    def measurement(self) -> str | None:
+        """The digest of what was measured; None where no bytes of it are known."""
+        found: str | None = self.payload["metadata"].get("measurement")
+        return found
 
     @property
     def repeat(self) -> int:

@@ -18,8 +18,9 @@ from .sqlite_schema import UNKNOWN_TIME
 T = TypeVar("T")
 
 INSERT_PAYLOAD = """
-    INSERT INTO payloads (id, workload, time_us, digest, settings, repeat, payload, recorded_us, recorded_place)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO payloads
+        (id, workload, time_us, digest, settings, repeat, payload, measurement, recorded_us, recorded_place)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 FIND_SERIES = """
     SELECT number, described_us, described_by, help, lower_better, ignored_for_regression FROM series WHERE key = ?
@@ -91,13 +92,14 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield chunk
 
 
-def payload_row(of: Record, recorded: Recorded) -> tuple[Any, ...]:
-    """The parameters of :data:`INSERT_PAYLOAD`."""
+def payload_row(of: Record) -> tuple[Any, ...]:
+    """The parameters of :data:`INSERT_PAYLOAD`; *of* says when it was first seen."""
+    assert of.recorded is not None
     settings = msgspec.json.encode(of.settings).decode()
     payload = msgspec.json.encode(of.payload).decode()
-    is_moment, value = recorded
+    is_moment, value = of.recorded
     moments = (value, None) if is_moment else (None, value)
-    return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload, *moments
+    return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload, of.measurement, *moments
 
 
 def recorded(moment_us: int | None, place: int) -> Recorded:

@@ -105,7 +105,7 @@ def read_import(history: History, path: Path, *, replace: bool = False, progress
         records = _records(stream, path)
         if has_strange_places:
             records = (each if _place(each) is None else dataclasses.replace(each, recorded=None) for each in records)
-        pushed = history.push(records, replace=replace, progress=progress)
+        pushed = history.push(records, replace=replace, are_copies=True, progress=progress)
     added = history.record_alarms(events) if events else 0
     return Imported(pushed, added, len(events) - added)
 

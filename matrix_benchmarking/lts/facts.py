@@ -49,9 +49,15 @@ def facts_of_entry(workload: Workload, entry: Entry) -> Facts:
     """
     if entry.facts is not None:
         return entry.facts
+    return Facts(time_of_entry(entry), _labels_to_keep(workload, entry))
+
+
+def time_of_entry(entry: Entry) -> int | None:
+    """When the test ended, else when it started, in microseconds since 1970; its payload may be loaded for it."""
+    if entry.facts is not None:
+        return entry.facts.time_us
     metadata = getattr(entry.lts, "metadata", None)
-    time_us = _first_known(getattr(metadata, "end", None), getattr(metadata, "start", None))
-    return Facts(time_us, _labels_to_keep(workload, entry))
+    return _first_known(getattr(metadata, "end", None), getattr(metadata, "start", None))
 
 
 def _labels_to_keep(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:

@@ -164,6 +164,7 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         exit_code=metadata.get("exit_code"),
         test_uuid=str(uuid.UUID(metadata["test_uuid"])),
         has_own_uuid=True,
+        measurement=metadata.get("measurement"),
         problems=() if problem is None else (Problem(problem),),
         kpis={kpi: _number(each["value"]) for kpi, each in payload["kpis"].items() if each is not None},
         missing_kpis=dict(metadata.get("missing_kpis") or {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
 import contextlib
 import functools
@@ -82,6 +83,7 @@ def parse_tree(
     unfinished.extend(_unfinished(context, candidate) for candidate in found.unfinished)
     entries = [entry for entry, _ in tests]
     notes.extend(_make_ids_unique(entries))
+    _mark_shared_measurements(entries)
     sentences = [*found.notes, *_summarise(notes)]
     sentences += tree_index.save(context, Contents(tests, unfinished, sentences))
     return Matrix(entries, unfinished=unfinished, notes=sentences)
@@ -254,6 +256,14 @@ def _make_ids_unique(entries: Sequence[Entry]) -> list[Note]:
         if len(own) > 1:
             notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
     return notes
+
+
+def _mark_shared_measurements(entries: Sequence[Entry]) -> None:
+    """Mark the measurements that several tests of the tree have: they read the same files, or are copies."""
+    counts = collections.Counter(entry.measurement for entry in entries)
+    for entry in entries:
+        if entry.measurement is not None and counts[entry.measurement] > 1:
+            entry.measurement += "*"
 
 
 def _summarise(notes: Sequence[Note]) -> list[str]:

@@ -57,6 +57,7 @@ def payload_document(record: Record) -> dict[str, Any]:
         "workload": record.workload,
         "time_us": record.time_us,
         "digest": record.digest,
+        "measurement": record.measurement,
         "settings": [token(name, value) for name, value in {**record.settings, "repeat": record.repeat}.items()],
     }
     if record.recorded is not None:

@@ -9,14 +9,17 @@ from typing import Any, Self
 
 import msgspec
 
+from .. import plan
 from ..alarms import AlarmEvent
 from ..errors import UnavailableError
 from ..location import OpenSearchLocation
+from ..plan import Upload
 from ..port import EVERYTHING, Progress, Pushed, Query, Run, Series, SeriesValues, Summary, WorkloadSummary
 from ..records import Record
 from . import alarm_index, documents, indices, search
 from .client import connect, patiently, sentences
-from .writer import Upload, Writer
+from .lookup import record_of
+from .writer import Writer
 
 CHUNK = 500
 PAGE, VALUES_PAGE = 500, 5000
@@ -65,30 +68,43 @@ class OpenSearchHistory:
             self._client.close()
             raise
 
-    def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        pushed, done, upload = Pushed(), 0, Upload()
-        iterator = iter(records)
+    def push(
+        self,
+        records: Iterable[Record],
+        *,
+        replace: bool = False,
+        are_copies: bool = False,
+        progress: Progress | None = None,
+    ) -> Pushed:
+        pushed, done, upload = Pushed(), 0, Upload(replace, are_copies)
+        lookup, iterator = self._writer.lookup, iter(records)
         try:
+            with sentences(self._place):
+                self._writer.refresh()  # what an upload that was interrupted wrote is there, and shows now
             while chunk := list(itertools.islice(iterator, CHUNK)):
                 with sentences(self._place):
-                    pushed.add(self._writer.push(chunk, upload, replace=replace))
+                    pushed.add(self._writer.carry_out(plan.plan(chunk, upload, lookup), upload))
                 done += len(chunk)
                 if progress is not None:
                     progress(done)
             with sentences(self._place):
+                pushed.add(self._writer.carry_out(plan.plan_waiting(upload, lookup), upload))
                 self._writer.refresh()
         except UnavailableError as error:
             error.acknowledged, error.not_kept = done, [each.id for each in (*pushed.conflicts, *pushed.rejected)]
+            error.not_kept += [each.id for each in upload.waiting]
             raise
         return pushed
+
+    def foresee(self, records: Iterable[Record], *, replace: bool = False) -> Pushed:
+        with sentences(self._place):
+            return plan.foresee(records, self._writer.lookup, replace=replace)
 
     def known(self, ids: Sequence[str]) -> Mapping[str, str]:
         found: dict[str, str] = {}
         for start in range(0, len(ids), CHUNK):
-            some = list(ids[start : start + CHUNK])
             with sentences(self._place):
-                sources = self._writer.sources(some, ["matbench.digest"])
-            found |= {each: source["matbench"]["digest"] for each, source in sources.items()}
+                found |= self._writer.lookup.digests(ids[start : start + CHUNK])
         return found
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
@@ -98,19 +114,17 @@ class OpenSearchHistory:
 
     def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
         with sentences(self._place):
-            is_in_order = indices.is_in_order(self._client, self._place.index)
+            is_in_order = self._writer.lookup.is_in_order()
         for hit in self._select(query, []):
-            payload = hit["_source"]
-            kept = payload.pop("matbench")
-            recorded = documents.recorded(kept, hit["_seq_no"] if is_in_order else None)
-            yield Record(kept["id"], kept["workload"], kept["time_us"], kept["digest"], payload, recorded)
+            yield record_of(hit, is_in_order=is_in_order)
 
     def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
         return (each.payload for each in self.records(query))
 
     def last_recorded(self) -> int | None:
         with sentences(self._place):
-            return self._writer.last_recorded()
+            self._writer.refresh()
+            return self._writer.lookup.last_recorded()
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         wanted = {"workload": workload, "kpi": kpi}
