@@ -43,8 +43,8 @@ def raise_for(
 ) -> None:
     """Raise VerdictError if something was not kept, naming each run."""
     lines: list[str] = []
-    others = [each for each in conflicts if "--replace" not in each.reason]
-    described = [each for each in conflicts if "--replace" in each.reason]
+    others = [each for each in conflicts if not each.is_same_measurement]
+    described = [each for each in conflicts if each.is_same_measurement]
     if others:
         lines.append(f"{_runs(len(others))} not kept, since other contents are there under the same ids:")
         lines += _listed(others, names, with_reason=False)

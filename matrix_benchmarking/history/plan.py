@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from .errors import HistoryError
 from .port import Corrected, Pushed, Refused, conflict
 from .records import KPIRecord, Record
-from .sameness import SHARED, Difference, difference, may_be_corrected, renamed, said
+from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
 
 CHUNK = 500
 H = TypeVar("H")
@@ -188,7 +188,7 @@ def _place(each: Record, pushed_as: Record, kept: Kept[H], upload: Upload, made:
     elif what is Difference.COMPUTED:
         _write(each, pushed_as, kept, "recomputed", upload, made)
     elif not upload.replace:
-        made.pushed.conflicts.append(Refused(pushed_as.id, _reason(what, kept.record, each, pushed_as.id)))
+        made.pushed.conflicts.append(_refused(what, kept.record, each, pushed_as.id))
     else:
         is_correction = what is Difference.DESCRIPTION
         corrected = Corrected(each.id, pushed_as.id, said(kept.record, each)) if is_correction else None
@@ -216,16 +216,16 @@ def _write(
     upload.seen[pushed_as.id] = pushed_as.digest
 
 
-def _reason(what: Difference, kept: Record, new: Record, pushed_as: str) -> str:
+def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Refused:
     where = f"the same measurement is kept{'' if kept.id == pushed_as else f' as {kept.id}'}"
     if what is Difference.DESCRIPTION:
-        return f"{where} with {said(kept, new)}: --replace corrects it"
+        return Refused(pushed_as, f"{where} with {said(kept, new)}: --replace corrects it", is_same_measurement=True)
     if what is Difference.COMPUTED_BEFORE:
-        return f"{where} with other computations, which may be newer: --replace goes back"
-    return conflict(within_a_push=False)
+        reason = f"{where} with other computations, which may be newer: --replace goes back"
+        return Refused(pushed_as, reason, is_same_measurement=True)
+    return Refused(pushed_as, conflict(within_a_push=False))
 
 
 def _measured(records: Iterable[Record], lookup: Lookup[H]) -> Mapping[str, Sequence[str]]:
-    named = {each.measurement or SHARED for each in records}
-    wanted = {each for each in named if not each.endswith(SHARED)}
+    wanted = {each.measurement or "" for each in records if identifies(each.measurement)}
     return lookup.measured(sorted(wanted)) if wanted else {}

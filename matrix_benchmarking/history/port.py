@@ -21,10 +21,11 @@ Progress = Callable[[int], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
-    """A record that was not kept, and why."""
+    """A record that was not kept, and why: perhaps since the same measurement is kept, otherwise described."""
 
     id: str
     reason: str
+    is_same_measurement: bool = False
 
 
 def conflict(within_a_push: bool) -> str:

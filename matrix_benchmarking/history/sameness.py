@@ -37,6 +37,11 @@ class Difference(enum.Enum):
     MEASUREMENT = "what was measured, as far as is known"
 
 
+def identifies(measurement: str | None) -> bool:
+    """True if a *measurement* tells which run it is."""
+    return bool(measurement) and not str(measurement).endswith(SHARED)
+
+
 def description(of: Record) -> dict[str, Any]:
     """What describes a run, by name."""
     metadata = of.payload["metadata"]

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import io
+import json
+import shutil
+from pathlib import Path
 
 import pytest
 from builders import speed_files, speed_workload, write_test
 from history_support.before import PLACES, make_old_documents, make_old_file
 from history_support.payloads import payload, test_id
 
-from matrix_benchmarking import history, store
+from matrix_benchmarking import history, lts, store, workload
 from matrix_benchmarking.history import Pushed, read, record, sameness
-from matrix_benchmarking.history.port import Corrected
+from matrix_benchmarking.history.port import Corrected, Refused
 from matrix_benchmarking.history.sameness import Difference
+from matrix_benchmarking.matrix import Facts, Matrix
 
+SAMPLE = Path(__file__).parents[2] / "data" / "samples" / "encoder_bench"
 SETTINGS = {"hw_type": "cpu-1", "vus": 8, "batch_size": 32}
 
 
@@ -146,9 +153,7 @@ class TestAnotherId:
             (first,) = [each.recorded for each in kept.records()]
             pushed = push(kept, new)
             reason = f"the same measurement is kept as {test_id(1)} with batch_size 32 instead of 64"
-            assert [(each.id, each.reason) for each in pushed.conflicts] == [
-                (test_id(2), f"{reason}: --replace corrects it")
-            ]
+            assert pushed.conflicts == [Refused(test_id(2), f"{reason}: --replace corrects it", True)]
             assert shown(kept) == [old]
             pushed = push(kept, new, replace=True)
             said = "batch_size 32 instead of 64"
@@ -290,16 +295,64 @@ def test_the_three_digests_are_independent():
 
 class TestATree:
     @pytest.fixture
-    def workload(self):
+    def speed(self):
         return speed_workload()
 
-    def test_a_run_that_was_described_anew_is_there_once_beside_its_history(self, tmp_path, workload):
+    def test_a_run_that_was_described_anew_is_there_once_beside_its_history(self, tmp_path, speed):
         write_test(tmp_path / "a", {"vus": 1}, files=speed_files(3))
-        (before,) = store.parse_tree(workload, tmp_path)
+        (before,) = store.parse_tree(speed, tmp_path)
         (tmp_path / "a" / "settings.yaml").write_text("vus: 2\n")
-        current = store.parse_tree(workload, tmp_path)
+        current = store.parse_tree(speed, tmp_path)
         (after,) = current
         assert before.test_uuid != after.test_uuid
         assert before.measurement == after.measurement is not None
         before.kept_in = "somewhere"
-        assert [entry.test_uuid for entry in read.with_past(current, type(current)([before]))] == [after.test_uuid]
+        (merged,) = read.with_past(current, type(current)([before]))
+        assert (merged.test_uuid, merged.location) == (before.test_uuid, after.location)
+        assert merged.settings == {"vus": 2}
+
+    def test_a_repeat_with_equal_artifacts_is_another_run_beside_its_history(self, tmp_path, speed):
+        write_test(tmp_path / "a", {"vus": 1}, files=speed_files(3))
+        (entry,) = store.parse_tree(speed, tmp_path)
+        old, new = (
+            dataclasses.replace(entry, test_uuid=test_id(number), facts=Facts(number, None)) for number in (1, 2)
+        )
+        assert [each.test_uuid for each in read.with_past(Matrix([new]), Matrix([old]))] == [test_id(1), test_id(2)]
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    root = tmp_path_factory.mktemp("sample") / "tree"
+    shutil.copytree(SAMPLE, root)
+    encoder = workload.load("encoder_bench")
+    spool = io.BytesIO()
+    lts.write_payload_lines(encoder, store.parse_tree(encoder, root), spool)
+    return [json.loads(line) for line in spool.getvalue().splitlines()]
+
+
+class TestTheSample:
+    """The committed measurements of ``encoder_bench``, whose runs have ids of their own."""
+
+    def of_before(self, documents):
+        made = copy.deepcopy(documents)
+        for each in made:
+            del each["metadata"]["measurement"]
+        return made
+
+    def test_each_measurement_is_one_of_its_own(self, documents):
+        assert len({each["metadata"]["measurement"] for each in documents}) == len(documents) == 153
+
+    def test_in_a_history_of_before_all_are_there(self, tmp_path, documents):
+        with history.open_history(history.SQLiteLocation(tmp_path / "h.db"), writable=True) as kept:
+            push(kept, *self.of_before(documents))
+            assert push(kept, *documents) == Pushed(unchanged=153)
+            assert push(kept, *documents) == Pushed(unchanged=153)
+
+    def test_one_new_kpi_makes_no_conflict(self, tmp_path, documents):
+        newer = copy.deepcopy(documents)
+        for each in newer:
+            each["kpis"]["joules"] = {**next(iter(each["kpis"].values())), "value": 1.0}
+        for name, before in (("old", self.of_before(documents)), ("new", documents)):
+            with history.open_history(history.SQLiteLocation(tmp_path / f"{name}.db"), writable=True) as kept:
+                push(kept, *before)
+                assert push(kept, *newer) == Pushed(recomputed=153)
