@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @lts_results
 @place
 @flag("--dry-run", help="Say what would be kept; change nothing.")
-@flag("--replace", help="Let payloads take the place of other contents that are kept under the same ids.")
+@flag("--replace", help="Let payloads take the place of other contents of the same runs.")
 @flag(
     "--upload-by-kpi",
     help="Taken for MatrixBenchmarking's sake: each KPI becomes a record of its own in any case.",
@@ -44,7 +44,8 @@ def command(
     """Keep the LTS payloads of a results directory in a history.
 
     Payloads are strict: any problem in any test, and nothing is kept. A payload that is there already is not kept
-    twice. If the server is away, payloads wait in the outbox for the next upload or 'matbench history flush'.
+    twice, and a newer computation takes the place of an older one. If the server is away, payloads wait in the outbox
+    for the next upload or 'matbench history flush'.
     """
     from .. import lts
     from ..history import delivery

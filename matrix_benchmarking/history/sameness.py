@@ -64,6 +64,12 @@ def computed_digest(of: Record) -> str:
     return digest([metadata, of.payload.get("results"), kpis])
 
 
+def digest_of_before(of: Record) -> str:
+    """The digest that the payload had when payloads didn't say what was measured."""
+    metadata = {name: value for name, value in of.payload["metadata"].items() if name != "measurement"}
+    return digest({**of.payload, "metadata": metadata})
+
+
 def difference(kept: Record, new: Record, *, is_copy: bool = False) -> Difference:
     """What is different in *new*, which has the id of *kept* and another content.
 
