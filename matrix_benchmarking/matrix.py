@@ -98,6 +98,8 @@ class Entry:
         test_uuid: stable id of the test; None for an unfinished one.
         has_own_uuid: True if the test carries its id; otherwise it is a digest of its content.
         problems: what the parsers could not read.
+        measurement: digest of the artifacts that were recorded, whatever describes them; it ends with ``*`` where other
+            tests of the tree have the same artifacts, and so doesn't tell which test it is. None without any.
         missing_files: the workload's important files that are not there.
         kpis: the KPI values that could be computed, by name.
         missing_kpis: for each other KPI the reason.
@@ -116,6 +118,7 @@ class Entry:
     finished: bool = True
     test_uuid: str | None = None
     has_own_uuid: bool = False
+    measurement: str | None = None
     problems: tuple[Problem, ...] = ()
     missing_files: tuple[str, ...] = ()
     kpis: Mapping[str, float] = dataclasses.field(default_factory=dict)

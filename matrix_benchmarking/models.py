@@ -104,6 +104,8 @@ class Metadata(ExclusiveModel):
         test_uuid: stable id of the test: its own, or a digest of its content.
         settings: the coordinates of the test in the matrix.
         repeat: index among the runs at the same settings.
+        measurement: digest of the recorded artifacts, ending with ``*`` where other tests of the tree have the same;
+            None without any. By it a history knows a measurement that is described or computed anew.
         start, end: when the test ran; None where the artifacts don't tell.
         exit_code: 0 for success; None where the artifacts don't tell.
         presets: names of the presets under which the test was run.
@@ -116,6 +118,7 @@ class Metadata(ExclusiveModel):
     test_uuid: uuid.UUID
     settings: dict[str, Scalar]
     repeat: int = 0
+    measurement: str | None = None
     start: pydantic.AwareDatetime | None = None
     end: pydantic.AwareDatetime | None = None
     exit_code: int | None = None

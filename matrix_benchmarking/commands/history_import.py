@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.command("import", cls=Command, section="history_import")
 @click.argument("file", type=click.Path(path_type=Path))
 @place
-@flag("--replace", help="Let payloads take the place of other contents that are kept under the same ids.")
+@flag("--replace", help="Let payloads take the place of other contents of the same runs.")
 @common
 @click.pass_obj
 def command(invocation: Invocation, file: Path, place: Place, replace: bool) -> None:
@@ -32,6 +32,7 @@ def command(invocation: Invocation, file: Path, place: Place, replace: bool) -> 
         show = None if progress is None else lambda done: progress(done, total)
         imported = transfer.read_import(history, file, replace=replace, progress=show)
     click.echo(run.printable(f"{location}: {outcome.counts(imported.pushed)}{_alarms(imported)}"))
+    outcome.print_corrected(imported.pushed.corrected, {})
     outcome.raise_for(imported.pushed.conflicts, imported.pushed.rejected, {})
 
 

@@ -13,8 +13,8 @@ from . import run
 
 if TYPE_CHECKING:
     from ..history import Pushed
-    from ..history.delivery import Delivered, DryRun
-    from ..history.port import Refused
+    from ..history.delivery import Delivered
+    from ..history.port import Corrected, Refused
     from ..lts import GoodRuns
     from ..lts.payloads import PayloadProblem
 
@@ -34,6 +34,7 @@ def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str
         return
     click.echo(run.printable(f"{location}: {counts(delivered.pushed)}"), err=err)
     earlier = delivered.earlier
+    print_corrected([*delivered.pushed.corrected, *(earlier.corrected if earlier else ())], names, err=err)
     conflicts = [*delivered.pushed.conflicts, *(earlier.conflicts if earlier else ())]
     rejected = [*delivered.pushed.rejected, *(earlier.rejected if earlier else ())]
     raise_for(conflicts, rejected, names)
@@ -44,11 +45,16 @@ def raise_for(
 ) -> None:
     """Raise VerdictError if something was not kept, naming each run."""
     lines: list[str] = []
-    if conflicts:
-        lines.append(f"{_runs(len(conflicts))} not kept, since other contents are there under the same ids:")
-        lines += _listed(conflicts, names, with_reason=False)
+    others = [each for each in conflicts if not each.is_same_measurement]
+    described = [each for each in conflicts if each.is_same_measurement]
+    if others:
+        lines.append(f"{_runs(len(others))} not kept, since other contents are there under the same ids:")
+        lines += _listed(others, names, with_reason=False)
         if can_replace:
             lines.append("  --replace lets the new contents take their place")
+    if described:
+        lines.append(f"{_runs(len(described))} not kept, since the same measurements are there:")
+        lines += _listed(described, names, with_reason=True)
     if rejected:
         lines.append(f"{_runs(len(rejected))} not kept, since the history refuses them:")
         lines += _listed(rejected, names, with_reason=True)
@@ -56,14 +62,30 @@ def raise_for(
         raise VerdictError("\n".join(lines))
 
 
-def print_dry_run(outcome: DryRun, location: str, *, replace: bool) -> None:
-    """Say what an upload would do."""
-    parts = [f"{outcome.new} would be added", f"{outcome.unchanged} there already"]
-    if outcome.other:
-        parts.append(
-            f"{len(outcome.other)} there with other contents, which would be {'replaced' if replace else 'kept'}"
-        )
+def print_corrected(corrected: Sequence[Corrected], names: Mapping[str, str], *, err: bool = False) -> None:
+    """Say which descriptions were replaced."""
+    for each in corrected[:SHOWN]:
+        name = f"{names[each.pushed_as]} ({each.id})" if each.pushed_as in names else each.id
+        click.echo(run.printable(f"  {name}: was kept with {each.what}"), err=err)
+    if len(corrected) > SHOWN:
+        click.echo(f"  … and {len(corrected) - SHOWN} more", err=err)
+
+
+def print_dry_run(foreseen: Pushed, location: str, names: Mapping[str, str]) -> None:
+    """Say what an upload would do, and name what it would not keep."""
+    parts = [f"{foreseen.added} would be added", f"{foreseen.unchanged} there already"]
+    for count, what in (
+        (foreseen.recomputed, "recomputed"),
+        (foreseen.replaced, "there with other contents, which would be replaced"),
+        (len(foreseen.conflicts), "there with other contents, which would be kept"),
+        (len(foreseen.rejected), "refused"),
+    ):
+        if count:
+            parts.append(f"{count} {what}")
     click.echo(run.printable(f"{location}: {', '.join(parts)} (dry run: nothing was changed)"))
+    print_corrected(foreseen.corrected, names)
+    for line in _listed([*foreseen.conflicts, *foreseen.rejected], names, with_reason=True):
+        click.echo(run.printable(line))
 
 
 @contextmanager
@@ -117,6 +139,7 @@ def counts(pushed: Pushed) -> str:
     parts = [f"{_runs(pushed.added)} added"]
     for count, what in (
         (pushed.unchanged, "there already"),
+        (pushed.recomputed, "recomputed"),
         (pushed.replaced, "replaced"),
         (len(pushed.conflicts), "in conflict"),
         (len(pushed.rejected), "refused"),

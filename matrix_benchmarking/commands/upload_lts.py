@@ -14,7 +14,7 @@ from .place import Place, locate, outboxes, place
 @lts_results
 @place
 @flag("--dry-run", help="Say what would be kept; change nothing.")
-@flag("--replace", help="Let payloads take the place of other contents that are kept under the same ids.")
+@flag("--replace", help="Let payloads take the place of other contents of the same runs.")
 @flag(
     "--keep-going",
     config_key="lts.keep_going",
@@ -46,7 +46,8 @@ def command(
 
     A run that says itself that it failed, or that did not finish, is left out and named. Payloads are strict: any
     problem in a run that claims success, and nothing is kept, unless --keep-going. A payload that is there already is
-    not kept twice. If the server is away, payloads wait in the outbox for the next upload or 'matbench history flush'.
+    not kept twice, and a newer computation takes the place of an older one. If the server is away, payloads wait in
+    the outbox for the next upload or 'matbench history flush'.
     """
     from .. import lts
     from ..analyze import check
@@ -56,12 +57,12 @@ def command(
     location = locate(invocation.config, place)
     work = run.start(invocation.config, selection)
     good = lts.GoodRuns(work.workload, work.matrix, keep_going=keep_going)
+    names = {str(each.test_uuid): each.name for each in work.matrix}
     try:
         with outcome.accounting_for(good):
             if dry_run:
-                outcome.print_dry_run(delivery.dry_run(good.write, location), str(location), replace=replace)
+                outcome.print_dry_run(delivery.dry_run(good.write, location, replace=replace), str(location), names)
                 return
-            names = {str(each.test_uuid): each.name for each in work.matrix}
             with run.progress_bar("uploading") as progress, outcome.tolerant(fails=fail_test_on_fail):
                 delivered = delivery.upload(good.write, location, outboxes(), replace=replace, progress=progress)
                 outcome.print_delivered(delivered, str(location), names)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from . import open_history
+from . import open_history, plan
 from .errors import HistoryError, UnavailableError
 from .location import Location, SQLiteLocation
 from .outbox import Batch, Outbox, Writer, records
@@ -34,15 +34,6 @@ class Delivered:
     earlier: Pushed | None = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class DryRun:
-    """What an upload would do with the payloads: how many are new, there already, or there with another content."""
-
-    new: int
-    unchanged: int
-    other: tuple[str, ...]
-
-
 def upload(
     write: Writer, location: Location, outboxes: Path, *, replace: bool = False, progress: Progress | None = None
 ) -> Delivered:
@@ -65,10 +56,10 @@ def upload(
     earlier = [each for each in outbox.batches() if each.path < batch.path]
     try:
         with open_history(location, writable=True) as history:
-            return Delivered(
-                earlier=_deliver(outbox, earlier, history, None),
-                pushed=outbox.deliver(batch, history, _with_total(progress, batch.count())),
-            )
+            waited = _deliver(outbox, earlier, history, None)
+            batch = outbox.as_newest(batch, history)
+            delivered = outbox.deliver(batch, history, _with_total(progress, batch.count()))
+            return Delivered(delivered, waited)
     except UnavailableError as error:
         raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
     except HistoryError as error:
@@ -97,7 +88,7 @@ def flush(location: Location, outboxes: Path, progress: Progress | None = None) 
         raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
 
 
-def dry_run(write: Writer, location: Location) -> DryRun:
+def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Pushed:
     """What :func:`upload` would do; nothing is changed.
 
     Raises:
@@ -106,18 +97,10 @@ def dry_run(write: Writer, location: Location) -> DryRun:
     with tempfile.TemporaryFile() as spool:
         write(spool)
         spool.seek(0)
-        digests = {each.id: each.digest for each in records(spool, "the upload")}
-    try:
+        if isinstance(location, SQLiteLocation) and not location.path.exists():
+            return plan.foresee(records(spool, "the upload"), plan.Nothing(), replace=replace)
         with open_history(location, writable=False) as history:
-            known = history.known(list(digests))
-    except UnavailableError:
-        raise
-    except HistoryError:
-        if not isinstance(location, SQLiteLocation) or location.path.exists():
-            raise
-        known = {}
-    other = tuple(each for each, digest in known.items() if digests[each] != digest)
-    return DryRun(len(digests) - len(known), len(known) - len(other), other)
+            return history.foresee(records(spool, "the upload"), replace=replace)
 
 
 def waiting(outbox: Outbox) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ class Written:
     removed: int = 0
 
 
-def write_payloads(payloads: Iterable[dict[str, Any]], directory: Path, *, force: bool, clean: bool) -> Written:
+def write_payloads(payloads: Iterable[Mapping[str, Any]], directory: Path, *, force: bool, clean: bool) -> Written:
     """Write each payload to ``<test_uuid>.json`` in *directory*, unless it is there.
 
     Args:

@@ -22,7 +22,7 @@ from ..errors import os_reason
 from ..files import atomic_write
 from .errors import HistoryError, UnavailableError
 from .port import History, Progress, Pushed
-from .records import Record, record
+from .records import Record, Recorded, next_moment, record
 
 VERSION = 1
 VARIABLE = "MATBENCH_OUTBOX"
@@ -38,11 +38,14 @@ class Batch:
         path: the file.
         location: where they go.
         replace: they take the place of other contents under the same ids.
+        moment_us: when they were put here, which is when the history first saw them, in microseconds since 1970; None
+            in a batch of an older matbench.
     """
 
     path: Path
     location: str
     replace: bool
+    moment_us: int | None = None
 
     def lines(self) -> Iterator[bytes]:
         """The payloads as they are written.
@@ -63,7 +66,8 @@ class Batch:
         Raises:
             HistoryError: the file can't be read, or was changed by something else.
         """
-        return records(self.lines(), str(self.path))
+        recorded = None if self.moment_us is None else (1, self.moment_us)
+        return records(self.lines(), str(self.path), recorded)
 
     def count(self) -> int:
         """How many payloads there are; none where it was delivered meanwhile."""
@@ -92,9 +96,20 @@ class Outbox:
         """
         number = 1 + max((_number(path) for path in self._files()), default=0)
         path = self.directory / f"{number:06d}-{os.urandom(4).hex()}{SUFFIX}"
-        batch = Batch(path, self.location, replace)
+        batch = Batch(path, self.location, replace, next_moment(None))
         _write(batch, write)
         return batch
+
+    def as_newest(self, batch: Batch, history: History) -> Batch:
+        """*batch*, which is sent for the first time, with a moment later than all of *history*, whatever clocks say."""
+        last = history.last_recorded()
+        if batch.moment_us is None or last is None or batch.moment_us > last:
+            return batch
+        newest = dataclasses.replace(batch, moment_us=next_moment(last))
+        with _locked(batch.path) as is_there:
+            if is_there:
+                _keep(newest, batch.lines())
+        return newest
 
     def batches(self) -> list[Batch]:
         """All batches that can be read, oldest first."""
@@ -156,15 +171,15 @@ def _left(batch: Batch, acknowledged: int, not_kept: set[str]) -> Iterator[bytes
             yield line
 
 
-def records(lines: Iterable[bytes], where: str) -> Iterator[Record]:
-    """The records of payloads, one a line.
+def records(lines: Iterable[bytes], where: str, recorded: Recorded | None = None) -> Iterator[Record]:
+    """The records of payloads, one a line, first seen when *recorded* says.
 
     Raises:
         HistoryError: a line that holds none; it names *where* and the line.
     """
     for number, line in enumerate(lines, start=1):
         try:
-            yield record(msgspec.json.decode(line))
+            yield record(msgspec.json.decode(line), recorded)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise HistoryError(f"{where}: payload {number} is no JSON: {error}") from error
         except HistoryError as error:
@@ -177,7 +192,12 @@ def _keep(batch: Batch, lines: Iterable[bytes]) -> None:
 
 
 def _write(batch: Batch, write: Writer) -> None:
-    header = {"matbench_outbox": VERSION, "location": batch.location, "replace": batch.replace}
+    header = {
+        "matbench_outbox": VERSION,
+        "location": batch.location,
+        "replace": batch.replace,
+        "moment_us": batch.moment_us,
+    }
     with atomic_write(batch.path) as stream:
         stream.write(msgspec.json.encode(header) + b"\n")
         write(stream)
@@ -199,12 +219,15 @@ def _read_header(path: Path) -> Batch:
             header: Any = msgspec.json.decode(stream.readline())
         if header["matbench_outbox"] > VERSION:
             raise HistoryError(f"'{path}' was written by a newer matbench: update it to deliver what is in there")
-        return Batch(path, str(header["location"]), bool(header["replace"]))
+        moment_us = header.get("moment_us")
+        return Batch(
+            path, str(header["location"]), bool(header["replace"]), None if moment_us is None else int(moment_us)
+        )
     except FileNotFoundError:
         raise
     except OSError as error:
         raise HistoryError(f"cannot read the outbox's '{path}': {os_reason(error)}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         raise HistoryError(f"'{path}' is no batch of an outbox: move it away") from error
 
 

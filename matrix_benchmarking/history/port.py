@@ -21,10 +21,11 @@ Progress = Callable[[int], None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
-    """A record that was not kept, and why."""
+    """A record that was not kept, and why: perhaps since the same measurement is kept, otherwise described."""
 
     id: str
     reason: str
+    is_same_measurement: bool = False
 
 
 def conflict(within_a_push: bool) -> str:
@@ -34,6 +35,21 @@ def conflict(within_a_push: bool) -> str:
     return "another content is kept under this id"
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Corrected:
+    """A run whose description was replaced.
+
+    Attributes:
+        id: of the run, which it keeps.
+        pushed_as: the id under which the correction came.
+        what: how it was described where the correction says otherwise.
+    """
+
+    id: str
+    pushed_as: str
+    what: str
+
+
 @dataclasses.dataclass(slots=True)
 class Pushed:
     """What became of pushed records.
@@ -41,14 +57,18 @@ class Pushed:
     Attributes:
         added: new ones.
         unchanged: those that were there with the same content.
+        recomputed: those that were there, of the same measurement, with older computations, which were replaced.
         replaced: those that were there with other content, which was replaced.
+        corrected: those of the replaced ones of which only the description was another one.
         conflicts: those that are there with other content, which was left as it is.
         rejected: those that the history can't hold.
     """
 
     added: int = 0
     unchanged: int = 0
+    recomputed: int = 0
     replaced: int = 0
+    corrected: list[Corrected] = dataclasses.field(default_factory=list)
     conflicts: list[Refused] = dataclasses.field(default_factory=list)
     rejected: list[Refused] = dataclasses.field(default_factory=list)
 
@@ -56,7 +76,9 @@ class Pushed:
         """Count *other* in."""
         self.added += other.added
         self.unchanged += other.unchanged
+        self.recomputed += other.recomputed
         self.replaced += other.replaced
+        self.corrected += other.corrected
         self.conflicts += other.conflicts
         self.rejected += other.rejected
 
@@ -163,17 +185,30 @@ class History(Protocol):
 
     location: str
 
-    def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        """Keep *records*; one that is there already is not kept twice.
+    def push(
+        self,
+        records: Iterable[Record],
+        *,
+        replace: bool = False,
+        are_copies: bool = False,
+        progress: Progress | None = None,
+    ) -> Pushed:
+        """Keep *records*; one that is there already is not kept twice. :mod:`.plan` decides what becomes of each.
 
         Args:
-            records: they are taken a few hundred at a time, and are visible to all when this returns.
-            replace: a record whose content is another one takes the place of the one that is there.
+            records: they are taken a few hundred at a time, and are visible to all when this returns. Those that don't
+                say when they were first seen are of one upload: all get one moment, later than any that is kept.
+            replace: a record whose content is another one takes the place of the one that is there, and of the moment
+                when that was first seen.
+            are_copies: they were computed some time ago, and so don't take the place of other computations.
             progress: see :data:`Progress`.
 
         Raises:
             UnavailableError: it says how many of *records* are dealt with.
         """
+
+    def foresee(self, records: Iterable[Record], *, replace: bool = False) -> Pushed:
+        """What :meth:`push` would do; nothing is changed."""
 
     def known(self, ids: Sequence[str]) -> Mapping[str, str]:
         """The digests of those of *ids* that are there."""
@@ -181,8 +216,14 @@ class History(Protocol):
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
         """Newest first, those of unknown time last, ties in the order of the ids."""
 
-    def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
-        """The payloads in the order of :meth:`runs`, as they were pushed."""
+    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
+        """The runs with their payloads, as they were pushed, in the order of :meth:`runs`."""
+
+    def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
+        """The payloads of :meth:`records`."""
+
+    def last_recorded(self) -> int | None:
+        """The last moment at which a run was first seen, in microseconds since 1970; None where none is kept."""
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         """All series, by workload, KPI and key."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import uuid
@@ -13,13 +14,15 @@ from typing import Any
 import msgspec
 
 from ..filters import Filters
+from ..lts.facts import time_of_entry
 from ..lts.read import Source, matrix_of
-from ..matrix import Matrix
+from ..matrix import Entry, Matrix
 from ..workload import Workload
 from . import open_history
 from .errors import HistoryError
 from .location import Location
 from .port import History, Query
+from .sameness import identifies
 
 NOWHERE = Path(os.devnull)
 """Below it there is nothing on any machine, so what asks for an artifact of such an entry finds none."""
@@ -59,17 +62,34 @@ def require_matrix(workload: Workload, location: Location) -> Matrix:
 def with_past(matrix: Matrix, past: Matrix) -> Matrix:
     """All known runs: those of *past* and, as the newest, those of *matrix*. A run in both is there once.
 
-    Of that one the entry of *matrix* is taken, which has its test directory.
+    Of that one the entry of *matrix* is taken, which has its test directory, with the id under which it is kept. A run
+    is the same by its id, or by its measurement: one that was described anew may have another id in the tree.
     """
     current = {entry.test_uuid for entry in matrix}
-    kept = [entry for entry in past if entry.test_uuid not in current]
-    return Matrix([*kept, *matrix], unfinished=matrix.unfinished, notes=past.notes)
+    measured = {entry.measurement: entry for entry in matrix if identifies(entry.measurement)}
+    kept, renamed = [], dict[int, Entry]()
+    for entry in past:
+        same = measured.get(entry.measurement)
+        if entry.test_uuid in current:
+            continue
+        if same is None or id(same) in renamed or not _is_same_time(entry, same):
+            kept.append(entry)
+        else:
+            renamed[id(same)] = dataclasses.replace(same, test_uuid=entry.test_uuid)
+    merged = [*kept, *(renamed.get(id(entry), entry) for entry in matrix)]
+    return Matrix(merged, unfinished=matrix.unfinished, notes=past.notes)
+
+
+def _is_same_time(one: Entry, other: Entry) -> bool:
+    """False for runs that took place at different times: those are repeats, however equal their artifacts."""
+    return len({time_of_entry(one), time_of_entry(other)} - {None}) < 2
 
 
 def _sources(history: History, query: Query) -> Iterator[Source]:
-    for payload in history.payloads(query):
-        name, content = _name(payload), zlib.compress(msgspec.json.encode(payload), level=1)
-        yield Source(name, NOWHERE / name, functools.partial(zlib.decompress, content), history.location)
+    for each in history.records(query):
+        name, content = _name(each.payload), zlib.compress(msgspec.json.encode(each.payload), level=1)
+        load = functools.partial(zlib.decompress, content)
+        yield Source(name, NOWHERE / name, load, history.location, each.recorded)
 
 
 def _name(payload: Any) -> str:

@@ -11,6 +11,7 @@ import datetime as dt
 import hashlib
 import math
 import re
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -18,6 +19,10 @@ from typing import Any
 import msgspec
 
 from .errors import HistoryError
+
+Recorded = tuple[int, int]
+"""When a history first saw a run: (1, microseconds since 1970), or (0, place in the order of insertion) where it was
+kept before histories noted the moment. They are in order, and equal for runs of one upload."""
 
 URLS_LABEL = "urls"
 """The label that leads to pages about a run. It differs from run to run, and so is no part of a series' identity."""
@@ -29,6 +34,7 @@ _METADATA: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "workload": (str, "text"),
     "test_uuid": (str, "text"),
     "lts_schema_version": (str, "text"),
+    "measurement": (str, "text"),
     "settings": (dict, "a mapping"),
     "repeat": (int, "a whole number"),
     "exit_code": (int, "a whole number"),
@@ -77,6 +83,7 @@ class Record:
         time_us: when the test ended, else when it started, in microseconds since 1970, UTC; None where unknown.
         digest: of the content; independent of the order of names.
         payload: the whole document.
+        recorded: when a history first saw it; None for one that none has seen.
     """
 
     id: str
@@ -84,11 +91,18 @@ class Record:
     time_us: int | None
     digest: str
     payload: Mapping[str, Any]
+    recorded: Recorded | None = None
 
     @property
     def settings(self) -> Mapping[str, Any]:
         settings: Mapping[str, Any] = self.payload["metadata"].get("settings") or {}
         return settings
+
+    @property
+    def measurement(self) -> str | None:
+        """The digest of what was measured; None where no bytes of it are known."""
+        found: str | None = self.payload["metadata"].get("measurement")
+        return found
 
     @property
     def repeat(self) -> int:
@@ -108,8 +122,8 @@ class Record:
                 yield made
 
 
-def record(payload: Any) -> Record:
-    """The record of a decoded LTS *payload*.
+def record(payload: Any, recorded: Recorded | None = None) -> Record:
+    """The record of a decoded LTS *payload*, which a history first saw when *recorded* says.
 
     Raises:
         HistoryError: it is no LTS payload that every history can hold: a part is missing or of the wrong type, or a
@@ -137,7 +151,8 @@ def record(payload: Any) -> Record:
     except (TypeError, ValueError, AttributeError) as error:
         raise HistoryError(f"this is not an LTS payload: {error}") from error
     start_us, end_us = microseconds(metadata.get("start")), microseconds(metadata.get("end"))
-    return Record(identifier, workload, end_us if end_us is not None else start_us, digest(payload), payload)
+    time_us = end_us if end_us is not None else start_us
+    return Record(identifier, workload, time_us, digest(payload), payload, recorded)
 
 
 def digest(content: Any) -> str:
@@ -170,6 +185,12 @@ def microseconds(moment: str | None) -> int | None:
 def moment(time_us: int) -> dt.datetime:
     """The reverse of :func:`microseconds`, in UTC."""
     return _EPOCH + time_us * _MICROSECOND
+
+
+def next_moment(last_us: int | None) -> int:
+    """Now, in microseconds since 1970, or just after *last_us* where the clock stands still or went back."""
+    now = time.time_ns() // 1000
+    return now if last_us is None else max(now, last_us + 1)
 
 
 def _kpi(of: Record, name: str, kpi: Any, known: tuple[str | None, int | None]) -> KPIRecord:

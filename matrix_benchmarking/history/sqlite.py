@@ -19,29 +19,28 @@ from typing import Any, Self
 import msgspec
 
 from ..errors import os_reason
-from . import alarms
+from . import alarms, plan
 from . import sqlite_rows as rows
 from .alarms import AlarmEvent
 from .errors import HistoryError
+from .plan import Plan, Upload
 from .port import (
     EVERYTHING,
     Progress,
     Pushed,
     Query,
-    Refused,
     Run,
     Series,
     SeriesValues,
     Summary,
     WorkloadSummary,
-    conflict,
 )
-from .records import KPIRecord, Record, record
+from .records import KPIRecord, Record, next_moment, record
+from .sqlite_lookup import SQLiteLookup
 from .sqlite_schema import UNKNOWN_TIME, WITH_ALARMS, migrate, version
 
 CHUNK = 500
 BUSY_TIMEOUT_S = 120.0
-IDS_PER_QUERY = 500
 _decode = msgspec.json.Decoder().decode
 
 
@@ -74,6 +73,7 @@ class SQLiteHistory:
             _make_directory(path.parent)
         with self._sentences():
             self._connection = _connect(path, writable=writable)
+        self._lookup = SQLiteLookup(self._connection, self.location)
         try:
             with self._sentences():
                 self._prepare(writable=writable)
@@ -81,30 +81,51 @@ class SQLiteHistory:
             self._connection.close()
             raise
 
-    def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        pushed, done, seen = Pushed(), 0, dict[str, str]()
+    def push(
+        self,
+        records: Iterable[Record],
+        *,
+        replace: bool = False,
+        are_copies: bool = False,
+        progress: Progress | None = None,
+    ) -> Pushed:
+        pushed, done, upload = Pushed(), 0, Upload(replace, are_copies)
         for chunk in rows.batched(records, CHUNK):
             with self._transaction():
-                outcome = self._push_chunk(chunk, seen, replace=replace)
+                outcome = self._carry_out(plan.plan(chunk, upload, self._lookup), upload)
             pushed.add(outcome)
             done += len(chunk)
             if progress is not None:
                 progress(done)
+        if upload.waiting:
+            with self._transaction():
+                pushed.add(self._carry_out(plan.plan_waiting(upload, self._lookup), upload))
         return pushed
+
+    def foresee(self, records: Iterable[Record], *, replace: bool = False) -> Pushed:
+        with self._sentences():
+            return plan.foresee(records, self._lookup, replace=replace)
 
     def known(self, ids: Sequence[str]) -> Mapping[str, str]:
         with self._sentences():
-            return {found: digest for found, digest, _ in self._existing(ids)}
+            return self._lookup.digests(ids)
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
-        for number, *columns in self._select("number, id, workload, time_us, digest", query):
-            del number
+        for _, *columns, _, _ in self._select("id, workload, time_us, digest", query):
             yield Run(*columns)
 
-    def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
+    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
         with self._sentences():
-            for _, payload in self._select("number, payload", query):
-                yield _decode(payload)
+            columns = "id, workload, time_us, digest, payload"
+            for _, found, workload, time_us, digest, payload, *recorded in self._select(columns, query):
+                yield Record(found, workload, time_us, digest, _decode(payload), rows.recorded(*recorded))
+
+    def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
+        return (each.payload for each in self.records(query))
+
+    def last_recorded(self) -> int | None:
+        with self._sentences():
+            return self._lookup.last_recorded()
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         with self._sentences():
@@ -125,9 +146,9 @@ class SQLiteHistory:
         deleted = 0
         for chunk in rows.batched(ids, CHUNK):
             with self._transaction():
-                existing = self._existing(chunk)
-                for _, _, number in existing:
-                    self._remove(number)
+                existing = self._lookup.kept(chunk)
+                for each in existing.values():
+                    self._remove(each.handle)
                 self._connection.execute(rows.DROP_EMPTY_SERIES)
             deleted += len(existing)
         with self._sentences():
@@ -186,39 +207,26 @@ class SQLiteHistory:
             where = f"history '{self.path}': the event {event_id} of an alarm in it is damaged"
             raise HistoryError(f"{where}, or of a newer matbench: {error}") from error
 
-    def _push_chunk(self, chunk: Sequence[Record], seen: dict[str, str], *, replace: bool) -> Pushed:
-        """*seen* are the digests that this push has brought so far, by id."""
-        pushed = Pushed()
-        existing = {found: (digest, number) for found, digest, number in self._existing([each.id for each in chunk])}
+    def _carry_out(self, made: Plan[int], upload: Upload) -> Pushed:
+        """Do what was planned, within a transaction."""
         described: dict[str, _Described] = {}
-        for each in chunk:
-            digest, number = existing.get(each.id, (None, None))
-            if digest == each.digest:
-                pushed.unchanged += 1
-                seen[each.id] = each.digest
-                continue
-            if number is not None and (each.id in seen or not replace):
-                pushed.conflicts.append(Refused(each.id, conflict(each.id in seen)))
-                continue
-            try:
-                kpis = list(each.kpis())
-            except HistoryError as error:
-                pushed.rejected.append(Refused(each.id, str(error)))
-                continue
-            if number is None:
-                pushed.added += 1
-            else:
-                pushed.replaced += 1
-                self._remove(number)
-            seen[each.id] = each.digest
-            existing[each.id] = (each.digest, self._insert(each, kpis, described))
+        for write in made.writes:
+            of = write.record
+            if write.over is not None:
+                self._remove(write.over.handle)
+            elif of.recorded is None:
+                # The first transaction that keeps something of an upload makes its moment known to all others.
+                if upload.moment_us is None:
+                    upload.moment_us = next_moment(self._lookup.last_recorded())
+                of = dataclasses.replace(of, recorded=(1, upload.moment_us))
+            self._insert(of, write.kpis, described)
         newer = [(*each.description, each.number) for each in described.values() if each.is_newer]
         self._connection.executemany(rows.DESCRIBE_SERIES, newer)
-        if pushed.replaced:
+        if any(write.over is not None for write in made.writes):
             self._connection.execute(rows.DROP_EMPTY_SERIES)
-        return pushed
+        return made.foreseen()
 
-    def _insert(self, record: Record, kpis: Sequence[KPIRecord], described: dict[str, _Described]) -> int:
+    def _insert(self, record: Record, kpis: Sequence[KPIRecord], described: dict[str, _Described]) -> None:
         execute = self._connection.execute
         number = execute(rows.INSERT_PAYLOAD, rows.payload_row(record)).lastrowid
         assert number is not None
@@ -227,7 +235,6 @@ class SQLiteHistory:
             series = self._series_number(record, kpi, described)
             values.append((series, rows.stored_time(kpi.time_us), number, rows.stored_value(kpi.value)))
         self._connection.executemany("INSERT INTO kpis VALUES (?, ?, ?, ?)", values)
-        return number
 
     def _series_number(self, of: Record, kpi: KPIRecord, described: dict[str, _Described]) -> int:
         """The number of the KPI's series, made where it is new; *described* knows those of this transaction."""
@@ -270,16 +277,8 @@ class SQLiteHistory:
             if kpi.name == name:
                 self._connection.execute(rows.DESCRIBE_SERIES, (*rows.description(newest, kpi), series))
 
-    def _existing(self, ids: Sequence[str]) -> list[tuple[str, str, int]]:
-        found: list[tuple[str, str, int]] = []
-        for some in rows.batched(ids, IDS_PER_QUERY):
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT id, digest, number FROM payloads WHERE id IN ({marks})"  # noqa: S608 - question marks only
-            found += self._connection.execute(query, some).fetchall()
-        return found
-
     def _select(self, columns: str, query: Query) -> Iterator[tuple[Any, ...]]:
-        """*columns* (the first is ``number``) of the runs that *query* selects, in order, as they are at this moment.
+        """Number, *columns*, moment and place of the runs that *query* selects, in order, as they are at this moment.
 
         A connection of its own holds that moment, whatever others write meanwhile.
         """
@@ -291,6 +290,7 @@ class SQLiteHistory:
                 for number, settings, repeat in found
                 if query.selects(_decode(settings) if query.filters else {}, repeat)
             ][: query.limit]
+            columns = f"number, {columns}, {SQLiteLookup(reader, self.location).recorded_columns()}"
             for some in rows.batched(numbers, CHUNK):
                 marks = ", ".join("?" * len(some))
                 text = f"SELECT {columns} FROM payloads WHERE number IN ({marks})"  # noqa: S608 - our own names

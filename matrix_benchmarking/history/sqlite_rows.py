@@ -12,13 +12,15 @@ import msgspec
 from . import alarms
 from .alarms import AlarmEvent
 from .port import Series
-from .records import KPIRecord, Record
+from .records import KPIRecord, Record, Recorded
 from .sqlite_schema import UNKNOWN_TIME
 
 T = TypeVar("T")
 
 INSERT_PAYLOAD = """
-    INSERT INTO payloads (id, workload, time_us, digest, settings, repeat, payload) VALUES (?, ?, ?, ?, ?, ?, ?)
+    INSERT INTO payloads
+        (id, workload, time_us, digest, settings, repeat, payload, measurement, recorded_us, recorded_place)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 FIND_SERIES = """
     SELECT number, described_us, described_by, help, lower_better, ignored_for_regression FROM series WHERE key = ?
@@ -91,10 +93,18 @@ def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
 
 
 def payload_row(of: Record) -> tuple[Any, ...]:
-    """The parameters of :data:`INSERT_PAYLOAD`."""
+    """The parameters of :data:`INSERT_PAYLOAD`; *of* says when it was first seen."""
+    assert of.recorded is not None
     settings = msgspec.json.encode(of.settings).decode()
     payload = msgspec.json.encode(of.payload).decode()
-    return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload
+    is_moment, value = of.recorded
+    moments = (value, None) if is_moment else (None, value)
+    return of.id, of.workload, of.time_us, of.digest, settings, of.repeat, payload, of.measurement, *moments
+
+
+def recorded(moment_us: int | None, place: int) -> Recorded:
+    """When a run was first seen, from its columns."""
+    return (0, place) if moment_us is None else (1, moment_us)
 
 
 def series_row(of: Record, kpi: KPIRecord) -> tuple[Any, ...]:

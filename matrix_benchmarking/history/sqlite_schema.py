@@ -70,10 +70,23 @@ _ALARMS = (
     "CREATE INDEX alarm_events_by_time ON alarm_events (at_us, id)",
 )
 
+_RECORDED = (
+    "ALTER TABLE payloads ADD COLUMN measurement TEXT",
+    "ALTER TABLE payloads ADD COLUMN recorded_us INTEGER",
+    "ALTER TABLE payloads ADD COLUMN recorded_place INTEGER",
+    "UPDATE payloads SET recorded_place = number",
+    "CREATE INDEX payloads_by_recorded ON payloads (recorded_us)",
+    "CREATE INDEX payloads_by_measurement ON payloads (measurement)",
+)
+
 WITH_ALARMS = 2
 """The first version that keeps what happened to alarms."""
 
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS)
+WITH_RECORDED = 3
+"""The first version that keeps when it first saw a run, and what was measured; of the rows of before it knows the
+order."""
+
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS, _RECORDED)
 """The statements that lead from each version to the next, from an empty database on."""
 
 

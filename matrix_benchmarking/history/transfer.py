@@ -1,5 +1,9 @@
-"""Everything of a history as one file, and back: a header, a payload a line, then an event of an alarm a line, and a
-last line that says how many. Without events it is version 1, which an older matbench reads; with them it is version 2.
+"""Everything of a history as one file, and back: a header, a run a line, then an event of an alarm a line, and a last
+line that says how many.
+
+Version 3 says of each run when the history first saw it. Versions 1 and 2, whose lines are payloads alone, are read,
+too: to the history that imports such an export its runs are of one upload, since they are not in the order in which
+they were kept.
 """
 
 from __future__ import annotations
@@ -9,7 +13,7 @@ import gzip
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Annotated, Any, BinaryIO, Literal
 
 import msgspec
 
@@ -21,10 +25,21 @@ from .errors import HistoryError
 from .port import EVERYTHING, History, Progress, Pushed, Query
 from .records import Record, record
 
-WITHOUT_ALARMS, VERSION = 1, 2
+VERSION = 3
 LONGEST_HEADER = 1000
 _GZIP = b"\x1f\x8b"
+_RUN, _BEFORE = b'{"recorded":', b'{"recorded":[0,'
 _EVENT, _EVENT_END = b'{"alarm_event":', b"}\n"
+
+
+class _Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A line of version 3."""
+
+    recorded: tuple[Literal[0, 1], Annotated[int, msgspec.Meta(ge=0, lt=2**62)]] | None
+    payload: msgspec.Raw
+
+
+_decode_run = msgspec.json.Decoder(_Run).decode
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,10 +72,10 @@ def write_export(
         HistoryError: the history can't be read.
     """
     events = history.alarm_events(query.workload)
-    stream.write(msgspec.json.encode({"matbench_history": VERSION if events else WITHOUT_ALARMS}) + b"\n")
+    stream.write(msgspec.json.encode({"matbench_history": VERSION}) + b"\n")
     count, checksum = 0, hashlib.blake2b(digest_size=16)
-    for payload in history.payloads(query):
-        line = msgspec.json.encode(payload) + b"\n"
+    for each in history.records(query):
+        line = msgspec.json.encode({"recorded": each.recorded, "payload": each.payload}) + b"\n"
         stream.write(line)
         checksum.update(line)
         count += 1
@@ -75,15 +90,22 @@ def write_export(
 
 
 def read_import(history: History, path: Path, *, replace: bool = False, progress: Progress | None = None) -> Imported:
-    """Keep all of the export *path*, which is read twice: first to see that it is whole.
+    """Keep all of the export *path*, which is read before to see that it is whole.
+
+    A run that is new here was first seen when the export says. Places in the order of insertion of another history say
+    nothing beside those of this one: such runs were first seen now.
 
     Raises:
         HistoryError: it is no export, was cut off, or the history can't be written.
     """
     with _open(path) as stream:
         events = [_event(line, path) for line in _lines(stream, path) if line.startswith(_EVENT)]
+    has_strange_places = _has_strange_places(history, path)
     with _open(path) as stream:
-        pushed = history.push(_records(stream, path), replace=replace, progress=progress)
+        records = _records(stream, path)
+        if has_strange_places:
+            records = (each if _place(each) is None else dataclasses.replace(each, recorded=None) for each in records)
+        pushed = history.push(records, replace=replace, are_copies=True, progress=progress)
     added = history.record_alarms(events) if events else 0
     return Imported(pushed, added, len(events) - added)
 
@@ -107,13 +129,32 @@ def _open(path: Path) -> gzip.GzipFile | BinaryIO:
         raise HistoryError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
-def _records(stream: gzip.GzipFile | IO[bytes], path: Path) -> Iterator[Record]:
-    payloads = (line for line in _lines(stream, path) if not line.startswith(_EVENT))
-    for number, line in enumerate(payloads, start=1):
+def _records(stream: gzip.GzipFile | IO[bytes], path: Path, start: bytes = b"") -> Iterator[Record]:
+    """The runs whose lines begin so."""
+    runs = (line for line in _lines(stream, path) if line.startswith(start) and not line.startswith(_EVENT))
+    for number, line in enumerate(runs, start=1):
         try:
-            yield record(msgspec.json.decode(line))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, HistoryError) as error:
+            if line.startswith(_RUN):
+                run = _decode_run(line)
+                yield record(msgspec.json.decode(run.payload), run.recorded)
+            else:
+                yield record(msgspec.json.decode(line))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, HistoryError) as error:
             raise HistoryError(f"{path}: payload {number}: {error}") from error
+
+
+def _has_strange_places(history: History, path: Path) -> bool:
+    """True if a place in the order of insertion is one run's in the export *path* and another's in *history*."""
+    with _open(path) as stream:
+        theirs = {place: each.id for each in _records(stream, path, _BEFORE) if (place := _place(each)) is not None}
+    if not theirs:
+        return False
+    ours = {place: each.id for each in history.records() if (place := _place(each)) is not None}
+    return any(ours[place] != theirs[place] for place in ours.keys() & theirs.keys())
+
+
+def _place(of: Record) -> int | None:
+    return of.recorded[1] if of.recorded is not None and of.recorded[0] == 0 else None
 
 
 def _event(line: bytes, path: Path) -> AlarmEvent:

@@ -15,8 +15,12 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 
 
-def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
-    """The facts in a decoded *payload*; its KPIs have the labels with which they were kept."""
+def facts_of_payload(workload: Workload, payload: Mapping[str, Any], recorded: tuple[int, int] | None = None) -> Facts:
+    """The facts in a decoded *payload*; its KPIs have the labels with which they were kept.
+
+    Args:
+        recorded: when its history first saw it, see :class:`.Facts`.
+    """
     metadata, kpis = payload["metadata"], payload["kpis"]
     present = {name: kpi for name, kpi in kpis.items() if kpi is not None}
     labels = next((kpi.get("labels") for kpi in present.values()), None)
@@ -33,6 +37,7 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
             for name, kpi in present.items()
             if name in workload.kpis and kpi.get("lower_better") not in (None, workload.kpis[name].lower_better)
         ),
+        recorded=recorded,
     )
 
 
@@ -44,9 +49,15 @@ def facts_of_entry(workload: Workload, entry: Entry) -> Facts:
     """
     if entry.facts is not None:
         return entry.facts
+    return Facts(time_of_entry(entry), _labels_to_keep(workload, entry))
+
+
+def time_of_entry(entry: Entry) -> int | None:
+    """When the test ended, else when it started, in microseconds since 1970; its payload may be loaded for it."""
+    if entry.facts is not None:
+        return entry.facts.time_us
     metadata = getattr(entry.lts, "metadata", None)
-    time_us = _first_known(getattr(metadata, "end", None), getattr(metadata, "start", None))
-    return Facts(time_us, _labels_to_keep(workload, entry))
+    return _first_known(getattr(metadata, "end", None), getattr(metadata, "start", None))
 
 
 def _labels_to_keep(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:

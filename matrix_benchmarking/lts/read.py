@@ -43,12 +43,14 @@ class Source:
         location: the file that it is in.
         load: gives its bytes, each time anew.
         kept_in: the history that it came from; None for one out of a file.
+        recorded: when that history first saw it, see :class:`.Facts`.
     """
 
     name: str
     location: Path
     load: Callable[[], bytes]
     kept_in: str | None = None
+    recorded: tuple[int, int] | None = None
 
 
 def read_matrix(workload: Workload, directory: Path) -> Matrix:
@@ -163,12 +165,13 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         exit_code=metadata.get("exit_code"),
         test_uuid=str(uuid.UUID(metadata["test_uuid"])),
         has_own_uuid=True,
+        measurement=metadata.get("measurement"),
         problems=() if problem is None else (Problem(problem),),
         kpis={kpi: _number(each["value"]) for kpi, each in payload["kpis"].items() if each is not None},
         missing_kpis=dict(metadata.get("missing_kpis") or {}),
         warnings=_warnings(workload, typed),
         implausible=plausible.findings(typed, workload.implausible),
-        facts=facts_of_payload(workload, payload),
+        facts=facts_of_payload(workload, payload, source.recorded),
         kept_in=source.kept_in,
         load_results=lambda: _results(_typed(workload, load())[0]),
         load_lts=lambda: _typed(workload, load())[0],

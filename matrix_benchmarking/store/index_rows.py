@@ -45,6 +45,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True, gc=False):
     finished: bool
     uuid: bytes | None
     has_own_uuid: bool
+    measurement: bytes | None
     problems: Number
     missing_files: Number
     kpi_names: Number
@@ -114,6 +115,7 @@ class Writer:
             finished=entry.finished,
             uuid=None if entry.test_uuid is None else to_bytes(entry.test_uuid),
             has_own_uuid=entry.has_own_uuid,
+            measurement=None if entry.measurement is None else to_bytes(entry.measurement),
             problems=self._problems(entry.problems),
             missing_files=self._list(entry.missing_files),
             kpi_names=self._list(entry.kpis),
@@ -187,6 +189,7 @@ class Reader:
             finished=row.finished,
             test_uuid=None if row.uuid is None else to_text(row.uuid),
             has_own_uuid=row.has_own_uuid,
+            measurement=None if row.measurement is None else to_text(row.measurement),
             problems=self._problems[row.problems],
             missing_files=lists[row.missing_files],
             kpis=dict(zip(lists[row.kpi_names], row.kpis, strict=True)),

@@ -21,7 +21,7 @@ from ..matrix import Entry, Problem, typed
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
-from .artifacts import Recorder, TestDirectory
+from .artifacts import TEST_START_END_FILE, Recorder, TestDirectory
 from .cache import CachedTest, Freshness
 from .find import Candidate
 from .layouts import declared_files, important_files, layouts_of
@@ -30,6 +30,7 @@ from .payload import build_payload
 from .sealed import BrokenCache
 
 ALONE = "known from its cache alone: its artifacts are not here"
+_DESCRIBES = cache.COMES_WITH_A_CACHE | {TEST_START_END_FILE}
 _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 
 
@@ -252,8 +253,26 @@ def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
         exit_code=cached.exit_code,
         test_uuid=cached.own_uuid or content_uuid(context.workload, cached),
         has_own_uuid=cached.own_uuid is not None,
+        measurement=measurement_digest(cached),
         missing_files=tuple(cached.missing_files),
     )
+
+
+def measurement_digest(cached: CachedTest) -> str | None:
+    """A digest of the recorded artifacts, and of the test's own id; None without any artifact.
+
+    Independent of settings, times and names: files that describe a test take no part in it. Runs that carry different
+    ids are different measurements, however equal their artifacts.
+    """
+    digests = sorted(
+        source.digest for source in cached.sources if source.digest is not None and source.path not in _DESCRIBES
+    )
+    if not digests:
+        return None
+    state = hashlib.blake2b((cached.own_uuid or "").encode(), digest_size=fingerprint.DIGEST_SIZE)
+    for digest in digests:
+        state.update(digest)
+    return state.hexdigest()
 
 
 def content_uuid(workload: Workload, cached: CachedTest) -> str:

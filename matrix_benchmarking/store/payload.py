@@ -42,6 +42,7 @@ def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry)
         "test_uuid": entry.test_uuid,
         "settings": dict(entry.settings),
         "repeat": entry.repeat,
+        "measurement": entry.measurement,
         "exit_code": entry.exit_code,
         "presets": [],
         "config": None,

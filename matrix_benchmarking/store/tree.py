@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import concurrent.futures
 import contextlib
 import dataclasses
@@ -86,6 +87,7 @@ def parse_tree(
     entries = [entry for entry, _ in tests]
     _mark_without_settings(entries)
     notes.extend(_make_ids_unique(entries))
+    _mark_shared_measurements(entries)
     sentences = [*found.notes, *_summarise(notes)]
     sentences += tree_index.save(context, Contents(tests, unfinished, sentences))
     return Matrix(entries, unfinished=unfinished, notes=sentences)
@@ -289,6 +291,14 @@ def _make_ids_unique(entries: Sequence[Entry]) -> list[Note]:
         if len(own) > 1:
             notes.append((own[0], f"has the same .uuid as {', '.join(own[1:4])}: a history keeps only one of them"))
     return notes
+
+
+def _mark_shared_measurements(entries: Sequence[Entry]) -> None:
+    """Mark the measurements that several tests of the tree have: they read the same files, or are copies."""
+    counts = collections.Counter(entry.measurement for entry in entries)
+    for entry in entries:
+        if entry.measurement is not None and counts[entry.measurement] > 1:
+            entry.measurement += "*"
 
 
 def _summarise(notes: Sequence[Note]) -> list[str]:

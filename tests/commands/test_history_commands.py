@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import shutil
+import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas
 import pytest
@@ -66,6 +70,77 @@ def test_a_changed_run_with_an_id_of_its_own_is_a_conflict_until_it_is_replaced(
     assert (
         capsys.readouterr().out
         == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 replaced\nCheck: no findings.\n"
+    )
+
+
+def test_a_new_kpi_makes_no_conflict_and_what_was_recomputed_is_counted(uploaded: None, capsys: Capture) -> None:
+    _add_a_kpi()
+    assert main([*UPLOAD, "--dry-run"]) == 0
+    assert "0 would be added, 0 there already, 3 recomputed (dry run: nothing was changed)" in capsys.readouterr().out
+    assert main(UPLOAD) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 recomputed\n"
+    assert main(UPLOAD) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\n"
+
+
+def test_an_import_recomputes_only_what_the_export_computed_by_a_newer_schema(uploaded: None, capsys: Capture) -> None:
+    assert main(["history", "export", "old.jsonl"]) == 0
+    _add_a_kpi()
+    assert main(UPLOAD) == 0
+    capsys.readouterr()
+    assert main(["history", "import", "old.jsonl"]) == 1
+    said = capsys.readouterr()
+    assert said.out == "sqlite:///matbench.db: 0 runs added, 3 in conflict\n"
+    assert "the same measurement is kept with other computations, which may be newer: --replace goes back" in said.err
+    export = Path("old.jsonl").read_text().replace('"lts_schema_version":"1.0"', '"lts_schema_version":"1.1"')
+    *lines, _ = export.splitlines(keepends=True)
+    checksum = hashlib.blake2b("".join(lines[1:]).encode(), digest_size=16).hexdigest()
+    Path("new.jsonl").write_text("".join(lines) + json.dumps({"payloads": 3, "checksum": checksum}) + "\n")
+    assert main(["history", "import", "new.jsonl"]) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 recomputed\n"
+
+
+def test_corrected_settings_are_said_and_take_the_place_of_the_old_ones_where_that_is_wanted(
+    uploaded: None, capsys: Capture
+) -> None:
+    (before,) = [each for each in _kept_runs() if each[1]["batch_size"] == 2]
+    settings = Path("results/run_2/settings.yaml")
+    settings.write_text(settings.read_text().replace(": 2", ": 64"))
+    assert main([*UPLOAD, "--dry-run"]) == 0
+    assert f"is kept as {before[0]} with batch_size 2 instead of 64" in capsys.readouterr().out
+    assert main(UPLOAD) == 1
+    said = capsys.readouterr()
+    assert said.out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 in conflict\n"
+    assert "1 run not kept, since the same measurements are there:\n  run_2 (" in said.err
+    assert f"): the same measurement is kept as {before[0]} with batch_size 2 instead of 64: --replace" in said.err
+    assert main([*UPLOAD, "--replace"]) == 0
+    counted, named = capsys.readouterr().out.splitlines()
+    assert counted == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 replaced"
+    assert named == f"  run_2 ({before[0]}): was kept with batch_size 2 instead of 64"
+    assert main(UPLOAD) == 0
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\n"
+    assert sorted(settings["batch_size"] for _, settings in _kept_runs()) == [1, 3, 64]
+
+
+def _kept_runs() -> list[tuple[str, dict[str, Any]]]:
+    """Id and settings of the runs in the default history."""
+    with contextlib.closing(sqlite3.connect("matbench.db")) as connection:
+        found = connection.execute("SELECT id, settings FROM payloads").fetchall()
+    return [(run, json.loads(settings)) for run, settings in found]
+
+
+def _add_a_kpi() -> None:
+    function = """
+@kpi.LowerBetter
+@kpi.KPIMetadata(help="How long one takes", unit="s")
+def duration(lts):
+    return 1 / lts.results.rate
+
+
+"""
+    source = Path("tiny.py").read_text()
+    Path("tiny.py").write_text(
+        source.replace("store = ", f"{function}store = ").replace("[rate]", "[rate, duration]"), encoding="utf-8"
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from history_support.alarms import AT_US, event, subject
+from history_support.before import make_old_file
 from history_support.payloads import payload, test_id
 from opensearchpy import OpenSearch
 
@@ -169,21 +170,14 @@ class TestSQLite:
 
     @pytest.fixture
     def old(self, path: Path) -> Path:
-        """A history of schema 1, with a run."""
-        with SQLiteHistory(path) as kept:
-            kept.push([record(payload(1))])
-        connection = sqlite3.connect(path)
-        connection.execute("DROP TABLE alarm_events")
-        connection.execute("PRAGMA user_version = 1")
-        connection.commit()
-        connection.close()
-        return path
+        """A history of schema 1, with five runs."""
+        return make_old_file(path, 1)
 
     def test_a_history_of_before_has_no_events_and_is_not_changed_by_a_look(self, old: Path) -> None:
         before = old.read_bytes()
         with SQLiteHistory(old, writable=False) as kept:
             assert kept.alarm_events() == []
-            assert [run.id for run in kept.runs()] == [test_id(1)]
+            assert len(list(kept.runs())) == 5
             with pytest.raises(HistoryError):
                 kept.record_alarms([event(1)])
         assert old.read_bytes() == before
@@ -192,13 +186,13 @@ class TestSQLite:
         with SQLiteHistory(old, writable=False) as reader, SQLiteHistory(old) as kept:
             assert kept.record_alarms([event(1)]) == 1
             assert reader.alarm_events() == [event(1)]
-            assert kept.push([record(payload(1))]).unchanged == 1
+            assert kept.push([record(payload(5))]).unchanged == 1
 
     def test_a_matbench_of_before_refuses_it_clearly(self, path: Path) -> None:
         with SQLiteHistory(path) as kept:
             kept.record_alarms([event(1)])
         connection = sqlite3.connect(path)
-        with pytest.raises(HistoryError, match=r"newer matbench \(schema 2; this one knows 1\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(schema 3; this one knows 1\): update matbench"):
             migrate(connection, "h.db", MIGRATIONS[:1])
         connection.close()
 

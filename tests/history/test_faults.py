@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from history_support.fault_proxy import FaultProxy
 from history_support.payloads import payload, test_id
-from history_support.uploads import kept_at, kill_after, writer
+from history_support.uploads import kept_at, kill_after, kpis_agree, writer
 
 from matrix_benchmarking import history
 from matrix_benchmarking.errors import OutputError
@@ -315,6 +315,34 @@ def test_a_replacement_that_is_interrupted_leaves_no_kpi_of_the_old_content(faul
         with history.open_history(location, writable=False) as kept:
             assert [each.kpi for each in kept.series()] == ["speed"]
             assert list(kept.values(kept.series()[0]).values) == [10.0 + passed] * 2
+
+
+def test_a_correction_that_is_interrupted_is_completed_under_the_old_id(faulty, at, outboxes, impatient):
+    location = at(faulty.url)
+
+    def write(first, **settings):
+        def write_one(stream):
+            made = payload(first, {"speed": 1.0}, settings=settings, time=None)
+            made["metadata"] |= {"measurement": "m", "repeat": 0}
+            stream.write(msgspec.json.encode(made) + b"\n")
+
+        return write_one
+
+    delivery.upload(write(1, vus=1), location, outboxes)
+    for passed in range(3):
+        faulty.pass_first, faulty.busy = passed, 10**6
+        correction = write(10 + passed, vus=2 + passed)
+        try:
+            pushed = delivery.upload(correction, location, outboxes, replace=True).pushed
+        except delivery.UndeliveredError:
+            faulty.busy = 0
+            pushed = delivery.flush(location, outboxes)
+        faulty.busy = 0
+        assert [each.id for each in pushed.corrected] == [test_id(1)]
+        assert kept_at(location) == (1, 1)
+        assert kpis_agree(location)
+        with history.open_history(location, writable=False) as kept:
+            assert [each.labels for each in kept.series()] == [{"vus": 2 + passed}]
 
 
 def test_a_lost_index_of_kpis_is_repaired_by_a_replacement(opensearch, at, outboxes):

@@ -119,3 +119,10 @@ def test_a_wrong_environment_is_a_sentence_without_secrets(environment, sentence
     with pytest.raises(HistoryError, match=sentence) as caught:
         horreum.server(environment)
     assert "secret" not in str(caught.value)
+
+
+def test_a_payload_that_was_posted_before_payloads_said_what_was_measured_is_not_posted_again(fake, post):
+    post(payload(1))
+    now = payload(1)
+    now["metadata"]["measurement"] = "m"
+    assert (post(now).unchanged, len(fake.runs)) == (1, 1)

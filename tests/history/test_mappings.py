@@ -120,7 +120,7 @@ def test_a_newer_mapping_is_refused(admin, location):
     body = {"_meta": {"matbench": {"mapping_version": 99, "kind": "payloads"}}}
     admin.indices.put_mapping(index=location.index, body=body)
     for writable in (True, False):
-        with pytest.raises(HistoryError, match=r"newer matbench \(mapping 99; this one knows 1\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(mapping 99; this one knows 2\): update matbench"):
             opened(location, writable=writable)
 
 

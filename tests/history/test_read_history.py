@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ def push(place: history.Location, *payloads: dict[str, Any]) -> None:
 
 
 def shown(entry: Entry) -> tuple[Any, ...]:
-    return entry.test_uuid, entry.settings, entry.repeat, dict(entry.kpis), entry.exit_code, entry.facts, entry.problems
+    facts = dataclasses.replace(entry.facts, recorded=None) if entry.facts else None  # files say nothing of a history
+    return entry.test_uuid, entry.settings, entry.repeat, dict(entry.kpis), entry.exit_code, facts, entry.problems
 
 
 def test_entries_are_those_of_the_payloads_files_oldest_first(

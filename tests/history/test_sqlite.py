@@ -38,9 +38,13 @@ with SQLiteHistory(path) as kept:
 
 
 def push_in_a_process(path: Path, first: int, count: int, size: int) -> subprocess.Popen[str]:
+    return run_in_a_process(PUSHER, path, first, count, size)
+
+
+def run_in_a_process(script: str, *arguments: object) -> subprocess.Popen[str]:
     tests = Path(__file__).resolve().parent.parent
     environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
-    command = [sys.executable, "-c", PUSHER, str(path), str(first), str(count), str(size)]
+    command = [sys.executable, "-c", script, *map(str, arguments)]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
 
 
@@ -96,6 +100,45 @@ def test_a_kill_at_any_moment_leaves_whole_runs_only(tmp_path, seed):
     assert integrity(path) == "ok"
 
 
+RECOMPUTER = """
+import sys
+from pathlib import Path
+from history_support.payloads import payload
+from matrix_benchmarking.history import record
+from matrix_benchmarking.history.sqlite import SQLiteHistory
+
+def measured(n, values):
+    made = payload(n, values)
+    made["metadata"]["measurement"] = f"m{n}"
+    return record(made)
+
+with SQLiteHistory(Path(sys.argv[1])) as kept:
+    kept.push(measured(n, {"speed": float(n)}) for n in range(2000))
+    print("ready", flush=True)
+    pushed = kept.push(measured(n, {"speed": float(n), "height": 1.0}) for n in range(2000))
+    print(pushed.recomputed, flush=True)
+"""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_kill_while_runs_are_recomputed_leaves_each_as_it_was_or_as_it_is(tmp_path, seed):
+    path = tmp_path / "h.db"
+    process = run_in_a_process(RECOMPUTER, path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(random.Random(seed).uniform(0.05, 0.4))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    with SQLiteHistory(path) as kept:
+        done = sum("height" in each["kpis"] for each in kept.payloads())
+        assert {each.kpi: each.count for each in kept.series()} == {"speed": 2000, **({"height": done} if done else {})}
+        assert len({each.recorded for each in kept.records()}) == 1
+    again = run_in_a_process(RECOMPUTER.replace('kept.push(measured(n, {"speed": float(n)})', "list(n", 1), path)
+    said, _ = again.communicate(timeout=120)
+    assert said == f"ready\n{2000 - done}\n"
+    assert integrity(path) == "ok"
+
+
 def test_a_newer_database_is_refused_and_untouched(tmp_path):
     path = tmp_path / "h.db"
     with SQLiteHistory(path) as kept:
@@ -105,7 +148,7 @@ def test_a_newer_database_is_refused_and_untouched(tmp_path):
     connection.close()
     before = path.read_bytes()
     for writable in (True, False):
-        with pytest.raises(HistoryError, match=r"newer matbench \(schema 99; this one knows 2\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(schema 99; this one knows 3\): update matbench"):
             SQLiteHistory(path, writable=writable)
     assert path.read_bytes() == before
 

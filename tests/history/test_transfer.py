@@ -110,7 +110,7 @@ def test_an_export_that_was_changed_imports_nothing(export, empty):
         (b"{}\n{}\n", "no export"),
         (b"[1]\n", "no export"),
         (b"\xff\xfe", "no export"),
-        (json.dumps({"matbench_history": 3}).encode() + b"\n", "newer matbench"),
+        (json.dumps({"matbench_history": 4}).encode() + b"\n", "newer matbench"),
     ],
 )
 def test_what_is_no_export_is_a_sentence(tmp_path, empty, content, sentence):
@@ -145,7 +145,7 @@ def test_alarms_are_exported_after_the_runs_and_imported_once(export, empty, tmp
     transfer.read_import(empty, export)
     assert empty.record_alarms([event(2), event(1)]) == 2
     lines = exported(empty).splitlines()
-    assert json.loads(lines[0]) == {"matbench_history": 2}
+    assert json.loads(lines[0]) == {"matbench_history": 3}
     assert [json.loads(line)["alarm_event"]["at_us"] for line in lines[11:13]] == [event(1).at_us, event(2).at_us]
     assert json.loads(lines[13])["alarm_events"] == 2
     path = tmp_path / "alarms.jsonl.gz"
@@ -156,12 +156,6 @@ def test_alarms_are_exported_after_the_runs_and_imported_once(export, empty, tmp
         imported = transfer.read_import(other, path)
         assert (imported.pushed.added, imported.alarms_added, imported.alarms_unchanged) == (10, 1, 1)
         assert other.alarm_events() == [event(1), event(2)]
-
-
-def test_an_export_without_alarms_is_one_that_an_older_matbench_reads(export):
-    lines = export.read_bytes().splitlines()
-    assert json.loads(lines[0]) == {"matbench_history": 1}
-    assert set(json.loads(lines[-1])) == {"payloads", "checksum"}
 
 
 def test_an_export_with_alarms_that_was_cut_off_or_changed_imports_nothing(export, empty):

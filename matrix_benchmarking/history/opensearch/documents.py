@@ -13,7 +13,7 @@ from ... import filters
 from .. import alarms
 from ..alarms import AlarmEvent
 from ..port import Query
-from ..records import KPIRecord, Record, moment
+from ..records import KPIRecord, Record, Recorded, moment
 from .mappings import LONGEST_KEYWORD
 
 LONGEST_NAME_IN_ID = 200
@@ -39,7 +39,10 @@ def action(operation: Operation, index: str, document_id: str, run: str, documen
 
 
 def payload_action(index: str, of: Record, place: tuple[int, int] | None) -> Action:
-    """The payload as a new document, or in the place of the one that is at this *place* of the sequence of writes."""
+    """The payload as a new document, or in the place of the one that is at this *place* of the sequence of writes.
+
+    *of* says when it was first seen.
+    """
     head: dict[str, Any] = {"_index": index, "_id": of.id}
     if place is not None:
         head |= {"if_seq_no": place[0], "if_primary_term": place[1]}
@@ -54,9 +57,26 @@ def payload_document(record: Record) -> dict[str, Any]:
         "workload": record.workload,
         "time_us": record.time_us,
         "digest": record.digest,
+        "measurement": record.measurement,
         "settings": [token(name, value) for name, value in {**record.settings, "repeat": record.repeat}.items()],
     }
+    if record.recorded is not None:
+        is_moment, value = record.recorded
+        known["recorded_us" if is_moment else "recorded_place"] = value
     return {**record.payload, "matbench": known}
+
+
+def recorded(known: Mapping[str, Any], sequence_number: int | None) -> Recorded | None:
+    """When a run was first seen, from what the engine keeps of it.
+
+    Args:
+        sequence_number: the document's, which is its place where it was written before that was kept; None where those
+            are in no order.
+    """
+    if (moment_us := known.get("recorded_us")) is not None:
+        return 1, moment_us
+    place = known.get("recorded_place", sequence_number)
+    return None if place is None else (0, place)
 
 
 def kpi_document(record: Record, kpi: KPIRecord) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -9,13 +10,16 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
+from .. import plan
 from ..alarms import AlarmEvent
 from ..errors import UnavailableError
 from ..location import OpenSearchLocation
+from ..plan import Upload
 from ..port import EVERYTHING, Progress, Pushed, Query, Run, Series, SeriesValues, Summary, WorkloadSummary
 from ..records import Record
 from . import alarm_index, documents, indices, search
 from .client import connect, patiently, reading, sentences
+from .lookup import record_of
 from .writer import Writer
 
 T = TypeVar("T")
@@ -67,38 +71,60 @@ class OpenSearchHistory:
             self._client.close()
             raise
 
-    def push(self, records: Iterable[Record], *, replace: bool = False, progress: Progress | None = None) -> Pushed:
-        pushed, done, seen = Pushed(), 0, dict[str, str]()
-        iterator = iter(records)
+    def push(
+        self,
+        records: Iterable[Record],
+        *,
+        replace: bool = False,
+        are_copies: bool = False,
+        progress: Progress | None = None,
+    ) -> Pushed:
+        pushed, done, upload = Pushed(), 0, Upload(replace, are_copies)
+        lookup, iterator = self._writer.lookup, iter(records)
         try:
+            with sentences(self._place):
+                self._writer.refresh()  # what an upload that was interrupted wrote is there, and shows now
             while chunk := list(itertools.islice(iterator, CHUNK)):
                 with sentences(self._place):
-                    pushed.add(self._writer.push(chunk, seen, replace=replace))
+                    pushed.add(self._writer.carry_out(plan.plan(chunk, upload, lookup), upload))
                 done += len(chunk)
                 if progress is not None:
                     progress(done)
             with sentences(self._place):
+                pushed.add(self._writer.carry_out(plan.plan_waiting(upload, lookup), upload))
                 self._writer.refresh()
         except UnavailableError as error:
             error.acknowledged, error.not_kept = done, [each.id for each in (*pushed.conflicts, *pushed.rejected)]
+            error.not_kept += [each.id for each in upload.waiting]
             raise
         return pushed
+
+    def foresee(self, records: Iterable[Record], *, replace: bool = False) -> Pushed:
+        with sentences(self._place):
+            return plan.foresee(records, self._writer.lookup, replace=replace)
 
     def known(self, ids: Sequence[str]) -> Mapping[str, str]:
         found: dict[str, str] = {}
         for start in range(0, len(ids), CHUNK):
-            some = list(ids[start : start + CHUNK])
             with sentences(self._place):
-                sources = self._writer.sources(some, ["matbench.digest"])
-                with reading("the request for known runs"):
-                    found |= {each: source["matbench"]["digest"] for each, source in sources.items()}
+                found |= self._writer.lookup.digests(ids[start : start + CHUNK])
         return found
 
     def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
         return self._select(query, ["matbench"], _run)
 
-    def payloads(self, query: Query = EVERYTHING) -> Iterator[dict[str, Any]]:
-        return self._select(query, [], _payload)
+    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
+        with sentences(self._place):
+            is_in_order = self._writer.lookup.is_in_order()
+        return self._select(query, [], functools.partial(record_of, is_in_order=is_in_order))
+
+    def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
+        return (each.payload for each in self.records(query))
+
+    def last_recorded(self) -> int | None:
+        with sentences(self._place):
+            self._writer.refresh()
+            return self._writer.lookup.last_recorded()
 
     def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
         wanted = {"workload": workload, "kpi": kpi}
@@ -174,7 +200,7 @@ class OpenSearchHistory:
     ) -> None:
         self.close()
 
-    def _select(self, query: Query, fields: Sequence[str], of: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+    def _select(self, query: Query, fields: Sequence[str], of: Callable[[search.Hit], T]) -> Iterator[T]:
         """What *of* makes of the runs that *query* selects, in order: of these *fields* (all where empty)."""
         needed = ["metadata.settings", "metadata.repeat"] if query.filters else []
         left = query.limit
@@ -193,7 +219,7 @@ class OpenSearchHistory:
                 with reading("a search"):
                     if query.filters and not query.selects(*documents.settings_of(hit.source)):
                         continue
-                    found = of(hit.source)
+                    found = of(hit)
                 yield found
                 if left is not None:
                     left -= 1
@@ -201,14 +227,9 @@ class OpenSearchHistory:
                         return
 
 
-def _run(source: dict[str, Any]) -> Run:
-    kept = source["matbench"]
+def _run(hit: search.Hit) -> Run:
+    kept = hit.source["matbench"]
     return Run(kept["id"], kept["workload"], kept["time_us"], kept["digest"])
-
-
-def _payload(source: dict[str, Any]) -> dict[str, Any]:
-    del source["matbench"]
-    return source
 
 
 def _series(bucket: Any) -> Series:

@@ -14,7 +14,7 @@ from opensearchpy import exceptions
 from ..errors import HistoryError
 from ..location import OpenSearchLocation
 from . import mappings
-from .client import NotOpenSearchError, acknowledged, patiently, read
+from .client import NotOpenSearchError, acknowledged, patiently, read, reading
 
 if TYPE_CHECKING:
     import opensearchpy
@@ -65,6 +65,14 @@ def has_alarms(client: opensearchpy.OpenSearch, location: OpenSearchLocation) ->
         return False
     _check(location.alarm_index, mappings.ALARMS, found)
     return True
+
+
+def is_in_order(client: opensearchpy.OpenSearch, name: str) -> bool:
+    """True if sequence numbers of the index are in the order of its writes: those of one shard are."""
+    answer: Any = patiently(lambda: client.indices.get_settings(index=name))
+    with reading("the request for the settings of an index"):
+        shards = [each["settings"]["index"]["number_of_shards"] for each in answer.values()]
+    return shards == ["1"]
 
 
 def _ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:

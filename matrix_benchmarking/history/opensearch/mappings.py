@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-VERSION = 1
+VERSION = 2
+"""2 keeps what was measured, and when a run was first seen; a matbench that knows 1 would leave it out, and so refuses
+the indices."""
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
@@ -49,6 +51,9 @@ PAYLOADS: Mapping[str, Any] = {
                 "time_us": {"type": "long"},
                 "digest": _EXACT,
                 "settings": _KEYWORD,
+                "measurement": _EXACT,
+                "recorded_us": {"type": "long"},
+                "recorded_place": {"type": "long"},
             },
         },
     },

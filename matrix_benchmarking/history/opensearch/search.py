@@ -19,10 +19,11 @@ KEEP_ALIVE = "5m"
 
 
 class Hit(msgspec.Struct):
-    """A document that was found: what of it was asked for, and its place in the order."""
+    """A document that was found: what of it was asked for, its place in the sequence of writes and in the order."""
 
     id: str = msgspec.field(name="_id")
     source: dict[str, Any] = msgspec.field(name="_source")
+    seq_no: int | None = msgspec.field(name="_seq_no", default=None)
     sort: list[Any] = []
 
 
@@ -74,6 +75,7 @@ def hits(
         "sort": list(sort),
         "_source": source,
         "track_total_hits": False,
+        "seq_no_primary_term": True,
     }
     # Most series fit into one page, which needs no point in time; a full page is read again with one.
     found = _found(_search(client, index, body), index)

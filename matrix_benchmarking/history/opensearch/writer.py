@@ -8,46 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from ..errors import HistoryError, UnavailableError
 from ..location import OpenSearchLocation
-from ..port import Pushed, Refused, conflict
-from ..records import KPIRecord, Record, record
+from ..plan import Plan, Upload, Write
+from ..port import Pushed, Refused
+from ..records import KPIRecord, Record, next_moment, record
 from . import bulk, documents
-from .client import BUSY, patiently, read, reading, refresh
+from .client import BUSY, reading, refresh
+from .lookup import MULTI_GET, OpenSearchLookup, Version
 
 if TYPE_CHECKING:
     import opensearchpy
-
-
-_MULTI_GET = "the request for known runs"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Version:
-    """A payload that is there: its digest, the names of its KPIs, and its place in the index's sequence of writes."""
-
-    digest: str
-    kpis: frozenset[str]
-    place: tuple[int, int]
-
-
-class _Document(msgspec.Struct):
-    """One of the documents that were asked for: there, or not; or it can't be told, which has an error."""
-
-    id: str = msgspec.field(name="_id")
-    found: bool | None = None
-    source: dict[str, Any] = msgspec.field(name="_source", default_factory=dict)
-    seq_no: int = msgspec.field(name="_seq_no", default=0)
-    primary_term: int = msgspec.field(name="_primary_term", default=0)
-    error: dict[str, Any] | None = None
-
-
-class _Documents(msgspec.Struct):
-    docs: list[_Document]
 
 
 class Writer:
@@ -56,100 +29,74 @@ class Writer:
     def __init__(self, client: opensearchpy.OpenSearch, place: OpenSearchLocation) -> None:
         self._client = client
         self._place = place
+        self.lookup = OpenSearchLookup(client, place)
 
-    def push(self, chunk: Sequence[Record], seen: dict[str, str], *, replace: bool) -> Pushed:
-        """Keep *chunk*, some hundred records; *seen* are the digests that this push has brought so far, by id.
+    def carry_out(self, made: Plan[Version], upload: Upload) -> Pushed:
+        """Do what was planned for some hundred records of *upload*.
 
-        With *replace* the KPIs of what is there already are written again, too: that repairs an index of KPIs.
+        Where contents may be replaced, the KPIs of what is there already are written again, too: that repairs an index
+        of KPIs.
         """
-        pushed = Pushed()
-        existing = self._versions([each.id for each in chunk])
-        new: dict[str, tuple[Record, list[KPIRecord]]] = {}
-        again: list[tuple[Record, KPIRecord]] = []
-        for each in chunk:
-            there = seen.get(each.id) or (existing[each.id].digest if each.id in existing else None)
-            try:
-                kpis = list(each.kpis())
-            except HistoryError as error:
-                pushed.rejected.append(Refused(each.id, str(error)))
-                continue
-            if there == each.digest:
-                pushed.unchanged += 1
-                again += [(each, kpi) for kpi in kpis if replace and each.id not in seen]
-                seen[each.id] = each.digest
-            elif there is not None and (each.id in seen or not replace):
-                pushed.conflicts.append(Refused(each.id, conflict(each.id in seen)))
-            else:
-                new[each.id] = (each, kpis)
-                seen[each.id] = each.digest
-        self._all(self._kpi(of, kpi) for of, kpi in again)
-        self._write(new, existing, pushed)
-        return pushed
+        again = made.same if upload.replace else []
+        self._all(self._kpi(of, kpi) for of in again for kpi in of.kpis())
+        for write in made.writes:
+            if write.over is None and write.record.recorded is None:
+                if upload.moment_us is None:
+                    upload.moment_us = next_moment(self.lookup.last_recorded())
+                write.record = dataclasses.replace(write.record, recorded=(1, upload.moment_us))
+        self._write({write.record.id: write for write in made.writes}, made.pushed)
+        return made.pushed
 
-    def _write(
-        self, new: Mapping[str, tuple[Record, list[KPIRecord]]], existing: Mapping[str, _Version], pushed: Pushed
-    ) -> None:
-        """Write runs that are new, or take the place of *existing* ones; count them in *pushed*.
+    def _write(self, writes: Mapping[str, Write[Version]], pushed: Pushed) -> None:
+        """Write runs that are new, or take the place of others; count them in *pushed*.
 
         The payload comes last and only over the version that was seen: who is second finds that out.
         """
-        refused = self._send(self._kpi(of, kpi) for of, kpis in new.values() for kpi in kpis)
+        refused = self._send(self._kpi(write.record, kpi) for write in writes.values() for kpi in write.kpis)
         gone = [
             (run, name)
-            for run, (_, kpis) in new.items()
-            if run in existing and run not in refused
-            for name in existing[run].kpis - {kpi.name for kpi in kpis}
+            for run, write in writes.items()
+            if write.over is not None and run not in refused
+            for name in write.over.handle.kpis - {kpi.name for kpi in write.kpis}
         ]
         self._all(self._delete_kpi(run, name) for run, name in gone)
         refused |= self._send(
-            documents.payload_action(self._place.index, of, existing[run].place if run in existing else None)
-            for run, (of, _) in new.items()
+            documents.payload_action(
+                self._place.index, write.record, None if write.over is None else write.over.handle.place
+            )
+            for run, write in writes.items()
             if run not in refused
         )
-        for run in new:
+        for run, write in writes.items():
             if run in refused:
-                self._refused(new[run], *refused[run], pushed)
-            elif run in existing:
-                pushed.replaced += 1
+                self._refused(write, *refused[run], pushed)
             else:
-                pushed.added += 1
+                write.count(pushed)
 
-    def _refused(self, of: tuple[Record, list[KPIRecord]], status: int, reason: str, pushed: Pushed) -> None:
+    def _refused(self, write: Write[Version], status: int, reason: str, pushed: Pushed) -> None:
         """A run whose payload was not taken: another process was faster, or the server can't hold it."""
-        mine, kpis = of
-        there = self.sources([mine.id], []).get(mine.id)
-        with reading(_MULTI_GET):
+        mine = write.record
+        there = self.lookup.sources([mine.id], []).get(mine.id)
+        with reading(MULTI_GET):
             is_same = there is not None and there["matbench"]["digest"] == mine.digest
         if status == bulk.ALREADY_THERE and is_same:
             pushed.unchanged += 1
             return
         # Our KPIs are not those of the payload that is there, if there is one.
-        self._all(self._delete_kpi(mine.id, kpi.name) for kpi in kpis)
+        self._all(self._delete_kpi(mine.id, kpi.name) for kpi in write.kpis)
         if there is not None:
             del there["matbench"]
             theirs = record(there)
             self._all(self._kpi(theirs, kpi) for kpi in theirs.kpis())
         if status == bulk.ALREADY_THERE:
-            pushed.conflicts.append(Refused(mine.id, "another process wrote another content at the same time"))
+            said = "another process wrote another content at the same time"
+            pushed.conflicts.append(Refused(write.pushed_as, said))
         else:
-            pushed.rejected.append(Refused(mine.id, reason))
+            pushed.rejected.append(Refused(write.pushed_as, reason))
 
     def _kpi(self, of: Record, kpi: KPIRecord) -> documents.Action:
         document = documents.kpi_document(of, kpi)
         return documents.action("index", self._place.kpi_index, documents.kpi_id(of.id, kpi.name), of.id, document)
-
-    def _versions(self, ids: Sequence[str]) -> dict[str, _Version]:
-        """What is known of those of *ids* that are there."""
-        found = self._documents(ids, ["matbench.digest", "kpis.*.unit"])
-        with reading(_MULTI_GET):
-            return {
-                each.id: _Version(
-                    each.source["matbench"]["digest"],
-                    frozenset(each.source.get("kpis", {})),
-                    (each.seq_no, each.primary_term),
-                )
-                for each in found
-            }
 
     def _send(self, actions: Iterable[documents.Action]) -> dict[str, tuple[int, str]]:
         """Send *actions*; for each run that had a document refused, one status and reason.
@@ -174,7 +121,7 @@ class Writer:
 
     def delete(self, ids: Sequence[str]) -> int:
         """Remove these runs, some hundred; how many there were. Payloads go last, so that it can be repeated."""
-        sources = self.sources(ids, ["kpis"])
+        sources = self.lookup.sources(ids, ["kpis"])
         names = [(run, name) for run, source in sources.items() for name in source.get("kpis") or {}]
         self._all(self._delete_kpi(run, name) for run, name in names)
         self._all(documents.action("delete", self._place.index, run, run) for run in sources)
@@ -183,21 +130,3 @@ class Writer:
     def refresh(self) -> None:
         """Make what was written visible to searches."""
         refresh(self._client, f"{self._place.index},{self._place.kpi_index}")
-
-    def sources(self, ids: Sequence[str], fields: Sequence[str]) -> dict[str, Any]:
-        """The documents of those of *ids* that are there, by id, with these *fields* of them (all where empty)."""
-        return {each.id: each.source for each in self._documents(ids, fields)}
-
-    def _documents(self, ids: Sequence[str], fields: Sequence[str]) -> list[_Document]:
-        if not ids:
-            return []
-        params = {"_source_includes": ",".join(fields)} if fields else {}
-        wanted = list(dict.fromkeys(ids))
-        answer = patiently(lambda: self._client.mget(body={"ids": wanted}, index=self._place.index, params=params))
-        found = read(answer, _Documents, _MULTI_GET).docs
-        if any(each.error for each in found):
-            raise UnavailableError(f"parts of the index '{self._place.index}' can't be read: is the cluster healthy?")
-        with reading(_MULTI_GET):
-            if [each.id for each in found] != wanted or any(each.found is None for each in found):
-                raise ValueError("it doesn't say of each run whether it is there")
-        return [each for each in found if each.found]
