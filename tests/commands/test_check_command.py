@@ -71,7 +71,7 @@ def test_many_runs_of_one_finding_are_cut_on_the_terminal(
     directory: Path, new_test: Callable[..., Path], check: Main, capsys: Capture
 ) -> None:
     for number in range(5):
-        new_test(directory / "results" / f"failed_{number}", batch_size=9, rate=1.0, exit_code="1")
+        new_test(directory / "results" / f"failed_{number}", batch_size=9, rate=number, exit_code="1")
     assert check() == 0
     assert "    failed_2\n    … and 2 more\n" in capsys.readouterr().out
 
@@ -119,8 +119,8 @@ def versions(directory: Path, new_test: Callable[..., Path]) -> Path:
     keys = 'regression=RegressionKeys(comparison_keys=["version"])'
     tiny = tiny.replace('name="tiny", store=store', f'name="tiny", store=store, {keys}')
     (directory / "tiny.py").write_text(tiny.replace("import Workload", "import RegressionKeys, Workload"))
-    for version in ("c0ffee1", "badc0de", "deadbee"):
-        run = new_test(directory / "results" / f"build_{version}", batch_size=4, rate=9.0)
+    for rate, version in enumerate(("c0ffee1", "badc0de", "deadbee"), start=9):
+        run = new_test(directory / "results" / f"build_{version}", batch_size=4, rate=rate)
         (run / "settings.yaml").write_text(f"{{version: {version}, batch_size: 4}}")
     return directory
 

@@ -40,6 +40,7 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     if without:
         what = first_of(f"{file} is missing" for entry in without for file in entry.missing_files)
         yield Finding("incomplete", f"{_runs(without)} without {headline}: {what}.", EVERY, _names(without))
+    yield from _copies(matrix)
     impossible = [entry for entry in matrix if entry.implausible and not entry.failed]
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in entry.implausible)
@@ -55,6 +56,18 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         count = len(matrix.notes)
         sentence = f"{count} {plural(count, 'thing')} met on the way through the runs:"
         yield Finding("notes", sentence, runs=matrix.notes)
+
+
+def _copies(matrix: Matrix) -> Iterator[Finding]:
+    """Runs whose recorded artifacts are those of another one, byte for byte: one measurement that counts twice."""
+    by_measurement: dict[str, list[Entry]] = {}
+    for entry in matrix:
+        if entry.measurement is not None and not entry.failed:
+            by_measurement.setdefault(entry.measurement.removesuffix("*"), []).append(entry)
+    copies = [entry for same in by_measurement.values() if len(same) > 1 for entry in same]
+    if copies:
+        what = f"{_runs(copies)} have artifacts that another one has, byte for byte"
+        yield Finding("copies", f"{what}: are they copies of one measurement?", EVERY, _names(copies))
 
 
 def _is_incomplete(entry: Entry, headline: str | None) -> bool:

@@ -86,6 +86,17 @@ def test_a_run_that_lacks_files_and_so_its_headline_changes_the_answers() -> Non
     assert (found["incomplete"].runs, found["incomplete"].changes) == (["run 0"], frozenset(Answer))
 
 
+def test_one_measurement_under_two_ids_changes_the_answers() -> None:
+    runs = entries(*({"version": "1"} for _ in range(5)))
+    measured = ("a*", "a*", "b", None, None)
+    matrix = Matrix(dataclasses.replace(run, measurement=one) for run, one in zip(runs, measured, strict=True))
+    first, *_ = findings(matrix, toy_runs.workload())
+    assert first.sentence == (
+        "2 runs have artifacts that another one has, byte for byte: are they copies of one measurement?"
+    )
+    assert (first.runs, first.changes) == (["run 0", "run 1"], frozenset(Answer))
+
+
 def test_values_that_can_not_be_change_the_answers() -> None:
     one, two = entries({"version": "1"}, {"version": "1", "exit_code": 1})
     wrong = ("the mean latency (0 ms) is too low", "it ended before it started")
