@@ -40,6 +40,7 @@ def command(invocation: Invocation, place: Place, drop: bool) -> None:
             click.echo(run.printable(f"{location}: nothing waits in the outbox"))
             continue
         click.echo(run.printable(f"{location}: {outcome.counts(pushed)}"))
+        outcome.print_corrected(pushed.corrected, {})
         outcome.raise_for(pushed.conflicts, pushed.rejected, {})
 
 

@@ -78,7 +78,7 @@ def difference(kept: Record, new: Record, *, is_copy: bool = False) -> Differenc
             known to be the newer one.
     """
     is_recomputed = computed_digest(kept) != computed_digest(new)
-    is_described = next(differences(kept, new), None) is not None
+    is_described = description_digest(kept) != description_digest(new) and any(differences(kept, new))
     if not _is_same_measurement(kept, new):
         is_known = kept.measurement is not None and "measurement" not in new.payload["metadata"]
         return Difference.NOTHING if is_known and not is_recomputed and not is_described else Difference.MEASUREMENT
@@ -97,7 +97,7 @@ def differences(kept: Record, new: Record) -> Iterator[str]:
     found = list(_values(before.pop("settings"), after.pop("settings")))
     yield from found
     ours, theirs = before.pop("labels"), after.pop("labels")
-    if ours and theirs and ours != theirs:  # a run without KPIs has none, which says nothing of it
+    if ours and theirs and digest(ours) != digest(theirs):  # a run without KPIs has none, which says nothing of it
         is_one = len(ours) == len(theirs) == 1
         named = {*kept.settings, *new.settings} if found else set()
         yield from _values(_without(ours[0], named), _without(theirs[0], named)) if is_one else ["other labels"]

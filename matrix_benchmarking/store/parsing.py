@@ -253,23 +253,27 @@ def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
         exit_code=cached.exit_code,
         test_uuid=cached.own_uuid or content_uuid(context.workload, cached),
         has_own_uuid=cached.own_uuid is not None,
-        measurement=measurement_digest(cached),
+        measurement=measurement_digest(context.workload, cached),
         missing_files=tuple(cached.missing_files),
     )
 
 
-def measurement_digest(cached: CachedTest) -> str | None:
+def measurement_digest(workload: Workload, cached: CachedTest) -> str | None:
     """A digest of the recorded artifacts, and of the test's own id; None without any artifact.
 
     Independent of settings, times and names: files that describe a test take no part in it. Runs that carry different
-    ids are different measurements, however equal their artifacts.
+    ids are different measurements, however equal their artifacts; and so are runs of different versions that carry
+    none, since a version is measured anew, and short artifacts are often equal by chance.
     """
     digests = sorted(
         source.digest for source in cached.sources if source.digest is not None and source.path not in _DESCRIBES
     )
     if not digests:
         return None
-    state = hashlib.blake2b((cached.own_uuid or "").encode(), digest_size=fingerprint.DIGEST_SIZE)
+    settings = cached.settings
+    versions = [(key, *typed(settings[key])) for key in sorted(workload.regression.comparison_keys) if key in settings]
+    identity = cached.own_uuid or repr(versions)
+    state = hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=fingerprint.DIGEST_SIZE)
     for digest in digests:
         state.update(digest)
     return state.hexdigest()

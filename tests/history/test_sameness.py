@@ -111,6 +111,11 @@ class TestOneRun:
         (reason,) = the_reasons(push(kept, measured(1, labels={**SETTINGS, "kpi_settings_version": "2.0.0"})))
         assert "kpi_settings_version 1.0.0 instead of 2.0.0" in reason
 
+    def test_the_types_of_labels_are_its_description(self, kept):
+        push(kept, measured(1, labels={**SETTINGS, "beta": 1}))
+        (reason,) = the_reasons(push(kept, measured(1, labels={**SETTINGS, "beta": True})))
+        assert "beta 1 instead of true" in reason
+
     def test_a_run_without_bytes_is_another_one(self, kept):
         no_bytes = measured(1)
         no_bytes["metadata"]["measurement"] = None

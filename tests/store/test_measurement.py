@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 import uuid
@@ -12,6 +13,7 @@ from builders import speed_files, speed_workload, write_test
 
 from matrix_benchmarking import models, store
 from matrix_benchmarking.lts.payloads import payload_document, payload_model, validate
+from matrix_benchmarking.workload import RegressionKeys
 
 
 @pytest.fixture
@@ -48,6 +50,22 @@ def test_tests_that_carry_different_ids_are_different_measurements(tmp_path, wor
     assert found["a"] != found["b"]
     shutil.copytree(tmp_path / "a", tmp_path / "other" / "a")
     assert measurements(workload, tmp_path / "other")["a"] == found["a"]
+
+
+def test_versions_are_measured_anew_unless_tests_carry_their_ids(tmp_path):
+    keys = RegressionKeys(comparison_keys=["version"])
+    workload = dataclasses.replace(speed_workload(), regression=keys)
+    own = str(uuid.uuid4())
+    found = []
+    for number, (version, batch_size, extra) in enumerate(
+        [("1.0", 1, {}), ("1.1", 1, {}), ("1.0", 2, {}), ("1.0", 1, {".uuid": own}), ("1.1", 1, {".uuid": own})]
+    ):
+        root = tmp_path / str(number)
+        write_test(root / "a", {"version": version, "batch_size": batch_size}, files={**speed_files(3), **extra})
+        found += measurements(workload, root).values()
+    assert found[0] == found[2]
+    assert found[3] == found[4]
+    assert len(set(found)) == 3
 
 
 def test_without_bytes_there_is_none(tmp_path, workload):
