@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 from builders import write_test
 
+from matrix_benchmarking import workload
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.history import location
+from matrix_benchmarking.history.read import read_matrix
 
 Capture = pytest.CaptureFixture[str]
 WORKLOAD = """
@@ -132,3 +135,32 @@ def test_the_pages_say_where_the_order_is_from_or_that_there_is_none(capsys: Cap
         assert "The order of commit is unknown" in Path("without", page).read_text(encoding="utf-8")
         said = Path("with", page).read_text(encoding="utf-8")
         assert "Versions in the order of the file commits.txt." in said
+
+
+def test_uploads_without_times_night_by_night_are_an_order(capsys: Capture) -> None:
+    nights = "--history=sqlite:///nights.db"
+    for commit in COMMITS:
+        upload = ["upload_lts", "--workload=nightly.py", "--results-dirname=runs", f"--filters=commit={commit}", nights]
+        assert main(upload) == 0
+    known = read_matrix(workload.load("nightly.py"), location.parse("sqlite:///nights.db", {})[0])
+    if any(entry.facts is None or entry.facts.recorded is None for entry in known):
+        pytest.skip("this history doesn't keep when it first saw a run")
+    whole = answer(capsys, nights)
+    assert whole[""][:2] == ("2e6d8f1", "Versions in the order in which the history first saw them.")
+    assert whole["size 1"][:2] == ("64f9a2b", "b13c5e7")
+    for size in (1, 2):
+        part = answer(capsys, nights, f"--filters=size={size}")
+        assert (part[""], list(part.values())[1]) == (whole[""], whole[f"size {size}"])
+
+
+def test_the_unattended_analysis_takes_the_order_of_the_configuration(capsys: Capture) -> None:
+    block = "{lts: {opensearch: {regression_analyses: {enabled: true, fail_test_on_regression: true}}}, "
+    parse = ["parse", "--workload=nightly.py", "--results-dirname=runs"]
+    Path("config.yaml").write_text(f"matbench: {block} history: 'sqlite:///kept.db'}}", encoding="utf-8")
+    assert main(parse) == 2
+    assert "the order of commit is unknown" in capsys.readouterr().err
+    Path("config.yaml").write_text(
+        f"matbench: {block} history: 'sqlite:///kept.db', order: commits.txt}}", encoding="utf-8"
+    )
+    assert main(parse) == 1
+    assert "Versions in the order of the file commits.txt." in capsys.readouterr().err

@@ -111,11 +111,11 @@ def test_a_name_of_nothing_in_the_configuration_is_said_and_no_error(
 
 
 def test_a_comparison_key_of_nothing_is_an_error(capsys: Capture) -> None:
-    Path("named.py").write_text(WORKLOAD.replace('["version"]', '["verison"]'), encoding="utf-8")
+    Path("named.py").write_text(WORKLOAD.replace('["version"]', '["versions"]'), encoding="utf-8")
     for words in (["analyze_lts", HISTORY], ["analyze_lts", TREE], ["compare", "runs", "results"]):
         said = refused(capsys, *words)
         assert "'named' has a comparison key that is neither a label of its model nor a setting of any of" in said
-        assert "'verison': did you mean 'version'?" in said
+        assert "'versions': did you mean 'version'?" in said
 
 
 def test_sides_that_differ_in_another_label_are_said_once_with_what_to_do(capsys: Capture) -> None:

@@ -278,6 +278,6 @@ def test_versions_without_an_order_have_no_history_and_the_page_says_what_to_do(
 
 
 def test_a_comparison_key_of_nothing_is_said_on_the_page(toy: Workload) -> None:
-    misspelt = dataclasses.replace(toy, regression=RegressionKeys(comparison_keys=("version", "drvier")))
+    misspelt = dataclasses.replace(toy, regression=RegressionKeys(comparison_keys=("version", "drive")))
     shown = page(catalogue(misspelt, runs(["1", "2"], {"a": 1.0})))
     assert "has a comparison key that is neither a label of its model nor a setting of any of 6 runs" in shown

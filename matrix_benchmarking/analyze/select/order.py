@@ -115,7 +115,7 @@ class Order:
 
     @property
     def newest(self) -> Any:
-        """The newest version of all; NOT_SET where the runs stand one by one.
+        """The newest version of all; NOT_SET where the runs stand one by one, or no version has a place.
 
         Raises:
             OrderUnknown: as :meth:`of`.
@@ -125,7 +125,7 @@ class Order:
             return NOT_SET
         places = self.of(axis).places
         there = [run.versions[axis] for run in self._part if typed(run.versions[axis]) in places]
-        return max(there, key=lambda version: places[typed(version)])
+        return max(there, key=lambda version: places[typed(version)], default=NOT_SET)
 
     @property
     def sentence(self) -> str:

@@ -19,7 +19,7 @@ from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.errors import ConfigError, WorkloadError
 from matrix_benchmarking.filters import matches, parse
-from matrix_benchmarking.matrix import Entry, typed
+from matrix_benchmarking.matrix import NOT_SET, Entry, typed
 
 COMMITS = [
     *("9f3c1ab", "0b7d2e4", "c41a9f0", "7e05d1b", "f2b8c36", "1d94e7a", "a6310fc", "58c2b9d", "e0f7134", "3ab5d82"),
@@ -267,3 +267,9 @@ def test_the_order_does_not_depend_on_the_order_in_which_runs_come(places: list[
     mixed = data.draw(st.permutations(runs))
     assert versions(order(*mixed)) == versions(order(*runs)) == [COMMITS[number] for number in places]
     assert typed(order(*mixed).newest) == typed(COMMITS[places[-1]])
+
+
+def test_a_filter_that_chooses_versions_without_a_place_leaves_no_newest_one() -> None:
+    runs = [{"version": "b", "day": 1}, {"version": "a", "day": 2}, {"version": "c"}, {"version": "d"}]
+    found = order(*runs).chosen_by(parse("version=c:d"))
+    assert found.newest is NOT_SET

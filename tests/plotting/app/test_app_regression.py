@@ -10,6 +10,7 @@ import pytest
 from plotting_support.analyses import series, toy_workload, versions
 from plotting_support.app_support import elements, texts
 
+from matrix_benchmarking import filters
 from matrix_benchmarking.analyze.verdict import analyse
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import catalogue as catalogue_module
@@ -140,3 +141,24 @@ def test_the_static_report_takes_the_same_options(tmp_path: Path) -> None:
     pages.act({"do": "write"}, "")
     page = (tmp_path / "report" / "regression-analysis.html").read_text(encoding="utf-8")
     assert "is worse: 1.15 against its history" in page
+
+
+def test_a_filter_of_the_page_or_of_the_command_changes_neither_order_nor_newest(tmp_path: Path) -> None:
+    old = [one for one in series("worse", VERSIONS, {13: 1.2}) if one.settings["version"] != VERSIONS[-1]]
+    matrix = Matrix([*old, *series("same", VERSIONS)])
+    for start, page in (("image=worse", ""), ("", "image=worse")):
+        source = Source(
+            workload=toy_workload(),
+            name="results",
+            roots=[],
+            read=lambda progress: matrix,
+            filters=filters.parse(start),
+        )
+        data = Data(source)
+        data.start()
+        snapshot = data.wait(10)
+        assert snapshot is not None
+        found = snapshot.catalogue(filters.parse(page), []).analysis
+        assert found is not None
+        assert found.newest == VERSIONS[-1]
+        assert {one.versions[-1] for one in found.verdicts} == {VERSIONS[-2]}
