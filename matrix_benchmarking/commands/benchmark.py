@@ -15,8 +15,9 @@ import click
 
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from . import outputs
-from .options import Command, Invocation, NamedText, Price, common, flag, option
+from .options import TYPED, Command, Invocation, NamedText, Price, common, flag, option, strength
 from .run import warn
+from .sources import check_prices
 
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
@@ -168,6 +169,9 @@ def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mappin
         keep_failed=chosen["keep_failed"],
     )
     warn(plan.notes)
+    if strength(ctx, "price") >= TYPED:
+        settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]
+        check_prices(settings, dict(chosen["price"]))
     return plan
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ConfigError, did_you_mean
 from . import run
@@ -96,16 +96,15 @@ def check_names(whole: Matrix, wanted: Filters, selection: Selection) -> None:
             raise
         run.warn([str(error)])
     if "price" in selection.typed:
-        _check_prices(whole, selection.prices)
+        check_prices([entry.settings for entry in whole], selection.prices)
 
 
-def _check_prices(whole: Matrix, prices: Mapping[str, float]) -> None:
-    """Raise ConfigError for a price of hardware that no run names; runs that name none may be on any."""
-    known = {str(entry.settings["hw_type"]) for entry in whole if "hw_type" in entry.settings}
-    known |= {
-        f"{e.settings['vendor']}/{e.settings['hw_type']}" for e in whole if {"vendor", "hw_type"} <= e.settings.keys()
-    }
-    has_vendors = any("vendor" in entry.settings for entry in whole)
+def check_prices(runs: Sequence[Mapping[str, Any]], prices: Iterable[str]) -> None:
+    """Raise ConfigError for a price of hardware that the settings of no run name; runs that name none may be on any."""
+    on = [settings for settings in runs if "hw_type" in settings]
+    known = {str(settings["hw_type"]) for settings in on}
+    known |= {f"{settings['vendor']}/{settings['hw_type']}" for settings in on if "vendor" in settings}
+    has_vendors = any("vendor" in settings for settings in on)
     for name in prices if known else ():
         if name not in known and (has_vendors or name.partition("/")[2] not in known):
             raise ConfigError(f"--price: no run is on hardware '{name}': {did_you_mean(name, known)}")

@@ -265,6 +265,11 @@ def test_a_command_without_a_shell_gets_settings_as_single_words_and_as_environm
         ("expe: {a: {x: 1}}\nscript_tpl: echo\nderived: {y: {}}", [], "derived.y is no setting"),
         ("expe: {a: {x: [1, 2]}}\nscript_tpl: echo\npath_tpl: same", [], "two points the directory"),
         ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--filters=x=2"], "no test has x=2"),
+        (
+            "expe: {a: {hw_type: l4}}\nscript_tpl: echo",
+            ["--price=l40=1"],
+            "no run is on hardware 'l40': did you mean 'l4'",
+        ),
         ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--expe-to-run=b"], "there is no experiment 'b'"),
         ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--max-duration=soon"], "not a duration"),
         ("expe: {a: {x: 1}}\nscript_tpl: echo", ["--max-usd=0"], "max-usd"),
