@@ -73,15 +73,12 @@ class Facts:
         labels: what identifies a series besides the KPI's name; None where that can't be told.
         other_units: the KPIs whose values are in another unit than the workload's today.
         other_directions: the KPIs that were better the other way round than they are today.
-        recorded: when the history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
-            the order of insertion); equal for runs of one upload; None where the run is in no history.
     """
 
     time_us: int | None
     labels: Mapping[str, Any] | None
     other_units: frozenset[str] = frozenset()
     other_directions: frozenset[str] = frozenset()
-    recorded: tuple[int, int] | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -106,6 +103,8 @@ class Entry:
         warnings: what the workload says makes this test's numbers doubtful.
         implausible: values that can't be, a sentence each.
         facts: what places it in a history; None where only its payload says, which has to be loaded for it.
+        recorded: when a history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
+            the order of insertion); equal for runs of one upload; None where it is in no history that was read.
         kept_in: the history that it was read from: such a test has no directory, and its location leads nowhere.
         from_cache_alone: its artifacts are gone, and no download left them out: what was measured doesn't count.
     """
@@ -126,6 +125,7 @@ class Entry:
     warnings: tuple[str, ...] = ()
     implausible: tuple[str, ...] = ()
     facts: Facts | None = None
+    recorded: tuple[int, int] | None = None
     kept_in: str | None = None
     from_cache_alone: bool = False
     load_results: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
@@ -231,8 +231,9 @@ class Matrix:
         return selected
 
     def check_values(self, filters: Filters) -> None:
-        """Raise ConfigError for a value of *filters* that no test has, be it beside others that some have."""
+        """Raise ConfigError for a name or a value of *filters* that no test has, be it beside others that some have."""
         everything = [*self.entries, *self.unfinished]
+        _filters.check_names(filters, {name for entry in everything for name in entry.settings} | {"repeat"})
         known: dict[str, dict[tuple[str, object], Any]] = {}
         for name in filters:
             cells = (entry.repeat if name == "repeat" else entry.settings.get(name) for entry in everything)

@@ -46,7 +46,6 @@ def entry(run: dict[str, Any], number: int) -> Entry:
         labels,
         frozenset(run.get("other_units", ())),
         frozenset(run.get("other_directions", ())),
-        run.get("recorded"),
     )
     return Entry(
         settings={name: value for name, value in labels.items() if not isinstance(value, dict)},
@@ -57,5 +56,6 @@ def entry(run: dict[str, Any], number: int) -> Entry:
         test_uuid=f"run {number}",
         kpis={name: run[name] for name in ("cost", "rate", "memory") if run.get(name) is not None},
         facts=facts,
+        recorded=run.get("recorded"),
         kept_in="sqlite:///x.db",
     )

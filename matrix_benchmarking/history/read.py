@@ -65,18 +65,18 @@ def with_past(matrix: Matrix, past: Matrix) -> Matrix:
     Of that one the entry of *matrix* is taken, which has its test directory, with the id under which it is kept. A run
     is the same by its id, or by its measurement: one that was described anew may have another id in the tree.
     """
-    current = {entry.test_uuid for entry in matrix}
+    current = {entry.test_uuid: entry for entry in matrix}
     measured = {entry.measurement: entry for entry in matrix if identifies(entry.measurement)}
-    kept, renamed = [], dict[int, Entry]()
+    kept, known = [], dict[int, Entry]()
     for entry in past:
-        same = measured.get(entry.measurement)
-        if entry.test_uuid in current:
-            continue
-        if same is None or id(same) in renamed or not _is_same_time(entry, same):
+        same = current.get(entry.test_uuid)
+        if same is None and (described := measured.get(entry.measurement)) is not None:
+            same = described if id(described) not in known and _is_same_time(entry, described) else None
+        if same is None:
             kept.append(entry)
         else:
-            renamed[id(same)] = dataclasses.replace(same, test_uuid=entry.test_uuid)
-    merged = [*kept, *(renamed.get(id(entry), entry) for entry in matrix)]
+            known[id(same)] = dataclasses.replace(same, test_uuid=entry.test_uuid, recorded=entry.recorded)
+    merged = [*kept, *(known.get(id(entry), entry) for entry in matrix)]
     return Matrix(merged, unfinished=matrix.unfinished, notes=past.notes)
 
 

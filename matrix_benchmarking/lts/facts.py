@@ -15,12 +15,8 @@ _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 
 
-def facts_of_payload(workload: Workload, payload: Mapping[str, Any], recorded: tuple[int, int] | None = None) -> Facts:
-    """The facts in a decoded *payload*; its KPIs have the labels with which they were kept.
-
-    Args:
-        recorded: when its history first saw it, see :class:`.Facts`.
-    """
+def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
+    """The facts in a decoded *payload*; its KPIs have the labels with which they were kept."""
     metadata, kpis = payload["metadata"], payload["kpis"]
     present = {name: kpi for name, kpi in kpis.items() if kpi is not None}
     labels = next((kpi.get("labels") for kpi in present.values()), None)
@@ -37,7 +33,6 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any], recorded: t
             for name, kpi in present.items()
             if name in workload.kpis and kpi.get("lower_better") not in (None, workload.kpis[name].lower_better)
         ),
-        recorded=recorded,
     )
 
 

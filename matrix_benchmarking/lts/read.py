@@ -43,7 +43,7 @@ class Source:
         location: the file that it is in.
         load: gives its bytes, each time anew.
         kept_in: the history that it came from; None for one out of a file.
-        recorded: when that history first saw it, see :class:`.Facts`.
+        recorded: when that history first saw it, see :class:`.Entry`.
     """
 
     name: str
@@ -171,7 +171,8 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         missing_kpis=dict(metadata.get("missing_kpis") or {}),
         warnings=_warnings(workload, typed),
         implausible=plausible.findings(typed, workload.implausible),
-        facts=facts_of_payload(workload, payload, source.recorded),
+        facts=facts_of_payload(workload, payload),
+        recorded=source.recorded,
         kept_in=source.kept_in,
         load_results=lambda: _results(_typed(workload, load())[0]),
         load_lts=lambda: _typed(workload, load())[0],

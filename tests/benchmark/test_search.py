@@ -154,7 +154,7 @@ def specs(draw: st.DrawFn) -> SearchSpec:
     return SearchSpec(start=start, max=most, p95_ms=draw(LIMITS), max_measurements=draw(st.integers(1, 12)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(spec=specs(), values=st.lists(st.tuples(VALUES, VALUES), min_size=12, max_size=12))
 def test_whatever_is_measured_the_search_ends_within_its_rules(spec, values):
     measurements: list[Measurement] = []

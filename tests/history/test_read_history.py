@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,9 @@ from builders import speed_files, speed_workload, write_test
 from history_support.payloads import payload, test_id
 
 from matrix_benchmarking import filters, history, lts, store
-from matrix_benchmarking.analyze.select.series import labelled, series_of
+from matrix_benchmarking.analyze.select.labelled import labelled
+from matrix_benchmarking.analyze.select.order import Order
+from matrix_benchmarking.analyze.select.series import series_of
 from matrix_benchmarking.history import read, record
 from matrix_benchmarking.lts.read import Source, matrix_of
 from matrix_benchmarking.matrix import Entry, Matrix
@@ -30,8 +31,7 @@ def push(place: history.Location, *payloads: dict[str, Any]) -> None:
 
 
 def shown(entry: Entry) -> tuple[Any, ...]:
-    facts = dataclasses.replace(entry.facts, recorded=None) if entry.facts else None  # files say nothing of a history
-    return entry.test_uuid, entry.settings, entry.repeat, dict(entry.kpis), entry.exit_code, facts, entry.problems
+    return entry.test_uuid, entry.settings, entry.repeat, dict(entry.kpis), entry.exit_code, entry.facts, entry.problems
 
 
 def test_entries_are_those_of_the_payloads_files_oldest_first(
@@ -89,7 +89,8 @@ def test_a_run_in_both_is_there_once_with_its_directory_and_new_ones_are_the_new
     push(place, json.loads(lines.read_text()), payload(1, settings={"size": 1}))
     past = read.with_past(current, read.read_matrix(speed, place))
     assert [entry.kept_in is None for entry in past] == [False, True, True]
-    found = series_of(labelled(past, speed), speed, speed.kpis["speed"])
+    runs = labelled(past, speed)
+    found = series_of(runs, speed, speed.kpis["speed"], Order(runs, speed))
     assert [(one.labels, [point.mean for point in one.points]) for one in found.series] == [
         ({"size": 1}, [11.0, 1.5]),
         ({"size": 2}, [3.0]),

@@ -79,7 +79,7 @@ def test_a_matrix_out_of_a_history_says_when_each_run_was_first_seen(place):
         push(kept, payload(1))
         moments = seen(kept)
     one, two = read.read_matrix(speed_workload(), place)
-    assert (one.facts.recorded, two.facts.recorded) == (moments[1], moments[2])
+    assert (one.recorded, two.recorded) == (moments[1], moments[2])
 
 
 @pytest.mark.parametrize("first", [pytest.param("sqlite"), pytest.param("opensearch")])

@@ -216,7 +216,7 @@ def test_runs_without_several_versions_are_drawn_in_time(toy: Workload) -> None:
     assert figure(of).layout.xaxis.title.text == "end of the run (UTC)"
     assert "from 1970-01-02 00:00 UTC to 1970-01-03 00:00 UTC" in page(of)
     for number, entry in enumerate(timed):
-        entry.facts = Facts(None, {"image": "a", "version": "1"}, recorded=(0, number))
+        entry.facts, entry.recorded = Facts(None, {"image": "a", "version": "1"}), (0, number)
     assert figure(catalogue(toy, timed)).layout.xaxis.title.text == "run"
 
 

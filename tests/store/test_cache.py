@@ -414,7 +414,7 @@ def test_clean_removes_the_cache_of_a_test_that_became_unfinished(tree, calls):
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_cache_with_any_byte_changed_is_refused(data):
     cached = cache.CachedTest(
         code=b"c" * 16,

@@ -68,7 +68,7 @@ def shape(value):
 
 
 @given(VALUES)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_values_come_back_with_their_types(value):
     assert shape(codec.unpack(codec.pack(value))) == shape(value)
 
@@ -85,7 +85,6 @@ def test_values_come_back_with_their_types(value):
         numpy_strategies.array_shapes(max_dims=3, max_side=4),
     )
 )
-@settings(deadline=None)
 def test_numpy_arrays_come_back_with_type_and_shape(array):
     back = codec.unpack(codec.pack(types.SimpleNamespace(a=array))).a
     assert back.dtype == array.dtype
@@ -147,7 +146,6 @@ def test_results_that_contain_themselves_are_refused():
 
 
 @given(st.binary(max_size=200))
-@settings(deadline=None)
 def test_foreign_bytes_are_refused_and_never_crash(content):
     with contextlib.suppress(codec.CodecError):
         codec.unpack(content)

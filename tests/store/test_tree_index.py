@@ -503,7 +503,7 @@ STAMP = index_rows.Stamp("1", "w", b"c", b"o")
 
 
 @given(st.lists(st.tuples(entries(), st.none() | st.just(0), st.booleans()), max_size=5), st.lists(text, max_size=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_whatever_an_entry_holds_comes_back_with_its_type(
     found: list[tuple[Entry, int | None, bool]], notes: list[str]
 ) -> None:
@@ -523,7 +523,7 @@ def test_whatever_an_entry_holds_comes_back_with_its_type(
 
 
 @given(st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_forged_content_is_refused_or_gives_entries_inside_the_tree(data: st.DataObject) -> None:
     entry = Entry({"x": 1}, 0, ROOT / "a" / "b", "a/b", 0, kpis={"k": 1.0}, problems=(Problem("p", "f"),))
     content = bytearray(index_format.encode(Contents([(entry, Candidate(entry.location, 0))], [], []), STAMP, ROOT))

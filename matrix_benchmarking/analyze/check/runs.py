@@ -35,11 +35,7 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     if damaged:
         sentence = f"{_runs(damaged)} with artifacts that can't be read whole: {_first(damaged)}."
         yield Finding("damaged", sentence, EVERY, _names(damaged))
-    headline = None if workload.headline is None else workload.headline.name
-    without = [entry for entry in matrix if _is_incomplete(entry, headline) and id(entry) not in told]
-    if without:
-        what = first_of(f"{file} is missing" for entry in without for file in entry.missing_files)
-        yield Finding("incomplete", f"{_runs(without)} without {headline}: {what}.", EVERY, _names(without))
+    yield from _without_headline([entry for entry in matrix if id(entry) not in told and not entry.problems], workload)
     yield from _copies(matrix)
     impossible = [entry for entry in matrix if entry.implausible and not entry.failed]
     if impossible:
@@ -70,9 +66,14 @@ def _copies(matrix: Matrix) -> Iterator[Finding]:
         yield Finding("copies", f"{what}: are they copies of one measurement?", EVERY, _names(copies))
 
 
-def _is_incomplete(entry: Entry, headline: str | None) -> bool:
-    """True for a run that says that it succeeded and lacks files, and so the headline KPI."""
-    return headline not in entry.kpis and bool(entry.missing_files) and not (entry.failed or entry.problems)
+def _without_headline(entries: Sequence[Entry], workload: Workload) -> Iterator[Finding]:
+    """Successful runs without the headline KPI, beside others that have it."""
+    name = None if workload.headline is None else workload.headline.name
+    good = [entry for entry in entries if not entry.failed]
+    without = [entry for entry in good if name not in entry.kpis]
+    if name is not None and 0 < len(without) < len(good):
+        why = first_of(entry.missing_kpis.get(name, "no reason is given") for entry in without)
+        yield Finding("no-headline", f"{_runs(without)} without {name}: {why}.", EVERY, _names(without))
 
 
 def _failed(matrix: Matrix) -> Iterator[Finding]:

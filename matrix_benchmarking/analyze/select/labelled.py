@@ -34,7 +34,7 @@ class LabelledRun:
         is_timed: its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms.
         load_time: gives when it ended, in microseconds since 1970; None where unknown.
         names: of all its labels, comparison and ignored keys among them.
-        recorded: when a history first saw it, as :class:`.matrix.Facts` says it.
+        recorded: when a history first saw it, as :class:`.matrix.Entry` says it.
     """
 
     entry: Entry
@@ -131,7 +131,7 @@ def _labelled(entry: Entry, workload: Workload, *, is_current: bool) -> Labelled
         is_current=is_current,
         is_timed=loaded is not None,
         load_time=load_time,
-        recorded=None if loaded is None else loaded.recorded,
+        recorded=entry.recorded,
         names=frozenset(labels),
     )
 

@@ -155,7 +155,7 @@ def _moment(run: LabelledRun) -> Any:
 
 
 def _recorded(run: LabelledRun) -> Any:
-    return (_LAST, 0) if run.is_current else run.recorded
+    return (_LAST, 0) if run.is_current and run.recorded is None else run.recorded
 
 
 def _numbers(runs: Sequence[LabelledRun]) -> Mapping[int, Any]:

@@ -77,13 +77,14 @@ def test_runs_that_only_their_cache_knows_are_told_once() -> None:
     assert both[0].sentence == "2 runs are known from their cache alone: their artifacts are not here."
 
 
-def test_a_run_that_lacks_files_and_so_its_headline_changes_the_answers() -> None:
-    one, two, three = entries({"version": "1"}, {"version": "1"}, {"version": "1"})
-    without = dataclasses.replace(one, kpis={}, missing_files=("a.json", "b.json"))
-    whole = dataclasses.replace(two, missing_files=(".uuid",))
-    found = {each.kind: each for each in findings(Matrix([without, whole, three]), toy_runs.workload())}
-    assert found["incomplete"].sentence == "1 run without cost: a.json is missing; and 1 other reason."
-    assert (found["incomplete"].runs, found["incomplete"].changes) == (["run 0"], frozenset(Answer))
+def test_a_run_without_its_headline_beside_others_changes_the_answers() -> None:
+    one, two, three = entries({"version": "1"}, {"version": "1"}, {"version": "1", "exit_code": 1})
+    without = dataclasses.replace(one, kpis={}, missing_kpis={"cost": "no price is known"})
+    failed = dataclasses.replace(three, kpis={})
+    found = {each.kind: each for each in findings(Matrix([without, two, failed]), toy_runs.workload())}
+    assert found["no-headline"].sentence == "1 run without cost: no price is known."
+    assert (found["no-headline"].runs, found["no-headline"].changes) == (["run 0"], frozenset(Answer))
+    assert "no-headline" not in kinds(findings(Matrix([without, failed]), toy_runs.workload()))
 
 
 def test_one_measurement_under_two_ids_changes_the_answers() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from toy_runs import entry, workload
 
@@ -230,6 +230,14 @@ def test_runs_of_the_results_at_hand_are_newer_than_all_recorded_ones() -> None:
     assert versions(Order(labelled(entries, workload()), workload())) == ["c", "b", "a"]
 
 
+def test_a_run_at_hand_that_the_history_knows_stands_where_it_was_first_seen() -> None:
+    entries = [
+        entry({"version": name, "cost": 1, "day": None, "recorded": (1, at)}, at) for at, name in enumerate("cba")
+    ]
+    at_hand = [dataclasses.replace(entries[0], kept_in=None), *entries[1:]]
+    assert versions(Order(labelled(at_hand, workload()), workload())) == ["c", "b", "a"]
+
+
 def test_runs_without_versions_that_nothing_puts_in_order_are_repeats() -> None:
     runs = [{"size": size, "recorded": (1, night)} for night in range(3) for size in (1, 1, 2)]
     found = order(*runs, comparison_keys=[])
@@ -248,7 +256,6 @@ intervals = st.dictionaries(
 ).map(lambda found: {item: (first, first + length) for item, (first, length) in found.items()})
 
 
-@settings(deadline=None)
 @given(intervals, intervals)
 def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: Any) -> None:
     items = [item for item in one if item in other]
@@ -260,7 +267,6 @@ def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: 
         assert other[found.later][1] < other[found.earlier][0]
 
 
-@settings(deadline=None)
 @given(st.permutations(range(8)), st.data())
 def test_the_order_does_not_depend_on_the_order_in_which_runs_come(places: list[int], data: Any) -> None:
     runs = [{"version": COMMITS[number], "recorded": (1, at)} for at, number in enumerate(places)]
