@@ -78,9 +78,9 @@ def test_a_new_kpi_makes_no_conflict_and_what_was_recomputed_is_counted(uploaded
     assert main([*UPLOAD, "--dry-run"]) == 0
     assert "0 would be added, 0 there already, 3 recomputed (dry run: nothing was changed)" in capsys.readouterr().out
     assert main(UPLOAD) == 0
-    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 recomputed\n"
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 recomputed\nCheck: no findings.\n"
     assert main(UPLOAD) == 0
-    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\n"
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\nCheck: no findings.\n"
 
 
 def test_an_import_recomputes_only_what_the_export_computed_by_a_newer_schema(uploaded: None, capsys: Capture) -> None:
@@ -110,15 +110,15 @@ def test_corrected_settings_are_said_and_take_the_place_of_the_old_ones_where_th
     assert f"is kept as {before[0]} with batch_size 2 instead of 64" in capsys.readouterr().out
     assert main(UPLOAD) == 1
     said = capsys.readouterr()
-    assert said.out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 in conflict\n"
+    assert said.out == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 in conflict\nCheck: no findings.\n"
     assert "1 run not kept, since the same measurements are there:\n  run_2 (" in said.err
     assert f"): the same measurement is kept as {before[0]} with batch_size 2 instead of 64: --replace" in said.err
     assert main([*UPLOAD, "--replace"]) == 0
-    counted, named = capsys.readouterr().out.splitlines()
+    counted, named, _ = capsys.readouterr().out.splitlines()
     assert counted == "sqlite:///matbench.db: 0 runs added, 2 there already, 1 replaced"
     assert named == f"  run_2 ({before[0]}): was kept with batch_size 2 instead of 64"
     assert main(UPLOAD) == 0
-    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\n"
+    assert capsys.readouterr().out == "sqlite:///matbench.db: 0 runs added, 3 there already\nCheck: no findings.\n"
     assert sorted(settings["batch_size"] for _, settings in _kept_runs()) == [1, 3, 64]
 
 

@@ -331,7 +331,7 @@ def documents(tmp_path_factory):
     shutil.copytree(SAMPLE, root)
     encoder = workload.load("encoder_bench")
     spool = io.BytesIO()
-    lts.write_payload_lines(encoder, store.parse_tree(encoder, root), spool)
+    lts.GoodRuns(encoder, store.parse_tree(encoder, root), keep_going=False).write(spool)
     return [json.loads(line) for line in spool.getvalue().splitlines()]
 
 
