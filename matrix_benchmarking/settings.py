@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import difflib
 import functools
 import json
 import math
@@ -174,14 +173,14 @@ def read_key_values(text: str) -> dict[str, Scalar]:
     return settings
 
 
-_NEAR = 0.8
 _RARE = 0.2
+_SHORTEST = 3
 
 
 def misspelt(names_of: Iterable[frozenset[str]]) -> dict[str, str]:
     """Names that look like another one misspelt: each with the name that is meant.
 
-    The rarer name is near to a commoner one that none of its runs has; names that differ in digits only are not near.
+    The rarer name is nearly a commoner one that none of its runs has.
 
     Args:
         names_of: the names of the settings of each run.
@@ -194,19 +193,29 @@ def misspelt(names_of: Iterable[frozenset[str]]) -> dict[str, str]:
     meant = {}
     for name, count in counts.items():
         beside = frozenset[str]().union(*(names for names in together if name in names))
-        common = [other for other in counts if other not in beside and count <= max(1, _RARE * counts[other])]
-        near = max(common, key=lambda other: nearness(name, other), default=None)
-        if near is not None and nearness(name, near) >= _NEAR and counts[near] > count:
+        commoner = [other for other in counts if counts[other] > count and count <= max(1, _RARE * counts[other])]
+        near = next((other for other in commoner if other not in beside and is_nearly(name, other)), None)
+        if near is not None:
             meant[name] = near
     return meant
 
 
-def nearness(one: str, other: str) -> float:
-    """How near two names are, from 0 to 1; those that differ in case and separators only are as near as can be."""
+def is_nearly(one: str, other: str) -> bool:
+    """Whether two names differ in case and separators only, in one character too many, or in two that changed places.
+
+    Names of the same length that differ otherwise (``tp_size`` and ``pp_size``) are two names, and so are those that
+    differ in digits.
+    """
     one, other = (re.sub(r"[\W_]", "", name.lower()) for name in (one, other))
-    if one != other and re.sub("[0-9]", "", one) == re.sub("[0-9]", "", other):
-        return 0.0
-    return difflib.SequenceMatcher(None, one, other).ratio()
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    if len(short) < _SHORTEST or re.sub("[0-9]", "", one) == re.sub("[0-9]", "", other):
+        return False
+    if len(long) == len(short) + 1:
+        return any(long[:place] + long[place + 1 :] == short for place in range(len(long)))
+    swapped = (one[:place] + one[place + 1] + one[place] + one[place + 2 :] for place in range(len(one) - 1))
+    return len(long) == len(short) and other in swapped
 
 
 _PLAIN = re.compile(r"[\w./+-]*")

@@ -12,14 +12,12 @@ from .. import filters as _filters
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar
 from ..matrix import typed
-from ..settings import check_settings, misspelt, nearness
+from ..settings import check_settings, is_nearly, misspelt
 from .file import Additional, BenchmarkFile, Experiment
 from .schema import Search, SearchRange
 
 MOST_POINTS = 100_000
 SEARCHABLE = "vus"
-_AS_GOOD_AS = 0.9
-"""A name that is so near to a key is that key, misspelt."""
 
 PointKey = tuple[frozenset[tuple[str, tuple[str, object]]], int]
 
@@ -122,7 +120,7 @@ def _check_reserved(file: BenchmarkFile) -> None:
 
 def _reserved(name: str) -> str | None:
     """The key of an experiment that *name* is or is meant to be; None for the name of a setting."""
-    return next((key for key in ("repeat", "extra") if nearness(name, key) >= _AS_GOOD_AS), None)
+    return next((key for key in ("repeat", "extra") if is_nearly(name, key)), None)
 
 
 def _cases(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import VerdictError
-from . import ordering, run
+from . import ordering, regression, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, selection
-from .place import Place, place, reads_history
+from .place import Place, locate, place, reads_history
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +41,12 @@ def command(invocation: Invocation, selection: Selection, place: Place, order: s
     from ..analyze.select.labelled import may_have_versions
 
     assert invocation.config is not None
-    chosen = reads_history(invocation.config, place, selection)
+    config = invocation.config
+    chosen = reads_history(config, place, selection)
+    if chosen.history is None and selection.results_dirname is None and selection.lts_results_dirname is None:
+        chosen = regression.default_history(chosen, lambda: locate(config, place))
     explicit = ordering.read_order(order)
-    work = run.start(invocation.config, chosen, warns=False)
+    work = run.start(config, chosen, warns=False)
     matrix = work.matrix if work.past is None else work.past
     in_order = None
     if chosen.history is not None or may_have_versions(work.whole, work.workload):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import ConfigError, os_reason
+from ..files import read_regular
 from .options import option
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def of_file(path: Path) -> Explicit:
     from ..analyze.select.order_sources import Explicit
 
     try:
-        lines = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines()]
+        lines = [line.strip() for line in read_regular(path).decode("utf-8-sig").splitlines()]
     except OSError as error:
         raise ConfigError(f"--order: cannot read '{path}': {os_reason(error)}") from error
     except UnicodeDecodeError as error:

@@ -219,7 +219,8 @@ def publish(
         err: the verdict goes to stderr.
 
     Raises:
-        VerdictError: something is worse that nobody dealt with, and that is to be an error.
+        VerdictError: something is worse that nobody dealt with, or a version that was just measured has no good run,
+            and that is to be an error.
         ConfigError: nothing could be analysed.
     """
     from ..analyze import check
@@ -239,8 +240,21 @@ def publish(
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
-    if analysis.failed and not output.exit_zero:
-        raise VerdictError(headline_of(analysis))
+    without = [] if order is None else _just_measured_and_failed(matrix, workload)
+    if (analysis.failed or without) and not output.exit_zero:
+        lines = [headline_of(analysis)] if analysis.failed else []
+        raise VerdictError(
+            "\n".join([*lines, *(f"{version} has no good run: it was not judged" for version in without)])
+        )
+
+
+def _just_measured_and_failed(matrix: Matrix, workload: Workload) -> list[str]:
+    """The versions of the results at hand, beside a history, that have no good run anywhere."""
+    from ..analyze.select.selection import not_judged
+
+    if all(entry.kept_in is None for entry in matrix):
+        return []
+    return not_judged(matrix.entries, workload)
 
 
 def write(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output, *, err: bool = False) -> None:

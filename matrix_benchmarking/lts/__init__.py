@@ -4,7 +4,7 @@ Everything here gets a matrix and gives bytes in a stream, or says what stands i
 """
 
 from .facts import facts_of_entry
-from .good_runs import GoodRuns, listed
+from .good_runs import GoodRuns, listed, versions_without
 from .labels import label_names
 from .openmetrics import write_openmetrics
 from .payloads import payload_document, validate, write_payloads
@@ -24,6 +24,7 @@ __all__ = [
     "payload_schema",
     "read_matrix",
     "validate",
+    "versions_without",
     "write_openmetrics",
     "write_payloads",
     "write_table",

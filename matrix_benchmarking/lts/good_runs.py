@@ -63,11 +63,9 @@ class GoodRuns:
         """``version 1.4.0`` for each value of the workload's comparison keys that only the other runs have."""
         if not (self.left_out or self.broken):
             return []
-        good = {known for entry in self._good for known in self._versions(entry)}
         good_ids = {id(entry) for entry in self._good}
-        others = (entry for entry in (*self._matrix, *self._matrix.unfinished) if id(entry) not in good_ids)
-        missing = dict.fromkeys(known for entry in others for known in self._versions(entry) if known not in good)
-        return [f"{name} {show(value)}" for name, (_, value) in missing]
+        others = [entry for entry in (*self._matrix, *self._matrix.unfinished) if id(entry) not in good_ids]
+        return versions_without(self._good, others, self._workload)
 
     def _account_for_unfinished(self, entry: Entry) -> None:
         reasons = [problem.reason for problem in entry.problems]
@@ -75,15 +73,6 @@ class GoodRuns:
             self.left_out[entry.name] = next(iter(reasons), DID_NOT_FINISH)
         else:
             self.broken[entry.name] = [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
-
-    def _versions(self, entry: Entry) -> Iterator[tuple[str, tuple[str, Any]]]:
-        keys = self._workload.regression.comparison_keys
-        values: Mapping[str, Any] = entry.settings
-        if any(key not in values for key in keys):
-            values = {**(facts_of_entry(self._workload, entry).labels or {}), **values}
-        for key in keys:
-            if values.get(key) is not None:
-                yield key, typed(values[key])
 
     def _refusal(self) -> str:
         tests = len(self._matrix) + len(self._matrix.unfinished)
@@ -96,6 +85,25 @@ class GoodRuns:
         else:
             lines += [f"there is nothing to keep: none of {_runs(tests)} is good", *listed(self.left_out.items())]
         return "\n".join(lines)
+
+
+def versions_without(good: Iterable[Entry], others: Iterable[Entry], workload: Workload) -> list[str]:
+    """``version 1.4.0`` for each value of the workload's comparison keys that *others* have and none of *good*."""
+    missing = dict.fromkeys(one for entry in others for one in _versions(entry, workload))
+    for entry in good if missing else ():
+        for one in _versions(entry, workload):
+            missing.pop(one, None)
+    return [f"{name} {show(value)}" for name, (_, value) in missing]
+
+
+def _versions(entry: Entry, workload: Workload) -> Iterator[tuple[str, tuple[str, Any]]]:
+    keys = workload.regression.comparison_keys
+    values: Mapping[str, Any] = entry.settings
+    if any(key not in values for key in keys):
+        values = {**(facts_of_entry(workload, entry).labels or {}), **values}
+    for key in keys:
+        if values.get(key) is not None:
+            yield key, typed(values[key])
 
 
 SHOWN = 10

@@ -22,13 +22,17 @@ CHECK_TITLE = "Check"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a page says about where its numbers come from, in plain sentences; *check* is what is odd about them."""
+    """What a page says about where its numbers come from, in plain sentences; *check* is what is odd about them.
+
+    *is_odd* is True if that may change an answer.
+    """
 
     workload: str
     data: str
     generated: str
     version: str
     check: str = ""
+    is_odd: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -143,8 +147,11 @@ def _check(provenance: Provenance, pages: Sequence[Page]) -> str:
     """What was found odd about the runs, with a link to the page that lists it, if there is one."""
     text = escape(provenance.check)
     link = next((page.file for page in pages if page.title == CHECK_TITLE), None)
-    said = text if link is None else f'<a href="{escape(link)}">{text}</a>'
-    return f" Check: {said}." if text else ""
+    linked = text if link is None else f'<a href="{escape(link)}">{text}</a>'
+    said = f"Check: {linked}."
+    if provenance.is_odd:
+        said = f'<span class="warning">{said}</span>'
+    return f" {said}" if text else ""
 
 
 def _no_script(has_figures: bool) -> str:

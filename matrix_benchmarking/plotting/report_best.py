@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from ..analyze import limit_wording, limits, wording
 from ..analyze.best import Best, Group, VariantBest
-from ..analyze.check import Answer
 from ..analyze.points import Excluded
 from ..kpi import KPIDefinition
 from ..matrix import SettingLists, Variables
@@ -17,7 +16,6 @@ from .controls import Control, Number
 from .limit_table import limit_table
 from .point_cells import setting_cells, setting_columns, value_cells, value_columns
 from .repeating import repeat_section
-from .report_check import check_line
 from .tables import Cell, Column, Row, table
 
 LIMIT = "limit"
@@ -107,13 +105,10 @@ class BestReport(Report):
         return table([Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking")
 
 
-def verdict_box(
-    catalogue: Catalogue, more: Sequence[Any] = (), limit: float | None = None, check_href: str | None = None
-) -> Any:
+def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | None = None) -> Any:
     """The verdict in sentences, with the best point's warnings, and *more* lines.
 
     *limit* is on the workload's limited KPI, in the unit in which that is shown: only points within it take part.
-    *check_href* is where the findings are listed.
     """
     from dash import html
 
@@ -130,8 +125,7 @@ def verdict_box(
         lines.append(html.P(f"{wording.exclusions(best)}."))
     for group in best.groups:
         lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in group.warnings]
-    found = check_line(catalogue.findings, Answer.BEST, check_href)
-    return html.Div([*lines, *more, found], className="verdict")
+    return html.Div([*lines, *more], className="verdict")
 
 
 def _about_the_limit(catalogue: Catalogue, best: Best, limited: limits.Limited | None) -> list[str]:

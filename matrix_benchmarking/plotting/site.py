@@ -102,6 +102,7 @@ def write_site(
     provenance = dataclasses.replace(
         describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection),
         check=counted(catalogue.findings),
+        is_odd=any(one.changes for one in catalogue.findings),
     )
     site = [index, *report_pages]
     pictures = {} if png_browser is None else png.draw(report_pages, png_browser)

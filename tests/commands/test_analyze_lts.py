@@ -220,6 +220,20 @@ def test_a_history_that_cannot_be_written_is_analysed_all_the_same(slower: None,
         os.chmod(directory, 0o755)
 
 
+def test_a_build_of_which_every_run_failed_is_no_pass(capsys: Capture) -> None:
+    write_runs("runs", 6, repeats=5)
+    keep("runs")
+    write_runs("newest", 7, first=6, repeats=5)
+    for exit_code in Path("newest").rglob("exit_code"):
+        exit_code.write_text("1")
+    capsys.readouterr()
+    assert main([*ANALYZE, "--results-dirname=newest"]) == 1
+    captured = capsys.readouterr()
+    assert "Note: version 1.6.0: no good run, so it was not judged" in captured.out
+    assert captured.err.endswith("matbench: version 1.6.0 has no good run: it was not judged\n")
+    assert main([*ANALYZE, "--results-dirname=newest", "--exit-zero"]) == 0
+
+
 def test_a_baseline_is_compared_with_the_newest_version(capsys: Capture) -> None:
     write_runs("runs", 6, 4, repeats=5)
     keep("runs")

@@ -83,6 +83,12 @@ def test_runs_of_a_history_are_checked(odd: Path, check: Main, capsys: Capture) 
     assert "2 findings, 1 of which changes an answer, in 4 runs of tiny (sqlite:///h.db)." in capsys.readouterr().out
 
 
+def test_without_a_place_the_history_here_is_checked_as_it_is_analysed(odd: Path, capsys: Capture) -> None:
+    assert main(["upload_lts", "--workload=tiny.py", "--results-dirname=results"]) == 0
+    assert main(["check", "--workload=tiny.py"]) == 1
+    assert "in 4 runs of tiny (sqlite:///matbench.db)." in capsys.readouterr().out
+
+
 def test_parse_says_how_many_findings_there_are(odd: Path, parse: Main, capsys: Capture) -> None:
     assert parse() == 0
     assert capsys.readouterr().out.endswith(THE_LINE)
@@ -94,8 +100,8 @@ def test_the_pages_say_it_and_lead_to_the_list(odd: Path, directory: Path, capsy
     assert main(["visualize", "--workload=tiny.py", "--results-dirname=results", "--generate", "--report-dest=r"]) == 0
     assert THE_LINE in capsys.readouterr().out
     page = (directory / "r" / "index.html").read_text()
-    assert 'Check: <a href="check.html">2 findings, 1 of which changes an answer</a>.' in page
-    assert "Check: 2 findings, 1 of which changes this answer." in page
+    said = 'Check: <a href="check.html">2 findings, 1 of which changes an answer</a>.'
+    assert f'<span class="warning">{said}</span>' in page
     listed = (directory / "r" / "check.html").read_text()
     assert "is it misspelt?" in listed
     assert "../results/run_4/" in listed

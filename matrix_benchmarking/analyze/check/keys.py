@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ... import lts
 from ...filters import show
 from ...matrix import Entry, Matrix
+from ...settings import is_nearly
 from ...workload import Workload
 from ..wording import plural
-from .finding import EVERY, NONE, Finding
+from .finding import ANALYSES, EVERY, NONE, Finding
 from .wording import first_of
+
+COMPARISON_KEY = "comparison key"
 
 
 def findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float]) -> Iterator[Finding]:
@@ -17,7 +21,22 @@ def findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float]) ->
     if not len(matrix):
         return
     known = _known(matrix)
-    unused = [f"{name} ({kind})" for kind, name in _names(workload) if name not in known]
+    absent = [(kind, name) for kind, name in _names(workload) if name not in known]
+    of_model = lts.label_names(workload)
+    for kind, name in absent:
+        if name in of_model:
+            continue
+        near = next((other for other in known if is_nearly(name, other)), None)
+        if near is not None:
+            yield Finding("misspelt-name", f"No run has '{name}', a {kind} of the workload: is '{near}' meant?", EVERY)
+        elif kind == COMPARISON_KEY:
+            yield Finding(
+                "unknown-key", f"No run has '{name}', a {kind} that is no label of the model either.", ANALYSES
+            )
+        else:
+            continue
+        absent = [one for one in absent if one != (kind, name)]
+    unused = [f"{name} ({kind})" for kind, name in absent]
     unused += [f"{gate.kpi} (a limit)" for gate in workload.gates if not any(gate.kpi in one.kpis for one in matrix)]
     if unused:
         yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")
@@ -31,7 +50,7 @@ def _names(workload: Workload) -> list[tuple[str, str]]:
     """The names of settings and labels that *workload* uses, each once, with the first thing that it uses it for."""
     keys = workload.regression
     uses = (
-        ("comparison key", keys.comparison_keys),
+        (COMPARISON_KEY, keys.comparison_keys),
         ("ignored key", keys.ignored_keys),
         ("ignored entry", keys.ignored_entries),
         ("group key", workload.group_keys),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ...matrix import Entry, Matrix
+from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
 from ..points import by_point
+from ..select.order_sources import named
+from ..select.selection import not_judged
 from ..wording import plural
-from .finding import EVERY, Finding
+from .finding import ANALYSES, EVERY, Finding
 from .wording import first_of
 
 NOT_FINISHED = "did not finish"
@@ -16,14 +18,14 @@ NOT_FINISHED = "did not finish"
 
 def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The findings on the runs of *matrix* as such."""
-    yield from _failed(matrix)
+    yield from _failed(matrix, workload)
     unfinished = [entry for entry in matrix.unfinished if _reason(entry).startswith(NOT_FINISHED)]
     if unfinished:
         sentence = f"{_runs(unfinished)} did not finish and {_take(unfinished)} no part."
         yield Finding("unfinished", sentence, runs=_names(unfinished))
     lost = [entry for entry in matrix.unfinished if entry not in unfinished]
     if lost:
-        sentence = f"{_runs(lost)} {_take(lost)} no part, since their settings can't be read: {_first(lost)}."
+        sentence = f"{_runs(lost)} can't be placed and {_take(lost)} no part: {_first(lost)}."
         yield Finding("lost", sentence, EVERY, _names(lost))
     alone = [entry for entry in matrix if entry.from_cache_alone]
     if alone:
@@ -37,6 +39,8 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding("damaged", sentence, EVERY, _names(damaged))
     yield from _without_headline([entry for entry in matrix if id(entry) not in told and not entry.problems], workload)
     yield from _copies(matrix)
+    yield from _changed(matrix)
+    yield from _numeric_versions(matrix, workload)
     impossible = [entry for entry in matrix if entry.implausible and not entry.failed]
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in entry.implausible)
@@ -52,6 +56,29 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         count = len(matrix.notes)
         sentence = f"{count} {plural(count, 'thing')} met on the way through the runs:"
         yield Finding("notes", sentence, runs=matrix.notes)
+
+
+def _changed(matrix: Matrix) -> Iterator[Finding]:
+    """Runs of a history with the settings, the repeat and the time of another one: one was changed and kept again."""
+    alike: dict[object, list[Entry]] = {}
+    for entry in matrix:
+        if not entry.failed and entry.facts is not None and entry.facts.time_us is not None:
+            settings = frozenset((name, *typed(value)) for name, value in entry.settings.items())
+            alike.setdefault((settings, entry.repeat, entry.facts.time_us), []).append(entry)
+    twice = [entry for same in alike.values() if len(same) > 1 for entry in same]
+    if twice:
+        what = f"{_runs(twice)} have the settings, the repeat and the time of another one"
+        yield Finding("twice", f"{what}: was a run changed after it was kept?", EVERY, _names(twice))
+
+
+def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+    """Versions that are numbers: 1.10 is 1.1 then."""
+    for name in workload.regression.comparison_keys:
+        numeric = [entry for entry in matrix if isinstance(entry.settings.get(name), float)]
+        if numeric:
+            value = numeric[0].settings[name]
+            sentence = f"'{name}' is a number in {_runs(numeric)}, such as {value}: quote it, since 1.10 would be 1.1."
+            yield Finding("numeric-version", sentence, ANALYSES, _names(numeric))
 
 
 def _copies(matrix: Matrix) -> Iterator[Finding]:
@@ -76,13 +103,16 @@ def _without_headline(entries: Sequence[Entry], workload: Workload) -> Iterator[
         yield Finding("no-headline", f"{_runs(without)} without {name}: {why}.", EVERY, _names(without))
 
 
-def _failed(matrix: Matrix) -> Iterator[Finding]:
+def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     failed = [entry for entry in matrix if entry.failed]
     if not failed:
         return
     lost = sum(all(entry.failed for entry in runs) for runs in by_point(matrix.entries))
     gone = f"; {lost} {plural(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
     yield Finding("failed", f"{_runs(failed)} failed and {_take(failed)} no part{gone}.", runs=_names(failed))
+    without = not_judged(matrix.entries, workload)
+    if without:
+        yield Finding("no-good-run", f"No run of {named(without)} is good: what changed there isn't known.", ANALYSES)
 
 
 def _reason(entry: Entry) -> str:

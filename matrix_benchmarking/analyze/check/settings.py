@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 
 from ...filters import show
 from ...matrix import Entry, Matrix, typed
 from ...settings import misspelt
 from ..wording import plural
-from .finding import EVERY, Finding
+from .finding import EVERY, NONE, Finding
 
 FEW = 0.1
 """Fewer runs than this share are few; one run is, among four and more."""
 _ALONE_FROM = 4
 _NAMED = 3
+_LONG = 100
+_WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
+"""What stands beside numbers and is meant so."""
 
 
 def findings(matrix: Matrix) -> Iterator[Finding]:
@@ -41,7 +45,8 @@ def findings(matrix: Matrix) -> Iterator[Finding]:
             without = [entry for entry in entries if entry.settings and name not in entry.settings]
             if _are_few(len(without), len(entries)):
                 sentence = f"{_have(len(without))} no '{name}', which {_have(len(runs))}."
-                yield Finding("missing-setting", sentence, EVERY, [one.name for one in without])
+                changes = NONE if _is_explained(without, runs) else EVERY
+                yield Finding("missing-setting", sentence, changes, [one.name for one in without])
     for name, runs in of_names.items():
         yield from _kinds(name, runs)
 
@@ -64,13 +69,13 @@ def _kinds(name: str, runs: Sequence[Entry]) -> Iterator[Finding]:
     for kind, value in by_value:
         alike.setdefault(_plain(value), []).append((kind, value))
     for same in alike.values():
-        if len(same) > 1:
+        if len({kind for kind, _ in same}) > 1:
             same.sort(key=lambda one: len(by_value[one]))
             texts = [f"{_written(value)} in {len(by_value[kind, value])}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding("alike-values", sentence, EVERY, [entry.name for one in same[:-1] for entry in by_value[one]])
     numbers = [one for one in by_value if one[0] in ("int", "float")]
-    texts_ = [one for one in by_value if one[0] == "str" and _plain(one[1]) == one[1]]
+    texts_ = [one for one in by_value if one[0] == "str" and _plain(one[1]) == one[1] and one[1] not in _WORDS]
     if not numbers or not texts_:
         return
     odd, usual = sorted((texts_, numbers), key=lambda some: sum(len(by_value[one]) for one in some))
@@ -86,22 +91,34 @@ def _kinds(name: str, runs: Sequence[Entry]) -> Iterator[Finding]:
         )
 
 
+def _is_explained(without: Sequence[Entry], others: Sequence[Entry]) -> bool:
+    """Whether a word tells the runs *without* a setting from all *others*: one codec has levels, another has none."""
+    for name in set.intersection(*(set(entry.settings) for entry in without)):
+        values = {entry.settings[name] for entry in without}
+        is_word = all(isinstance(value, (str, bool)) for value in values)
+        if is_word and values.isdisjoint(entry.settings.get(name) for entry in others):
+            return True
+    return False
+
+
 def _plain(value: object) -> object:
     """What *value* looks like, whatever its type: the number, if it can be read as one; the word, if it is one."""
     if isinstance(value, bool) or value is None:
         return show(value)
-    if isinstance(value, str):
-        text = value.strip()
-        try:
-            return float(text)
-        except ValueError:
-            return text.lower() if text.lower() in ("true", "false", "null") else text
-    return float(value) if isinstance(value, (int, float)) else value
+    if not isinstance(value, str):
+        return int(value) if isinstance(value, float) and value.is_integer() else value
+    text = value.strip()
+    for kind in (int, float):
+        with contextlib.suppress(ValueError):
+            return _plain(kind(text)) if len(text) < _LONG else text
+    return text.lower() if text.lower() in ("true", "false", "null") else text
 
 
 def _written(value: object) -> str:
     """A value as it tells its type: texts in quotes."""
-    return f"'{value}'" if isinstance(value, str) else show(value)
+    text = show(value)
+    text = text if len(text) < _LONG else f"{text[:_LONG]}…"
+    return f"'{text}'" if isinstance(value, str) else text
 
 
 def _are_few(count: int, of: int) -> bool:

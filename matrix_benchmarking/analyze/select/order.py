@@ -178,10 +178,12 @@ class Order:
         runs = collections.Counter(typed(run.versions[key]) for run in self._runs)
         texts = dict(zip(versions, in_words(list(versions.values())), strict=True))
         sources = self._sources(key, versions)
+        tied: Sequence[Item] = ()
         for source in sorted(sources, key=lambda one: -len(one.intervals)):
             others = [one for one in sources if one is not source]
             found = levels(list(source.intervals), [source, *others])
             if len(found[-1]) > 1:
+                tied = tied or found[-1]
                 continue
             notes = [*_not_set(versions, source, runs), *_left_out(texts, source, found, runs)]
             kept = [level for level in found if len(level) == 1]
@@ -189,10 +191,8 @@ class Order:
             if key == self._first_axis:  # the others are compared within a version only
                 notes += [note for one in others for note in _against(claims, one, texts)]
             return Placed("versions", source, kept, notes, len(versions))
-        raise OrderUnknown(
-            f"the order of {key} is unknown: nothing says which of {named(list(texts.values()))} is the newest; "
-            f"{_WHAT_TO_DO}"
-        )
+        which = named([texts[item] for item in tied or texts])
+        raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")
 
     def _sources(self, key: str, versions: Mapping[Item, Any]) -> list[Source]:
         if len(versions) < 2:
@@ -201,7 +201,8 @@ class Order:
         told = None if self._explicit is None else given(self._explicit, versions, is_required=is_axis)
         found = [told, declared(self._workload, versions) if is_axis else None, of_names(versions)]
         sources = [source for source in found if source is not None]
-        return [*sources, *of_runs(self._runs, lambda run: typed(run.versions[key]), loads=not sources)]
+        is_enough = any(len(set(source.intervals.values())) == len(versions) for source in sources)
+        return [*sources, *of_runs(self._runs, lambda run: typed(run.versions[key]), loads=not is_enough)]
 
     def _order_of_runs(self) -> Placed:
         items = [run_id(run) for run in self._runs]

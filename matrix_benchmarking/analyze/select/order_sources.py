@@ -91,9 +91,9 @@ def declared(workload: Workload, versions: Mapping[Item, Any]) -> Source | None:
     name = f"version_order of workload '{workload.name}'"
     try:
         told = list(order(values) if callable(order) else order)
+        places = {typed(value): place for place, value in reversed(list(enumerate(told)))}
     except Exception as error:
         raise WorkloadError(f"{name} fails: {type(error).__name__}: {error}") from error
-    places = {typed(value): place for place, value in reversed(list(enumerate(told)))}
     missing = [show(value) for value in values if typed(value) not in places]
     if missing:
         raise WorkloadError(f"{name} lacks {len(missing)} of the {len(values)} versions: {named(missing)}")
@@ -111,6 +111,8 @@ def of_names(versions: Mapping[Item, Any]) -> Source | None:
         return None
     name = "their numbers" if kind == NUMBERED else "their dates"
     places = _points({item: key(value) for item, value in versions.items()})
+    if len(set(places.values())) < 2:  # builds of one release, told apart by their hashes
+        return None
     return Source(name, "say", places, is_of_names=True)
 
 

@@ -11,6 +11,7 @@ import fnmatch
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ... import lts
 from ...errors import did_you_mean
 from ...filters import show
 from ...history.records import digest
@@ -21,6 +22,7 @@ from ..history_wording import series_text, step_texts, time_text
 from ..wording import plural
 from .labelled import LabelledRun, labelled
 from .order import Order, axes
+from .order_sources import named
 from .series import KPISeries, Series, SeriesPoint, known_runs, series_of
 
 DAY_US = 24 * 3600 * 10**6
@@ -117,7 +119,7 @@ def select(
     entries = list(entries)
     runs = labelled(entries, workload) if order is None else order.runs_of(entries)
     order = Order(runs, workload) if order is None else order
-    notes = _about_entries(entries, runs)
+    notes = _about_entries(entries, runs, workload)
     if since_us is not None:
         every, runs = (
             len(runs),
@@ -183,16 +185,24 @@ def _chosen(workload: Workload, patterns: Sequence[str]) -> tuple[list[KPIDefini
     return wanted, notes
 
 
-def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun]) -> list[str]:
+def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun], workload: Workload) -> list[str]:
     """Sentences on the runs that can't take part at all."""
     notes = []
     failed = sum(entry.failed for entry in entries)
     if failed:
         notes.append(f"{failed} failed {plural(failed, 'run')} left out")
+        without = not_judged(entries, workload)
+        notes += [f"{named(without)}: no good run, so it was not judged"] if without else []
     others = len(entries) - failed - len(runs)
     if others:
         notes.append(f"{others} {plural(others, 'run')} left out: ignored by the workload, or without KPIs or labels")
     return notes
+
+
+def not_judged(entries: Sequence[Entry], workload: Workload) -> list[str]:
+    """The versions, as ``version 1.4.0``, of which all runs among *entries* failed."""
+    failed = [entry for entry in entries if entry.failed]
+    return lts.versions_without((entry for entry in entries if not entry.failed), failed, workload) if failed else []
 
 
 def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | None) -> list[str]:

@@ -26,10 +26,14 @@ _PARTS = re.compile(r"[0-9]+|[A-Za-z]+")
 _COMMIT = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}")
 _FULL_COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
 _SHORT_COMMIT, _LONGEST_COMMIT = 10, 64
-_COMMITS_SINCE = re.compile(r"-[0-9]+-g[0-9a-f]{4,40}(?:-dirty)?")
+_COMMITS_SINCE = re.compile(r"-([0-9]+)-g[0-9a-f]{4,40}(?:-dirty)?")
+_TOKENS = re.compile(r"[0-9A-Za-z]+")
+_YEAR = re.compile("(?:19|20)[0-9]{2}")
 _SAME = {"a": "alpha", "b": "beta", "c": "rc", "pre": "rc", "preview": "rc", "snapshot": "dev", "nightly": "dev"}
 _EARLY = frozenset({"dev", "alpha", "beta", "rc", "milestone", "m", "ea"})
 _NAMES_OF_THE_RELEASE = frozenset({"final", "ga", "release", "stable"})
+_LATE = frozenset({"post", "p", "patch"})
+_WORDS = _EARLY | _NAMES_OF_THE_RELEASE | _LATE
 
 Key = tuple[Any, ...]
 
@@ -52,61 +56,79 @@ def same_kind(labels: Iterable[object]) -> int | None:
 
 
 def key(label: object) -> Key:
-    """A sorting key, whose first element is the kind; all of kind ``PLAIN`` have the same one."""
+    """A sorting key, whose first element is the kind; all of kind ``PLAIN`` have the same one.
+
+    Two versions have the same key where nothing that is known of versions tells which is the newer one: builds with a
+    hash, variants such as ``-gpu``, ``1.0`` and ``1.0.0``.
+    """
     if label is None or label is NOT_SET:
-        return UNKNOWN, show(label)
+        return (UNKNOWN,)
     text = show(label)
-    last = (text, type(label).__name__)
-    if isinstance(label, bool) or _COMMIT.fullmatch(text):
-        return (PLAIN,)
     version, _, build = text.partition("+")
+    if isinstance(label, bool) or any(_COMMIT.fullmatch(part) for part in _TOKENS.findall(version)):
+        return (PLAIN,)
     date = DATE.search(version)
     if date is not None:
         day = "".join(date.group(1, 3, 4))
         time = tuple(map(_number, re.findall("[0-9]+", date[5])))
         rest = _version_key(version[: date.start()] + version[date.end() :], "")
-        return DATED, day, time, rest or (), *last
+        return DATED, day, time, () if rest is None else rest[1:]
     numbered = _version_key(version, build)
-    return (PLAIN,) if numbered is None else (NUMBERED, *numbered, *last)
+    return (PLAIN,) if numbered is None else (NUMBERED, *numbered)
 
 
 def _version_key(text: str, build: str) -> Key | None:
-    """Name, numbers, phase, what follows the numbers, build; None for a text without numbers."""
+    """Name, numbers, phase, what follows the numbers, a build's number; None for a text that is no version."""
     match = _NUMBERED.fullmatch(text.strip())
     if match is None or match[1] == "-":  # a negative number is no version
         return None
     name = match[1].lower().strip(" -_./:@")
     if name == "v" or re.search("[^a-z]v$", name):
         name = name[:-1].strip(" -_./:@")
-    release = [_number(digits) for digits in match[2].split(".")]
-    phase, rest = _suffix(match[3], is_semantic=len(release) == 3)
+    first, *others = match[2].split(".")
+    suffix = _suffix(match[3], is_semantic=len(others) == 2)
+    if suffix is None or any(map(_YEAR.fullmatch, others)):  # 31.01.2026: the number in front says nothing
+        return None
+    release = [_number(digits) for digits in (first, *others)]
     while len(release) > 1 and release[-1] == (1, "0"):
         release.pop()
-    return name, tuple(release), phase, rest, _identifiers(build)
+    numbers = re.fullmatch(r"[0-9]+(?:\.[0-9]+)*", build)
+    return name, tuple(release), *suffix, tuple(map(_number, build.split("."))) if numbers else ()
 
 
-def _suffix(text: str, *, is_semantic: bool) -> tuple[int, Key]:
+def _suffix(text: str, *, is_semantic: bool) -> tuple[int, Key] | None:
     """Whether *text* makes a version one before the release, the release or one after it; and its parts.
 
-    A hyphen behind three numbers makes a version before the release (https://semver.org, 9), except for the commits
-    since it that ``git describe`` counts.
+    It is read up to the first word that nobody knows. None where it makes the whole no version: a word that stands
+    right behind the numbers, a year. A hyphen behind three numbers makes a version before the release
+    (https://semver.org, 9), except for the commits since it that ``git describe`` counts.
     """
-    words = [part.lower() for part in _PARTS.findall(text)]
-    if not words:
-        return (_RELEASE if not text else _AFTER), ()
-    first = _SAME.get(words[0], words[0])
-    if first in _NAMES_OF_THE_RELEASE and len(words) == 1:
+    since = _COMMITS_SINCE.fullmatch(text)
+    if since is not None:
+        return _AFTER, ((1, _number(since[1])), (0, ""))
+    known = []
+    for place, part in enumerate(_PARTS.findall(text)):
+        word = _SAME.get(part.lower(), part.lower())
+        if _YEAR.fullmatch(part) and place == 0:
+            return None
+        if not part[0].isdigit() and word not in _WORDS:
+            if place == 0 and text[0].isalpha():
+                return None
+            break
+        known.append(part)
+    if not known:
         return _RELEASE, ()
-    is_early = first in _EARLY or (is_semantic and text.startswith("-") and first not in ("post", "p", "patch"))
-    if _COMMITS_SINCE.fullmatch(text):
-        is_early = False
-    return (_BEFORE if is_early else _AFTER), _identifiers(text)
+    first = _SAME.get(known[0].lower(), known[0].lower())
+    if first in _NAMES_OF_THE_RELEASE:
+        return _RELEASE, ()
+    is_early = first in _EARLY or (is_semantic and text.startswith("-") and first not in _LATE)
+    return (_BEFORE if is_early else _AFTER), _identifiers(known)
 
 
-def _identifiers(text: str) -> Key:
+def _identifiers(known: Iterable[str]) -> Key:
     """Numbers before words, the end before both, and ``dev`` before everything."""
     parts: list[tuple[int, Any]] = []
-    for part in _PARTS.findall(text):
+    for part in known:
         word = _SAME.get(part.lower(), part.lower())
         parts.append((1, _number(part)) if part[0].isdigit() else (-1, "") if word == "dev" else (2, word))
     return (*parts, (0, ""))

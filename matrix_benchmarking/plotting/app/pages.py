@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...analyze import wording
+from ...analyze.check import Answer
 from ...errors import MatbenchError, did_you_mean
 from ..catalogue import Catalogue
 from ..controls import Control, find_run, read
 from ..report_best import LIMIT, BestReport, verdict_box
-from ..report_check import CheckReport
+from ..report_check import CheckReport, check_line
 from . import problems, run_page, side_by_side, view
 from .configuration import read_cfg
 from .data import Snapshot
@@ -43,15 +44,17 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
         lead = "No run is left by these filters." if current.filters else "There is no finished run."
         return html.Div(html.P(f"{lead}{rest}", className="lead"), className="verdict")
     chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
-    address = _check_address(snapshot, current)
-    box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT), check_href=address), "The verdict")
+    box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
+    found = check_line(catalogue.findings, Answer.BEST, _check_address(snapshot, current))
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
     lines = box.children
-    if is_about_it or not isinstance(lines, list) or len(lines) < MANY_LINES:
+    if not isinstance(lines, list):
         return box
+    if is_about_it or len(lines) < MANY_LINES:
+        return html.Div([*lines, found], className=box.className)
     # Elsewhere the first sentence is enough, and the rest a click away.
     title = html.Summary("What stands behind it")
-    return html.Div([lines[0], html.Details([title, *lines[1:-1]]), lines[-1]], className=box.className)
+    return html.Div([lines[0], html.Details([title, *lines[1:]]), found], className=box.className)
 
 
 def _check_address(snapshot: Snapshot, current: View) -> str | None:

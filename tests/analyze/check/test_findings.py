@@ -43,8 +43,9 @@ def test_runs_that_failed_or_did_not_finish_change_nothing_and_are_told() -> Non
     told = {one.kind: one for one in found}
     assert told["failed"].sentence == "2 runs failed and take no part; 1 point has no good run."
     assert told["failed"].runs == ["run 1", "run 2"]
+    assert told["no-good-run"].sentence == "No run of version 2 is good: what changed there isn't known."
     assert told["unfinished"].sentence == "1 run did not finish and takes no part."
-    assert not any(one.changes for one in found)
+    assert [one.kind for one in found if one.changes] == ["no-good-run"]
 
 
 def test_runs_whose_settings_are_lost_change_the_answers() -> None:
@@ -63,6 +64,22 @@ def test_damaged_and_doubtful_runs_are_told_with_their_first_reason() -> None:
     assert found["damaged"].sentence == "1 run with artifacts that can't be read whole: a.json: holds no number."
     assert found["damaged"].changes
     assert found["doubtful"].sentence == "1 run with doubtful numbers: the clock was wrong."
+
+
+def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:
+    first, *_ = findings(Matrix(entries({"version": 1.1}, {"version": "1.2"})), toy_runs.workload())
+    assert first.sentence == "'version' is a number in 1 run, such as 1.1: quote it, since 1.10 would be 1.1."
+    assert first.changes == {Answer.HISTORY, Answer.PAIR}
+
+
+def test_a_run_that_was_changed_and_kept_again_is_told() -> None:
+    runs = entries(*({"version": "1", "day": day} for day in (1, 1, 2, None, None)))
+    first, *others = findings(Matrix(runs), toy_runs.workload())
+    assert first.sentence == (
+        "2 runs have the settings, the repeat and the time of another one: was a run changed after it was kept?"
+    )
+    assert (first.runs, first.changes) == (["run 0", "run 1"], frozenset(Answer))
+    assert not any(one.changes for one in others)
 
 
 def test_runs_that_only_their_cache_knows_are_told_once() -> None:
@@ -123,6 +140,16 @@ def test_names_that_no_run_has_are_one_finding() -> None:
     )
     assert found["unused-price"] == "No run uses the prices of l4 and aws/t4."
     assert found["unknown-kpi"] == "rate is unknown at all 1 run: no reason is given."
+
+
+def test_a_name_of_the_workload_that_is_nearly_a_setting_is_misspelt() -> None:
+    workload = dataclasses.replace(toy_runs.workload(comparison_keys=["verison"]), variant_keys=("task",))
+    first, *others = findings(Matrix(entries({"version": "1"})), workload)
+    assert first.sentence == "No run has 'verison', a comparison key of the workload: is 'version' meant?"
+    assert first.changes == frozenset(Answer)
+    assert [one.sentence for one in others if one.kind == "unused-name"] == [
+        "The workload uses what no run has: task (variant key)."
+    ]
 
 
 def test_a_price_is_used_if_a_run_names_its_hardware() -> None:

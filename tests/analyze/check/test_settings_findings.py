@@ -51,6 +51,10 @@ def test_a_setting_that_stands_in_for_a_common_one_is_misspelt(found: Callable[[
         ({"vus", "vuss"}, {"vus"}, {}),
         ({"p95"}, {"p99"}, {}),
         ({"gpu"}, {"vus"}, {}),
+        ({"verison"}, {"version"}, {"verison": "version"}),
+        ({"pp_size"}, {"tp_size"}, {}),
+        ({"num_cpus"}, {"num_gpus"}, {}),
+        ({"encoder_layers"}, {"decoder_layers"}, {}),
     ],
 )
 def test_a_name_is_misspelt_if_it_is_near_to_one_that_its_runs_lack(
@@ -73,6 +77,17 @@ def test_a_setting_that_a_few_runs_lack_changes_the_answers(found: Callable[[Run
     (finding,) = found([*GRID, {"batch_size": 8}])
     assert (finding.kind, finding.sentence) == ("missing-setting", "1 run has no 'vus', which 8 runs have.")
     assert finding.changes
+
+
+def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*({"codec": "zstd", "level": level} for level in range(10)), {"codec": "none"}])
+    assert (finding.kind, finding.changes) == ("missing-setting", frozenset())
+
+
+def test_texts_that_are_different_versions_are_not_alike(found: Callable[[Runs], list[Finding]]) -> None:
+    runs = [{"version": version} for version in (1.8, 1.9, 2.0, "2.0.1", "2.1", "2.10", "auto")]
+    assert "alike-values" not in [one.kind for one in found(runs)]
+    assert found([*({"workers": n} for n in range(20)), {"workers": "auto"}]) == []
 
 
 def test_settings_of_half_the_runs_are_nothing_odd(found: Callable[[Runs], list[Finding]]) -> None:

@@ -90,7 +90,8 @@ def test_labels_that_differ_make_series_and_ignored_ones_do_not() -> None:
 
 
 def test_types_of_labels_and_versions_are_kept() -> None:
-    entries = [run(1, 1.0), run("1", 2.0), run("1", 3.0, settings={"image": 1}), run("1", 4.0, settings={"image": "1"})]
+    entries = [run(1, 1.0, 1), run("1", 2.0, 2)]
+    entries += [run("1", 3.0 + image, 2, settings={"image": kind(image)}) for image, kind in ((1, int), (1, str))]
     series = found(*entries)
     assert series.versions == (1, "1")
     assert len(series.series) == 3
