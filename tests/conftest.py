@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -47,6 +48,21 @@ def chromium() -> str:
     if found is None:
         missing("a browser; apt-get install chromium")
     return str(found)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Any]:
+    """Playwright's browser; under ``faketime`` a Chromium, and what drives it, take minutes to draw a page."""
+    from playwright.sync_api import sync_playwright
+
+    arguments = ["--no-sandbox", "--disable-background-networking"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("LD_PRELOAD", raising=False)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
+            patch.undo()
+            yield browser
+            browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -21,17 +21,6 @@ READY = "#content h1, #content .problem"
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Any]:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-background-networking"]
-        browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
 def sample_copy(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("app") / "encoder_bench"
     shutil.copytree(sample, place)
