@@ -96,8 +96,15 @@ def counts(
 
 
 def times(start: object, end: object) -> list[str]:
-    """An end before the start: times, ISO 8601 texts of them, or numbers of the same clock; others are unknown."""
+    """An end before the start, or either one more than a day from now.
+
+    Times, ISO 8601 texts of them, or numbers of the same clock; others are unknown.
+    """
     begun, ended = _moment(start), _moment(end)
+    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    for what, moment in (("ended", ended), ("started", begun)):
+        if isinstance(moment, dt.datetime) and moment.tzinfo is not None and moment > tomorrow:
+            return [f"the run {what} in the future, at {moment.isoformat(' ', 'seconds')}: a clock was wrong"]
     try:
         return [f"the run ended before it started: {end} is before {start}"] if ended < begun else []
     except (TypeError, ValueError):

@@ -96,6 +96,15 @@ def test_no_run_ends_before_it_starts() -> None:
         assert plausible.times(start, end) == []
 
 
+def test_no_run_ends_or_starts_in_the_future() -> None:
+    now = dt.datetime.now(dt.UTC)
+    later, tonight = now + dt.timedelta(days=400), now + dt.timedelta(hours=20)
+    said = f"in the future, at {later.isoformat(' ', 'seconds')}: a clock was wrong"
+    assert plausible.times(now, later) == [f"the run ended {said}"]
+    assert plausible.times(later, None) == plausible.times(later.isoformat(), now) == [f"the run started {said}"]
+    assert plausible.times(now, tonight) == []
+
+
 def test_a_rule_that_stops_leaves_the_question_open_and_the_engines_own_answered() -> None:
     def rule(payload: Any) -> list[str]:
         return [payload.results.absent]

@@ -37,8 +37,7 @@ def command(invocation: Invocation, selection: Selection, place: Place, order: s
     that match nothing, an order of versions that is unknown or contradicted. The runs come from a results directory,
     from LTS payloads or from a history. The exit status is 1 if a finding may change an answer, else 0.
     """
-    from ..analyze.check import counted, findings
-    from ..analyze.select.labelled import may_have_versions
+    from ..analyze.check import counted, findings, order_of
 
     assert invocation.config is not None
     config = invocation.config
@@ -48,9 +47,7 @@ def command(invocation: Invocation, selection: Selection, place: Place, order: s
     explicit = ordering.read_order(order)
     work = run.start(config, chosen, warns=False)
     matrix = work.matrix if work.past is None else work.past
-    in_order = None
-    if chosen.history is not None or may_have_versions(work.whole, work.workload):
-        in_order = ordering.order_of(work.workload, work.whole, explicit, work.filters)
+    in_order = order_of(work.whole, work.workload, explicit, work.filters)
     found = findings(matrix, work.workload, work.prices, in_order)
     runs = len(matrix) + len(matrix.unfinished)
     if as_json:

@@ -63,7 +63,7 @@ def command(
     from ..analyze.verdict.pairs import compare_builds
 
     assert invocation.config is not None
-    explicit, in_order = ordering.read_order(order), ""
+    explicit, in_order, newer = ordering.read_order(order), None, ""
     config = invocation.config
     workload = run.load_workload(selection.workload)
     is_directory = [Path(name).is_dir() for name in (old, new)]
@@ -76,15 +76,15 @@ def command(
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
-        matrix, builds, data, in_order = _versions(config, workload, selection, place, explicit, (old, new))
+        matrix, builds, data, in_order, newer = _versions(config, workload, selection, place, explicit, (old, new))
     regression.check_kpi_filter(kpi_filter, workload)
     effects = regression.minimum_effects(config, workload)
     options: dict[str, Any] = {"ignored": ignored_keys, "kpi_filter": kpi_filter, "now": dt.datetime.now(dt.UTC)}
     options["is_tolerant"] = regression.strength_of(click.get_current_context(), "ignored_keys") < TYPED
     analysis = compare_builds(*builds, workload, data=data, minimum_effects=effects, **options)
     prices = {**config.prices, **selection.prices}
-    analysis = dataclasses.replace(analysis, order=in_order)
-    regression.publish(analysis, matrix, workload, output, prices=prices)
+    analysis = dataclasses.replace(analysis, order=newer)
+    regression.publish(analysis, matrix, workload, output, prices=prices, order=in_order, is_pair=True)
 
 
 def _trees(
@@ -136,8 +136,8 @@ def _versions(
     where: Place,
     explicit: Explicit | None,
     names: tuple[str, str],
-) -> tuple[Matrix, tuple[Build, Build], str, str]:
-    """The runs of two versions, in words, among those of a results directory or a history; and which is the older."""
+) -> tuple[Matrix, tuple[Build, Build], str, Order, str]:
+    """The runs of two versions, in words, among those of a results directory or a history; and which is the newer."""
     from ..analyze.verdict.pairs import Build
     from ..filters import show
     from ..matrix import NOT_SET
@@ -165,7 +165,8 @@ def _versions(
         raise ConfigError(f"both are {axis} {names[0]}")
     old, new = (Build(name, [one.entry for one in by_version[name]]) for name in names)
     data = f"{len(old.entries)} and {len(new.entries)} runs of {regression.where(used)}"
-    return matrix, (old, new), data, _which_is_newer(order, axis, [by_version[name][0] for name in names], names)
+    newer = _which_is_newer(order, axis, [by_version[name][0] for name in names], names)
+    return matrix, (old, new), data, order, newer
 
 
 def _which_is_newer(order: Order, axis: str, runs: Sequence[LabelledRun], names: tuple[str, str]) -> str:

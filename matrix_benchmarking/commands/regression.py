@@ -208,6 +208,7 @@ def publish(
     *,
     prices: Mapping[str, float],
     order: Order | None = None,
+    is_pair: bool = False,
     err: bool = False,
 ) -> None:
     """Print the analysis, write its reports, tell the CI service.
@@ -215,7 +216,8 @@ def publish(
     Args:
         matrix: the runs that were analysed; what is odd about them is said with the verdict.
         prices: those of the configuration and the options, as :class:`.run.Run` has them.
-        order: that of the versions; None where one build was compared with another.
+        order: that of the versions; None where two directories were compared.
+        is_pair: one build was compared with another.
         err: the verdict goes to stderr.
 
     Raises:
@@ -228,7 +230,7 @@ def publish(
     from . import ci
     from .regression_table import print_analysis
 
-    answer = check.Answer.PAIR if order is None else check.Answer.HISTORY
+    answer = check.Answer.PAIR if is_pair else check.Answer.HISTORY
     found = check.findings(matrix, workload, prices, order)
     analysis = dataclasses.replace(analysis, check=check.counted(found, answer))
     if err:
@@ -240,7 +242,7 @@ def publish(
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
-    without = [] if order is None else _just_measured_and_failed(matrix, workload)
+    without = [] if is_pair else _just_measured_and_failed(matrix, workload)
     if (analysis.failed or without) and not output.exit_zero:
         lines = [headline_of(analysis)] if analysis.failed else []
         raise VerdictError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..analyze.check import Finding
+    from ..analyze.select.order_sources import Explicit
     from ..config import Config
     from ..filters import Filters
     from ..matrix import Matrix
@@ -81,11 +82,18 @@ def start(config: Config, selection: Selection, *, warns: bool = True) -> Run:
     )
 
 
-def findings(work: Run, matrix: Matrix | None = None) -> list[Finding]:
-    """What is odd about the runs of *work*, or of *matrix*."""
-    from ..analyze import check
+def findings(work: Run, explicit: Explicit | None = None) -> list[Finding]:
+    """What is odd about the runs of *work*, those of its history among them.
 
-    return check.findings(work.matrix if matrix is None else matrix, work.workload, work.prices)
+    Args:
+        explicit: the order of versions that somebody gave; that of the configuration unless given.
+    """
+    from ..analyze import check
+    from .ordering import read_order
+
+    given = read_order(work.config.order) if explicit is None else explicit
+    in_order = check.order_of(work.whole, work.workload, given, work.filters)
+    return check.findings(work.matrix if work.past is None else work.past, work.workload, work.prices, in_order)
 
 
 def load_workload(name: str | None) -> Workload:

@@ -138,8 +138,9 @@ def command(
     analysis = analysis_options(invocation.config, work.workload, selection, order)
     options["analysis_options"] = analysis
     options["order"] = lambda: ordering.order_of(work.workload, work.whole, analysis.order, work.filters)
+    found = options["findings"] = run.findings(work, analysis.order)
     written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
-    print_verdict(Catalogue(work.matrix, work.workload).best, run.findings(work))
+    print_verdict(Catalogue(work.matrix, work.workload).best, found)
     first = written.pages[0] if written.pages else report_dest / png.FOLDER
     click.echo(f"Reports: {run.printable(str(first))} ({files_label(written)})")
 

@@ -142,8 +142,9 @@ class Catalogue:
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:
         """What is odd about the runs."""
-        runs = self.whole if self.past is None else self.past
-        return check.findings(runs, self.workload, self.analysis_options.prices)
+        runs, options = self.whole if self.past is None else self.past, self.analysis_options
+        order = check.order_of(runs, self.workload, options.order, {})
+        return check.findings(runs, self.workload, options.prices, order)
 
     def run_called(self, name: str) -> Entry | None:
         """The run of this name; None for a name that is none."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .. import __version__
-from ..analyze.check import counted
+from ..analyze.check import Finding, counted
 from ..analyze.points import by_point
 from ..analyze.select.order import Order
 from ..analyze.wording import plural
@@ -62,6 +62,7 @@ def write_site(
     selection: str = "",
     order: Callable[[], Order] | None = None,
     analysis_options: AnalysisOptions | None = None,
+    findings: Sequence[Finding] | None = None,
 ) -> Written:
     """Write the reports *names* (none: all) and their index into *destination*.
 
@@ -77,6 +78,7 @@ def write_site(
         selection: the filters that left *matrix*, as a person writes them.
         order: gives the order of all runs that there are; that of those at hand unless given.
         analysis_options: what the analysis of the runs takes besides them.
+        findings: what is odd about the runs; looked for unless given.
 
     Raises:
         MatbenchError: an unknown report, a report that fails, or a page that can't be written.
@@ -88,6 +90,7 @@ def write_site(
         past=past,
         order=order,
         analysis_options=analysis_options,
+        findings=findings,
     )
     reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]
     files = _files(reports)

@@ -253,30 +253,45 @@ def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
         exit_code=cached.exit_code,
         test_uuid=cached.own_uuid or content_uuid(context.workload, cached),
         has_own_uuid=cached.own_uuid is not None,
-        measurement=measurement_digest(context.workload, cached),
+        measurement=measurement_digest(cached),
         missing_files=tuple(cached.missing_files),
     )
 
 
-def measurement_digest(workload: Workload, cached: CachedTest) -> str | None:
+def measurement_digest(cached: CachedTest) -> str | None:
     """A digest of the recorded artifacts, and of the test's own id; None without any artifact.
 
     Independent of settings, times and names: files that describe a test take no part in it. Runs that carry different
-    ids are different measurements, however equal their artifacts; and so are runs of different versions that carry
-    none, since a version is measured anew, and short artifacts are often equal by chance.
+    ids are different measurements, however equal their artifacts.
     """
     digests = sorted(
         source.digest for source in cached.sources if source.digest is not None and source.path not in _DESCRIBES
     )
     if not digests:
         return None
-    settings = cached.settings
-    versions = [(key, *typed(settings[key])) for key in sorted(workload.regression.comparison_keys) if key in settings]
-    identity = cached.own_uuid or repr(versions)
+    identity = cached.own_uuid or ""
     state = hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=fingerprint.DIGEST_SIZE)
     for digest in digests:
         state.update(digest)
     return state.hexdigest()
+
+
+def of_its_version(measurement: str, workload: Workload, settings: Mapping[str, Scalar]) -> str:
+    """*measurement* of a run without a time: that of another version, with the same artifacts, is another one.
+
+    A version is measured anew, and short artifacts are often equal by chance; where the times are equal, too, one run
+    was described anew.
+    """
+    versions = [(key, *typed(settings[key])) for key in sorted(workload.regression.comparison_keys) if key in settings]
+    if not versions:
+        return measurement
+    state = hashlib.blake2b(measurement.encode(), digest_size=fingerprint.DIGEST_SIZE)
+    state.update(repr(versions).encode("utf-8", "replace"))
+    return state.hexdigest()
+
+
+def _is_timed(payload: types.SimpleNamespace) -> bool:
+    return any(getattr(payload.metadata, name, None) is not None for name in ("start", "end"))
 
 
 def content_uuid(workload: Workload, cached: CachedTest) -> str:
@@ -321,6 +336,8 @@ def _parse_always(
 def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
     """Fill the entry's KPIs, and what is doubtful or can't be."""
     payload, problem = build_payload(workload, entry, results)
+    if entry.measurement is not None and not entry.has_own_uuid and not _is_timed(payload):
+        entry.measurement = of_its_version(entry.measurement, workload, entry.settings)
     if problem is not None:
         entry.problems += (problem,)
     values = kpi.compute(workload.kpis, payload)

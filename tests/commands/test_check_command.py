@@ -144,3 +144,23 @@ def test_the_order_that_is_taken_is_named(versions: Path, check: Main, capsys: C
     assert capsys.readouterr().out == (
         "no findings, in 3 runs of tiny (results).\n\nVersions in the order of the file order.txt.\n"
     )
+
+
+def test_every_surface_counts_the_order_among_the_findings(versions: Path, parse: Main, capsys: Capture) -> None:
+    lists = "answer ('matbench check' lists it).\n"
+    assert parse() == 0
+    assert capsys.readouterr().out.endswith(f"\nCheck: 1 finding, which changes another {lists}")
+    given = ["--workload=tiny.py", "--results-dirname=results"]
+    assert main(["visualize", *given, "--generate", "--report-dest=r"]) == 0
+    assert "1 finding, which changes an answer" in (versions / "r" / "index.html").read_text()
+    assert main(["upload_lts", *given, "--history=sqlite:///h.db"]) == 0
+    assert capsys.readouterr().out.endswith(f"\nCheck: 1 finding, which changes an {lists}")
+    main(["compare", "c0ffee1", "deadbee", *given])
+    assert f"\nCheck: 1 finding, which changes another {lists}" in capsys.readouterr().out
+
+
+def test_the_order_of_the_configuration_counts_everywhere(versions: Path, parse: Main, capsys: Capture) -> None:
+    (versions / "order.txt").write_text("deadbee\nbadc0de\nc0ffee1\n")
+    (versions / "config.yaml").write_text("matbench: {order: order.txt}")
+    assert parse() == 0
+    assert capsys.readouterr().out.endswith("Check: no findings.\n")

@@ -122,6 +122,43 @@ def test_corrected_settings_are_said_and_take_the_place_of_the_old_ones_where_th
     assert sorted(settings["batch_size"] for _, settings in _kept_runs()) == [1, 3, 64]
 
 
+def _version(run: str, version: str, start: str | None) -> None:
+    """A run of *version* with artifacts that are equal in all versions, and when it started."""
+    (Path(run) / "settings.yaml").write_text(json.dumps({"batch_size": 1, "version": version}))
+    (Path(run) / "rate.json").write_text(json.dumps({"rate": 7.0, "start": start}))
+
+
+@pytest.fixture
+def versions_matter() -> None:
+    source = Path("tiny.py").read_text().replace("import Workload", "import RegressionKeys, Workload")
+    source = source.replace("store=store)", 'store=store, regression=RegressionKeys(comparison_keys=["version"]))')
+    started = '    results.start = read_json(test_dir / "rate.json").get("start")\n    results.prices'
+    Path("tiny.py").write_text(source.replace("    results.prices", started))
+    for number in (2, 3):
+        shutil.rmtree(f"results/run_{number}")
+
+
+def test_a_corrected_version_takes_the_place_of_the_old_one(versions_matter: None, capsys: Capture) -> None:
+    _version("results/run_1", "1.2.o", "2026-11-20T02:00:00+00:00")
+    assert main(UPLOAD) == 0
+    _version("results/run_1", "1.2.0", "2026-11-20T02:00:00+00:00")
+    assert main(UPLOAD) == 1
+    assert "with version 1.2.o instead of 1.2.0: --replace corrects it" in capsys.readouterr().err
+    assert main([*UPLOAD, "--replace"]) == 0
+    assert "was kept with version 1.2.o instead of 1.2.0" in capsys.readouterr().out
+    assert [settings["version"] for _, settings in _kept_runs()] == ["1.2.0"]
+
+
+@pytest.mark.parametrize("starts", [(None, None), ("2026-11-20T02:00:00+00:00", "2026-11-21T02:00:00+00:00")])
+def test_versions_with_equal_artifacts_are_two_runs_unless_they_ran_at_one_time(
+    versions_matter: None, starts: tuple[str | None, ...]
+) -> None:
+    for version, start in zip(("1.2.0", "1.3.0"), starts, strict=True):
+        _version("results/run_1", version, start)
+        assert main(UPLOAD) == 0
+    assert [settings["version"] for _, settings in _kept_runs()] == ["1.2.0", "1.3.0"]
+
+
 def _kept_runs() -> list[tuple[str, dict[str, Any]]]:
     """Id and settings of the runs in the default history."""
     with contextlib.closing(sqlite3.connect("matbench.db")) as connection:

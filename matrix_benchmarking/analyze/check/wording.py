@@ -17,6 +17,8 @@ def counted(found: Sequence[Finding], answer: Answer | None = None) -> str:
     total = f"{len(found)} {plural(len(found), 'finding')}"
     changing = sum(bool(one.changes) if answer is None else answer in one.changes for one in found)
     what = "an answer" if answer is None else "this answer"
+    if not changing and any(one.changes for one in found):
+        return f"{total}, {'which changes another answer' if len(found) == 1 else 'none of which changes this answer'}"
     if not changing:
         return f"{total}, {'which changes no' if len(found) == 1 else 'none of which changes an'} answer"
     if len(found) == 1:

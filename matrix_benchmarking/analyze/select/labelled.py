@@ -50,11 +50,15 @@ class LabelledRun:
     names: frozenset[str]
 
 
-def labelled(entries: Iterable[Entry], workload: Workload) -> list[LabelledRun]:
+def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool = False) -> list[LabelledRun]:
     """The runs of *entries* that may be points of a series: not failed, not ignored, with labels.
 
     For entries of a results tree whose workload has labels of its own, this loads and validates each payload, about a
     millisecond a run; those of payloads and of a history know what is needed.
+
+    Args:
+        by_settings: no payload is loaded where the settings say the version: they stand for the labels. That is enough
+            for an order of the versions.
     """
     entries = list(entries)
     is_beside_history = any(entry.kept_in is not None for entry in entries)
@@ -63,7 +67,8 @@ def labelled(entries: Iterable[Entry], workload: Workload) -> list[LabelledRun]:
     for entry in entries:
         if entry.failed or not entry.kpis or any(_has(entry, name, values) for name, values in ignored.items()):
             continue
-        run = _labelled(entry, workload, is_current=is_beside_history and entry.kept_in is None)
+        is_current = is_beside_history and entry.kept_in is None
+        run = _labelled(entry, workload, is_current=is_current, by_settings=by_settings)
         if run is not None:
             runs.append(run)
     return runs
@@ -103,9 +108,10 @@ def hashable(value: Any) -> Any:
     return value if value is NOT_SET or value is None or isinstance(value, (str, int, float)) else repr(value)
 
 
-def _labelled(entry: Entry, workload: Workload, *, is_current: bool) -> LabelledRun | None:
+def _labelled(entry: Entry, workload: Workload, *, is_current: bool, by_settings: bool) -> LabelledRun | None:
     loaded: Facts | None = entry.facts
-    if loaded is None and workload.store.get_kpi_labels is None:
+    is_said = by_settings and all(name in entry.settings for name in workload.regression.comparison_keys)
+    if loaded is None and (is_said or workload.store.get_kpi_labels is None):
         labels: Mapping[str, Any] | None = dict(entry.settings)
     else:
         loaded = lts.facts_of_entry(workload, entry)

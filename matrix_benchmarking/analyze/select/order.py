@@ -132,6 +132,17 @@ class Order:
         return self.of(self.axis).sentence
 
     @property
+    def known_places(self) -> dict[str, dict[Item, int]]:
+        """The places of the values of each comparison key that has an order."""
+        found = {}
+        for key in self.keys:
+            try:
+                found[key] = self.of(key).places
+            except OrderUnknown:
+                continue
+        return found
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of the order of the axis and, where it has others beside it, of those."""
         keys = dict.fromkeys([self.axis, *self.keys])

@@ -90,12 +90,17 @@ class Snapshot:
 
     @functools.cached_property
     def facets(self) -> Facets:
-        return Facets(self.matrix)
+        return Facets(self.matrix, {} if self._known_order is None else self._known_order.known_places)
 
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:
         """What is odd about all runs, whatever is selected of them."""
-        return check.findings(self.runs, self.workload, self.analysis_options.prices)
+        return check.findings(self.runs, self.workload, self.analysis_options.prices, self._known_order)
+
+    @functools.cached_property
+    def _known_order(self) -> Order | None:
+        """The order of the versions as far as it is known without loading payloads of a results tree."""
+        return check.order_of(self.whole or self.runs, self.workload, self.analysis_options.order, self.filters)
 
     @functools.cached_property
     def order(self) -> Order:

@@ -6,7 +6,7 @@ Values are numbered once, so that a selection among ten thousand entries is a fe
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import filters as filter_language
@@ -63,9 +63,11 @@ class Facets:
         constant: the others, with their value.
     """
 
-    def __init__(self, matrix: Matrix) -> None:
+    def __init__(self, matrix: Matrix, places: Mapping[str, Mapping[Any, int]] | None = None) -> None:
+        """*places* are those of the values of some settings, by name: the oldest version is 0."""
         self.matrix = matrix
-        self._columns = {name: _Column(name, matrix.entries) for name in _names(matrix)}
+        known = places or {}
+        self._columns = {name: _Column(name, matrix.entries, places=known.get(name)) for name in _names(matrix)}
         self.varying = [name for name, column in self._columns.items() if len(column.values) > 1]
         self.constant = {name: column.values[0] for name, column in self._columns.items() if len(column.values) == 1}
         self._repeat = _Column("repeat", matrix.entries, [entry.repeat for entry in matrix])
@@ -125,16 +127,27 @@ def _options(column: _Column, counts: Any, wanted: Sequence[Value]) -> Iterator[
 
 
 class _Column:
-    """One setting of all entries: its values in order, and for each entry the number of its value."""
+    """One setting of all entries: its values in order, and for each entry the number of its value.
 
-    def __init__(self, name: str, entries: Sequence[Entry], cells: Sequence[Any] | None = None) -> None:
+    *places* are those of values whose order is known: those of versions; the others come after them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        entries: Sequence[Entry],
+        cells: Sequence[Any] | None = None,
+        places: Mapping[Any, int] | None = None,
+    ) -> None:
         import numpy
+
+        known = places or {}
 
         cells = [entry.settings.get(name, NOT_SET) for entry in entries] if cells is None else cells
         seen = {typed(cell): cell for cell in cells}
-        self.values = sorted(seen.values(), key=order)
-        places = {typed(value): place for place, value in enumerate(self.values)}
-        self.codes: Codes = numpy.fromiter((places[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
+        self.values = sorted(seen.values(), key=lambda value: (known.get(typed(value), len(known)), order(value)))
+        numbers = {typed(value): number for number, value in enumerate(self.values)}
+        self.codes: Codes = numpy.fromiter((numbers[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
         self.written = _written(self.values)
 
     def allows(self, wanted: Sequence[Value]) -> Mask:

@@ -52,6 +52,14 @@ def test_a_filter_changes_the_counts_of_the_others_and_values_never_disappear() 
     }
 
 
+def test_versions_stand_in_their_order_and_those_without_a_place_last() -> None:
+    versions = ["1.2", "1.10", "dev", "1.9"]
+    places = {("str", version): place for place, version in enumerate(["1.2", "1.9", "1.10"])}
+    facets = Facets(Matrix([entry({"version": version}) for version in versions]), {"version": places})
+    assert list(counts(facets)["version"]) == ["1.2", "1.9", "1.10", "dev"]
+    assert list(counts(facets, "version=dev")["version"].values()) == [1, 1, 1, 1]
+
+
 def test_a_setting_that_is_the_same_everywhere_is_no_selector() -> None:
     facets = Facets(Matrix([entry({"a": 1, "b": 1}), entry({"a": 1, "b": 2})]))
     assert facets.varying == ["b"]
