@@ -66,3 +66,29 @@ def speed_workload(calls: list[str] | None = None, **changes: Any) -> Workload:
         "models_kpis": kpi.collect([speed]),
     }
     return Workload(name="speed", store=BaseStore(**fields | changes))
+
+
+_RATE_WORKLOAD = """
+from matrix_benchmarking import kpi
+from matrix_benchmarking.store import BaseStore, read_json
+from matrix_benchmarking.workload import RegressionKeys, Workload
+
+
+def parse(results, test_dir):
+    results.rate = read_json(test_dir / "rate.json")
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="Answers per second", unit="1/s")
+def rate(lts):
+    return lts.results.rate
+
+
+store = BaseStore(parse_once=parse, important_files=["rate.json", ".uuid"], models_kpis=kpi.collect([rate]))
+workload = Workload(name=%r, store=store, regression=RegressionKeys(comparison_keys=[%r]))
+"""
+
+
+def rate_workload(name: str, comparison_key: str) -> str:
+    """The source of a workload in one file: a rate out of ``rate.json``, compared over *comparison_key*; no times."""
+    return _RATE_WORKLOAD % (name, comparison_key)

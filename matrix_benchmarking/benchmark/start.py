@@ -13,7 +13,7 @@ from .file import BenchmarkFile
 from .limits import Limits
 from .lock import only_one
 from .plan import Group, Plan, script_of
-from .targets import lease, make_target
+from .targets import hf_endpoint, lease, make_target
 from .targets.base import Target
 
 
@@ -34,7 +34,7 @@ def run(
     check_extra(plan.file)
     check_money(plan, max_usd)
     with only_one(plan.root):
-        for sentence in lease.cleanup(plan.root):
+        for sentence in hf_endpoint.cleanup(plan.root):
             listener.note(f"left behind by an earlier run: {sentence}")
         limits = Limits(max_duration_s, max_usd)
         runner, versions = make_runner(plan, limits, listener)
@@ -71,7 +71,7 @@ def cleanup(root: Path) -> list[str]:
     if not root.is_dir():
         raise MatbenchError(f"results directory '{root}' does not exist")
     with only_one(root):
-        return lease.cleanup(root)
+        return hf_endpoint.cleanup(root)
 
 
 def check_extra(file: BenchmarkFile) -> None:

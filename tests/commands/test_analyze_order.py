@@ -7,30 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from builders import write_test
+from builders import rate_workload, write_test
 
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-WORKLOAD = """
-from matrix_benchmarking import kpi
-from matrix_benchmarking.store import BaseStore, read_json
-from matrix_benchmarking.workload import RegressionKeys, Workload
-
-
-def parse(results, test_dir):
-    results.rate = read_json(test_dir / "rate.json")
-
-
-@kpi.HigherBetter
-@kpi.KPIMetadata(help="Answers per second", unit="1/s")
-def rate(lts):
-    return lts.results.rate
-
-
-store = BaseStore(parse_once=parse, important_files=["rate.json", ".uuid"], models_kpis=kpi.collect([rate]))
-workload = Workload(name="nightly", store=store, regression=RegressionKeys(comparison_keys=["commit"]))
-"""
+WORKLOAD = rate_workload("nightly", "commit")
 COMMITS = [
     *("9f3c1ab", "0b7d2e4", "c41a9f0", "7e05d1b", "f2b8c36", "1d94e7a", "a6310fc", "58c2b9d", "e0f7134", "3ab5d82"),
     *("d87e01c", "64f9a2b", "b13c5e7", "2e6d8f1"),

@@ -6,30 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import write_test
+from builders import rate_workload, write_test
 
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-WORKLOAD = """
-from matrix_benchmarking import kpi
-from matrix_benchmarking.store import BaseStore, read_json
-from matrix_benchmarking.workload import RegressionKeys, Workload
-
-
-def parse(results, test_dir):
-    results.rate = read_json(test_dir / "rate.json")
-
-
-@kpi.HigherBetter
-@kpi.KPIMetadata(help="Answers per second", unit="1/s")
-def rate(lts):
-    return lts.results.rate
-
-
-store = BaseStore(parse_once=parse, important_files=["rate.json", ".uuid"], models_kpis=kpi.collect([rate]))
-workload = Workload(name="named", store=store, regression=RegressionKeys(comparison_keys=["version"]))
-"""
+WORKLOAD = rate_workload("named", "version")
 HISTORY = "--history=sqlite:///kept.db"
 
 
@@ -111,7 +93,7 @@ def test_a_name_of_nothing_in_the_configuration_is_said_and_no_error(
 
 
 def test_a_comparison_key_of_nothing_is_an_error(capsys: Capture) -> None:
-    Path("named.py").write_text(WORKLOAD.replace('["version"]', '["versions"]'), encoding="utf-8")
+    Path("named.py").write_text(rate_workload("named", "versions"), encoding="utf-8")
     for words in (["analyze_lts", HISTORY], ["analyze_lts", TREE], ["compare", "runs", "results"]):
         said = refused(capsys, *words)
         assert "'named' has a comparison key that is neither a label of its model nor a setting of any of" in said

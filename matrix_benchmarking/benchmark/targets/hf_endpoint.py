@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import schema
 from .base import Endpoint, TargetError
-from .lease import Lease, LeaseFile, write_lease
+from .lease import Lease, LeaseFile, read_leases, write_lease
 from .url import bearer
 
 if TYPE_CHECKING:
@@ -197,6 +197,24 @@ def tear_down(file: LeaseFile) -> str:
         f"the endpoint '{lease.name}' may still cost money: {reason}. Look at {place}, or try again with "
         f"matbench benchmark --cleanup --results-dirname={file.path.parents[2]}"
     )
+
+
+def cleanup(results: Path) -> list[str]:
+    """Tear down what the leases of *results* name; a sentence for each.
+
+    Raises:
+        TargetError: some could not be torn down; all were tried, and the sentence names them.
+    """
+    sentences: list[str] = []
+    problems: list[str] = []
+    for file in read_leases(results):
+        try:
+            sentences.append(tear_down(file))
+        except TargetError as error:
+            problems.append(str(error))
+    if problems:
+        raise TargetError("\n".join([*sentences, *problems]))
+    return sentences
 
 
 def api_of(token_env: str) -> HfApi:

@@ -19,7 +19,6 @@ import pydantic
 from ...errors import MatbenchError, os_reason
 from ...files import atomic_write, read_regular
 from ..run_directory import OWN_DIRECTORY
-from .base import TargetError
 
 LEASES = f"{OWN_DIRECTORY}/leases"
 VERSION = 1
@@ -82,26 +81,6 @@ def read_leases(results: Path) -> list[LeaseFile]:
         MatbenchError: one can't be read; it names the file, since somebody may be paying.
     """
     return [LeaseFile(_read(path), path) for path in sorted((results / LEASES).glob("*.json"))]
-
-
-def cleanup(results: Path) -> list[str]:
-    """Tear down what the leases of *results* name; a sentence for each.
-
-    Raises:
-        TargetError: some could not be torn down; all were tried, and the sentence names them.
-    """
-    from .hf_endpoint import tear_down
-
-    sentences: list[str] = []
-    problems: list[str] = []
-    for file in read_leases(results):
-        try:
-            sentences.append(tear_down(file))
-        except TargetError as error:
-            problems.append(str(error))
-    if problems:
-        raise TargetError("\n".join([*sentences, *problems]))
-    return sentences
 
 
 def describe(files: Sequence[LeaseFile]) -> str:
