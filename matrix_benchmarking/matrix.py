@@ -73,12 +73,14 @@ class Facts:
         labels: what identifies a series besides the KPI's name; None where that can't be told.
         other_units: the KPIs whose values are in another unit than the workload's today.
         other_directions: the KPIs that were better the other way round than they are today.
+        schema_version: that of its payload; None for a run of a results tree, which is computed today.
     """
 
     time_us: int | None
     labels: Mapping[str, Any] | None
     other_units: frozenset[str] = frozenset()
     other_directions: frozenset[str] = frozenset()
+    schema_version: str | None = None
 
 
 @dataclasses.dataclass(slots=True)

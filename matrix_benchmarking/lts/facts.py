@@ -33,6 +33,7 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
             for name, kpi in present.items()
             if name in workload.kpis and kpi.get("lower_better") not in (None, workload.kpis[name].lower_better)
         ),
+        schema_version=metadata.get("lts_schema_version"),
     )
 
 

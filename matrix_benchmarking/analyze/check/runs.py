@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator, Sequence
 
 from ...matrix import Entry, Matrix, typed
@@ -41,6 +42,7 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     yield from _copies(matrix)
     yield from _changed(matrix)
     yield from _numeric_versions(matrix, workload)
+    yield from _schemas(matrix)
     impossible = [entry for entry in matrix if entry.implausible and not entry.failed]
     if impossible:
         what = first_of(sentence for entry in impossible for sentence in entry.implausible)
@@ -79,6 +81,17 @@ def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
             value = numeric[0].settings[name]
             sentence = f"'{name}' is a number in {_runs(numeric)}, such as {value}: quote it, since 1.10 would be 1.1."
             yield Finding("numeric-version", sentence, ANALYSES, _names(numeric))
+
+
+def _schemas(matrix: Matrix) -> Iterator[Finding]:
+    """Runs of a history whose payloads are of several versions: a KPI may have been computed otherwise then."""
+    versions = collections.Counter(
+        str(entry.facts.schema_version) for entry in matrix if entry.facts is not None and entry.facts.schema_version
+    )
+    if len(versions) > 1:
+        counts = " | ".join(f"{version}: {count} {plural(count, 'run')}" for version, count in sorted(versions.items()))
+        what = f"KPIs were computed by several versions of the payload's schema ({counts})"
+        yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
 
 
 def _copies(matrix: Matrix) -> Iterator[Finding]:

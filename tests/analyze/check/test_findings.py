@@ -72,6 +72,18 @@ def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:
     assert first.changes == {Answer.HISTORY, Answer.PAIR}
 
 
+def test_payloads_of_several_schemas_are_told_with_their_counts() -> None:
+    runs = entries({"version": "1"}, {"version": "1"}, {"version": "2"})
+    for run, version in zip(runs, ("1.0", "1.0", "1.1"), strict=True):
+        run.facts = dataclasses.replace(run.facts or Facts(None, None), schema_version=version)
+    (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "schemas"]
+    assert found.sentence.startswith(
+        "KPIs were computed by several versions of the payload's schema (1.0: 2 runs | 1.1:"
+    )
+    assert not found.changes
+    assert "schemas" not in kinds(findings(Matrix(runs[:2]), toy_runs.workload()))
+
+
 def test_a_run_that_was_changed_and_kept_again_is_told() -> None:
     runs = entries(*({"version": "1", "day": day} for day in (1, 1, 2, None, None)))
     first, *others = findings(Matrix(runs), toy_runs.workload())
