@@ -8,6 +8,7 @@ import sys
 import time
 import types
 
+import psutil
 import pytest
 
 from matrix_benchmarking.benchmark.gpus import Gpus
@@ -32,13 +33,17 @@ def test_a_busy_process_is_seen_and_only_the_load_window_counts():
         with Monitor({"busy": [busy.pid], "ourselves": [os.getpid()]}, TwoGpus()) as monitor:
             time.sleep(0.5)
             window = {"start": time.time(), "end": time.time() + 1.0}
-            time.sleep(1.3)
+            before = sum(psutil.Process(busy.pid).cpu_times()[:2])
+            time.sleep(1.0)
+            used_s = sum(psutil.Process(busy.pid).cpu_times()[:2]) - before
+            time.sleep(0.3)
         busy.kill()
     seen = monitor.utilization(window)
     count = len(seen["time"])
     assert 7 <= count <= 11
     assert all(window["start"] <= moment <= window["end"] for moment in seen["time"])
-    assert sum(seen["processes"]["busy"]) / count > 0.3
+    assert sum(seen["processes"]["busy"]) / count == pytest.approx(used_s, abs=0.25)  # beside others it gets less
+    assert max(seen["processes"]["busy"]) > 0
     assert max(seen["processes"]["ourselves"]) < 0.3
     assert [len(values) for values in (seen["cpus_load"], seen["main_memory"], seen["gpus_load"])] == [count] * 3
     assert seen["gpus_load"][0] == [0.25, 1.0]
