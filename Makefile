@@ -62,7 +62,7 @@ bench: $(VENV)/installed-for-tests opensearch
 
 # The browser tests need Chromium, those of the history nginx, OpenSSL and OpenSearch, which Maven collects, and those
 # of other days faketime. Tests whose parts can't be installed are skipped, and say so.
-PARTS = chromium chromium-headless-shell nginx openssl faketime mvn:maven
+PARTS = chromium-headless-shell nginx openssl faketime mvn:maven
 system-packages:
 	@for part in $(PARTS); do \
 		command -v $${part%:*} >/dev/null || { \

@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
-import shutil
 import signal
 import statistics
 import subprocess
@@ -28,6 +27,7 @@ from typing import Any
 import large_tree
 
 from matrix_benchmarking import store
+from matrix_benchmarking.plotting import png
 from matrix_benchmarking.workload import load
 
 PAGES = ("", "?show=cost-analysis", "?show=kpi-overview", "?show=error-report")
@@ -166,11 +166,8 @@ def served(command: list[str]) -> Iterator[str]:
 def chromium() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
-    path = shutil.which("chromium")
-    if path is None:
-        sys.exit("this needs a Chromium: apt-get install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=png.find_browser(), args=["--no-sandbox"])
         yield browser
         browser.close()
 

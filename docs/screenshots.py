@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import io
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
+
+from matrix_benchmarking.plotting import png
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 IMAGES = Path(__file__).with_name("images")
@@ -41,7 +42,7 @@ def main() -> None:
         found = re.search(r"http://\S+", process.stdout.readline())
         assert found is not None
         with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=png.find_browser(), args=["--no-sandbox"])
             for name, (query, scheme, width, height) in PAGES.items():
                 size = {"width": width, "height": height}
                 page = browser.new_context(viewport=size, color_scheme=scheme).new_page()

@@ -11,7 +11,10 @@ from typing import Any
 from ..errors import ConfigError, MatbenchError
 from .page import Page
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+BROWSERS = (
+    *("chromium-headless-shell", "chromium", "chromium-browser"),
+    *("google-chrome", "google-chrome-stable", "chrome", "microsoft-edge"),
+)
 FOLDER = "figures"
 SCALE = 2
 WIDTH, HEIGHT = 1000, 440
@@ -30,7 +33,7 @@ def find_browser() -> str:
         raise ConfigError("--format png needs kaleido: pip install 'matrix-benchmarking[png]'")
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
-        raise ConfigError("--format png needs Chromium or Chrome on the PATH: apt-get install chromium")
+        raise ConfigError("--format png needs Chromium or Chrome on the PATH: apt-get install chromium-headless-shell")
     return found
 
 
