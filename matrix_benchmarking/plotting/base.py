@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..matrix import Entry, SettingLists, Variables
 from .controls import Control, chosen
-from .slug import slug
 from .template import colour_map
 
 if TYPE_CHECKING:
@@ -154,8 +153,7 @@ def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
     parts: list[Any] = []
     if figure is not None:
         parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
-        save: Any = {"toImageButtonOptions": {"filename": slug(plot.name, "figure")}}
-        parts.append(dcc.Graph(figure=figure, config=save))
+        parts.append(dcc.Graph(figure=figure))
     if isinstance(text, (list, tuple)):
         parts += [html.P(part) if isinstance(part, str) else part for part in text]
     elif text:

@@ -11,9 +11,11 @@ import dataclasses
 import functools
 import hashlib
 import importlib.resources
+import json
 from collections.abc import Sequence
 
-from .static_html import Figure, escape, section_link
+from . import template
+from .static_html import Figure, escape, script_json, section_link
 
 PLOTLY_FILE = "plotly.min.js"
 CHECK_TITLE = "Check"
@@ -128,10 +130,16 @@ def _document(title: str, content: str, plotly: str, sources: str, provenance: P
 <p>{escape(provenance.data)} Written {escape(provenance.generated)} by matbench {escape(provenance.version)},
 workload {escape(provenance.workload)}.</p>
 </footer>
-{plotly}<script>{script}</script>
+{_config(plotly)}{plotly}<script>{script}</script>
 </body>
 </html>
 """
+
+
+def _config(plotly: str) -> str:
+    """How plotly shows the figures, for the page's script; nothing where there is no *plotly*."""
+    config = script_json(json.dumps(template.CONFIG))
+    return f'<script type="application/json" id="figure-config">{config}</script>\n' if plotly else ""
 
 
 def _heading(page: Page, provenance: Provenance, pages: Sequence[Page], level: int = 1) -> str:

@@ -30,6 +30,14 @@ COLOURS = (
 SYMBOLS = ("circle", "square", "diamond", "cross", "triangle-up", "x", "star", "hexagon")
 LEGEND_ABOVE = 44
 """How far above a figure its legend stands, in pixels."""
+CONFIG = {
+    "displaylogo": False,
+    "responsive": True,
+    # Plotly's cloud is nobody's business here, and pictures are saved by the buttons below the figure.
+    "showSendToCloud": False,
+    "modeBarButtonsToRemove": ["lasso2d", "select2d", "toImage", "sendChartToCloud"],
+}
+"""How plotly shows every figure, in the application and on static pages."""
 TICKS = 10
 """How many ticks an axis has at most, about."""
 

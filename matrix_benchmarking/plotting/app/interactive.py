@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from .. import template
 from ..base import Arguments, Plot, plot_parts, set_config
 from ..tables import Table
 from . import problems
@@ -17,11 +18,6 @@ from .grid import grid
 from .tags import dcc, html
 
 PLOT_HEIGHT_PX = 440
-GRAPH_CONFIG = {
-    "displaylogo": False,
-    "responsive": True,
-    "modeBarButtonsToRemove": ["lasso2d", "select2d", "toImage"],
-}
 
 
 class Deferred:
@@ -119,7 +115,7 @@ class _Conversion:
     def _graph(self, graph: Any) -> Any:
         identity = self._next("figure")
         graph.id = {"type": "figure", "index": identity}
-        graph.config = {**GRAPH_CONFIG, **(getattr(graph, "config", None) or {})}
+        graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}
         height = graph.figure.layout.height if hasattr(graph.figure, "layout") else None
         graph.style = {"height": f"{height or PLOT_HEIGHT_PX}px"}
         buttons = [

@@ -4,6 +4,7 @@
   const figures = new Map();
   const drawn = new Set();
   const DRAWN_AT_ONCE = 12;
+  const config = JSON.parse((document.getElementById("figure-config") || { textContent: "{}" }).textContent);
 
   function colours() {
     const style = getComputedStyle(document.documentElement);
@@ -25,7 +26,6 @@
   }
 
   function draw(element, figure) {
-    const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
     return Plotly.react(element, figure.data, themed(figure.layout), config);
   }
 

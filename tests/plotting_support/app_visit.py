@@ -1,0 +1,80 @@
+"""A page of the application in a browser, with what happened while it was open."""
+
+from __future__ import annotations
+
+import time
+import urllib.parse
+from typing import Any
+
+READY = "#content h1, #content .problem"
+
+
+class AppVisit:
+    """A page of the application, with what happened while it was open."""
+
+    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+        self.address = address
+        self.context = browser.new_context(**{"viewport": {"width": 1300, "height": 1000}, **options})
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", lambda message: self._heard(message))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", self._asked)
+        self.page.on("response", self._answered)
+
+    def _heard(self, message: Any) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+    def _asked(self, request: Any) -> None:
+        if not request.url.startswith((self.address, "blob:", "data:")):
+            self.complaints.append(f"asked {request.url}")
+
+    def _answered(self, response: Any) -> None:
+        if response.status >= 400:
+            self.complaints.append(f"{response.status} {response.url}")
+
+    def open(self, query: str = "") -> AppVisit:
+        self.page.goto(f"{self.address}/{query}")
+        self.ready()
+        return self
+
+    def ready(self) -> None:
+        """Wait until the page is there and nothing is being updated."""
+        self.page.wait_for_selector(READY)
+        self.until("!document.querySelector('[data-dash-is-loading=true]')")
+
+    def until(self, expression: str, argument: Any = None, seconds: float = 20) -> None:
+        """Wait until the JavaScript *expression* holds; not in the page's own world, where its policy forbids to."""
+        end = time.monotonic() + seconds
+        while not self.page.evaluate(expression, argument):
+            assert time.monotonic() < end, f"{expression} {argument or ''}: {self.text('body')[:2000]}"
+            time.sleep(0.03)
+
+    def see_all(self) -> None:
+        """Scroll through the page, so that all its parts are made."""
+        drawn = "place => !document.querySelectorAll('#content .part')[place].querySelector(':scope > .waiting')"
+        for place in range(self.page.locator("#content .part").count()):
+            self.page.locator("#content .part").nth(place).scroll_into_view_if_needed()
+            if self.page.locator("#content .part").nth(place).is_visible():
+                self.until(drawn, place)
+
+    def query(self) -> str:
+        return urllib.parse.unquote(urllib.parse.urlsplit(self.page.url).query)
+
+    def text(self, selector: str) -> str:
+        text: str = self.page.inner_text(selector)
+        return text
+
+    def wait_text(self, selector: str, text: str) -> None:
+        self.until(
+            "([selector, text]) => !!document.querySelector(selector)?.innerText.includes(text)", [selector, text]
+        )
+
+    def __enter__(self) -> AppVisit:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.context.close()
