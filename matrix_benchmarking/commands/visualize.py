@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
+from ..errors import VerdictError
 from . import ordering, run
 from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, selection
 from .place import Place, place, reads_history
@@ -143,6 +144,8 @@ def command(
     print_verdict(Catalogue(work.matrix, work.workload).best, found)
     first = written.pages[0] if written.pages else report_dest / png.FOLDER
     click.echo(f"Reports: {run.printable(str(first))} ({files_label(written)})")
+    if written.failures:
+        raise VerdictError("\n".join([*written.failures, "All other parts of the reports are there."]))
 
 
 def files_label(written: Written) -> str:

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..matrix import Entry, SettingLists, Variables
+from . import controls, problems
 from .controls import Control, chosen
+from .static_html import Part
 from .template import colour_map
 
 if TYPE_CHECKING:
@@ -138,18 +140,28 @@ class PlotsReport(Report):
         return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]
 
 
-def plot_section(plot: Plot, args: Arguments) -> Any:
-    """What a report shows of a plot: heading, how to read it, figure, conclusion."""
+def configured(shown: Plot | Report, args: Arguments, texts: Mapping[str, str]) -> Arguments:
+    """*args* with what *texts* say of the controls; what *args* fix already stays."""
+    chosen, _ = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
+    return set_config({**chosen, **args[-1]}, args)
+
+
+def plot_section(plot: Plot, args: Arguments, texts: Mapping[str, str] | None = None) -> Any:
+    """What a report shows of a plot: heading, how to read it, figure, conclusion.
+
+    *texts* are what was chosen of its controls.
+    """
     from dash import html
 
-    return html.Section([html.H3(plot.name), *plot_parts(plot, args)], className="plot")
+    part: Any = Part(plot.name, lambda: plot_parts(plot, configured(plot, args, texts or {})))
+    return html.Section([html.H3(plot.name), part], className="plot")
 
 
 def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
     """The plot without its heading."""
     from dash import dcc, html
 
-    figure, text = plot.do_plot(*args)
+    figure, text = problems.called(plot.name, plot.workload.source, lambda: plot.do_plot(*args))
     parts: list[Any] = []
     if figure is not None:
         parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []

@@ -48,6 +48,7 @@ class Page:
         body: HTML, all data in it escaped.
         figures: those in its body, in their order.
         summary: what the data says, for the page's card.
+        failures: sentences on its parts that could not be made.
     """
 
     file: str
@@ -56,6 +57,7 @@ class Page:
     body: str
     figures: Sequence[Figure] = ()
     summary: str = ""
+    failures: Sequence[str] = ()
 
     @property
     def has_figures(self) -> bool:

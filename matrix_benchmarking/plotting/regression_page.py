@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import __version__
 from ..analyze.verdict.model import Analysis
+from ..errors import MatbenchError
 from ..files import atomic_write
 from ..matrix import Matrix
 from ..workload import Workload
@@ -26,12 +27,14 @@ def write_regression_page(analysis: Analysis, matrix: Matrix, workload: Workload
         matrix: the runs that were analysed.
 
     Raises:
-        MatbenchError: the page can't be written.
+        MatbenchError: the page can't be made or written.
     """
     catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination), analysis=analysis)
     report = RegressionReport(catalogue)
     file = f"#{slug(report.name.removeprefix('report:'), 'report')}"
     page = report_page(report, file, catalogue.arguments())
+    if page.failures:
+        raise MatbenchError(page.failures[0])
     provenance = pages.Provenance(
         workload=workload.name,
         data=f"Data: {analysis.data}.",

@@ -11,33 +11,38 @@ import os
 import urllib.parse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from .. import __version__
 from ..analyze.check import Finding, counted
 from ..analyze.points import by_point
 from ..analyze.select.order import Order
 from ..analyze.wording import plural
-from ..errors import MatbenchError, WorkloadError
+from ..errors import MatbenchError
 from ..files import atomic_write
 from ..matrix import Entry, Matrix
 from ..workload import Workload
-from . import controls, png
 from . import page as pages
-from .base import Arguments, Plot, Report, plot_section, set_config
+from . import png, problems
+from .base import Arguments, Report, configured, plot_section
 from .catalogue import AnalysisOptions, Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
 from .slug import Slugs
-from .static_html import StaticHTML, plotly_script
+from .static_html import Part, StaticHTML, plotly_script
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Written:
-    """The files of a site: its pages, the index first, its pictures, and what lies beside for the pages."""
+    """The files of a site: its pages, the index first, its pictures, and what lies beside for the pages.
+
+    *failures* are sentences on the parts that could not be made.
+    """
 
     pages: Sequence[Path]
     pictures: Sequence[Path]
     others: Sequence[Path]
+    failures: Sequence[str] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -81,7 +86,7 @@ def write_site(
         findings: what is odd about the runs; looked for unless given.
 
     Raises:
-        MatbenchError: an unknown report, a report that fails, or a page that can't be written.
+        MatbenchError: an unknown report, or a page that can't be written.
     """
     catalogue = Catalogue(
         matrix,
@@ -96,11 +101,9 @@ def write_site(
     files = _files(reports)
     if single_file:
         files = [f"#{file.removesuffix('.html')}" for file in files]
-    catalogue.section = lambda plot, args: plot_section(plot, configured(plot, args, cfg or {}))
-    report_pages = [
-        report_page(report, file, configured(report, catalogue.arguments(first=first), cfg or {}))
-        for report, file in zip(reports, files, strict=True)
-    ]
+    catalogue.section = lambda plot, args: plot_section(plot, args, cfg)
+    args = catalogue.arguments(first=first)
+    report_pages = [report_page(report, file, args, cfg) for report, file in zip(reports, files, strict=True)]
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = dataclasses.replace(
         describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection),
@@ -125,6 +128,7 @@ def write_site(
         pages=[destination / name for name in documents],
         pictures=[destination / name for name in pictures],
         others=[destination / pages.PLOTLY_FILE] if beside else [],
+        failures=[failure for page in report_pages for failure in page.failures],
     )
 
 
@@ -175,24 +179,22 @@ def _files(reports: Sequence[Report]) -> list[str]:
     return slugs(report.name for report in reports)
 
 
-def configured(shown: Plot | Report, args: Arguments, texts: Mapping[str, str]) -> Arguments:
-    """*args* with what *texts* say of the controls; what *args* fix already stays."""
-    chosen, _ = controls.read(shown.controls(), texts)
-    return set_config({**chosen, **args[-1]}, args)
+def report_page(report: Report, file: str, args: Arguments, texts: Mapping[str, str] | None = None) -> Page:
+    """The page *file* with what the report gives, under what *texts* say of its controls.
 
-
-def report_page(report: Report, file: str, args: Arguments) -> Page:
-    """The page *file* with what the report gives.
-
-    Raises:
-        WorkloadError: the report fails.
+    In the place of what fails is a sentence, the page itself if need be.
     """
     renderer = StaticHTML(pages.prefix(file))
-    try:
-        body = renderer.render(report.do_plot(*args))
-        summary = report.summary()
-    except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
-        raise WorkloadError(f"'{report.name}' can't be drawn ({type(error).__name__}: {error})") from error
+    summary = ""
+
+    def components() -> Any:
+        nonlocal summary
+        source = report.workload.source
+        made = problems.called(report.name, source, lambda: report.do_plot(*configured(report, args, texts or {})))
+        summary = problems.called(report.name, source, report.summary)
+        return made
+
+    body = renderer.render(Part(report.name, components))
     return Page(
         file=file,
         title=report.name.removeprefix("report:").strip(),
@@ -200,6 +202,7 @@ def report_page(report: Report, file: str, args: Arguments) -> Page:
         body=body,
         figures=tuple(renderer.figures),
         summary=summary,
+        failures=tuple(renderer.failures),
     )
 
 

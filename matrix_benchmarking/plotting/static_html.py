@@ -10,10 +10,11 @@ import dataclasses
 import html
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import WorkloadError
+from . import problems
 from .slug import Slugs
 from .tables import Table
 
@@ -62,6 +63,14 @@ class Figure:
     figure: Any
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page that may fail by itself: what it is called, and a function that makes it."""
+
+    name: str
+    make: Callable[[], Any]
+
+
 class StaticHTML:
     """Renders components one after the other, numbers their figures, and gives each section's heading an address.
 
@@ -70,10 +79,12 @@ class StaticHTML:
 
     Attributes:
         figures: the figures that were rendered so far; one without a title is called like the heading above it.
+        failures: sentences on the parts that failed, in whose places they stand.
     """
 
     def __init__(self, prefix: str = "") -> None:
         self.figures: list[Figure] = []
+        self.failures: list[str] = []
         self._prefix = prefix
         self._heading = ""
         self._ids = Slugs("main")
@@ -93,10 +104,21 @@ class StaticHTML:
             return "".join(self.render(item) for item in node)
         if isinstance(node, Table):
             return self.render(node.as_html())
+        if isinstance(node, Part):
+            return self._part(node)
         if not hasattr(node, "to_plotly_json"):
             raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
         description = node.to_plotly_json()
         return self._component(description["namespace"], description["type"], description["props"])
+
+    def _part(self, part: Part) -> str:
+        figures = len(self.figures)
+        try:
+            return self.render(part.make())
+        except Exception as error:  # noqa: BLE001  a plot may fail in any way; the rest of the page must stay
+            del self.figures[figures:]
+            self.failures.append(problems.sentence(f"'{part.name}'", error))
+            return self.render(problems.box(self.failures[-1]))
 
     def _component(self, namespace: str, kind: str, properties: Mapping[str, Any]) -> str:
         if namespace == "dash_core_components" and kind == "Graph":

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking import __version__
-from matrix_benchmarking.errors import MatbenchError, OutputError, WorkloadError
+from matrix_benchmarking.errors import MatbenchError, OutputError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import PlotsReport, site
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -120,15 +120,6 @@ def test_an_unknown_report_names_the_nearest_and_nothing_is_written(
 ) -> None:
     with pytest.raises(MatbenchError, match="did you mean 'report: Error report'"):
         write(matrix, workload, tmp_path, "report: Costs", "report: Error reprot")
-    assert not (tmp_path / "report").exists()
-
-
-def test_a_report_that_fails_is_named_and_nothing_is_written(
-    matrix: Matrix, workload: Workload, tmp_path: Path
-) -> None:
-    del matrix.entries[0].settings["image"]  # type: ignore[attr-defined]
-    with pytest.raises(WorkloadError, match="'report: Costs' can't be drawn"):
-        write(matrix, workload, tmp_path)
     assert not (tmp_path / "report").exists()
 
 

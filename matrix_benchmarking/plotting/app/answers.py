@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import ConfigError, MatbenchError
-from .. import site
+from .. import problems, site
 from ..catalogue import Catalogue
 from ..controls import find_run
-from . import configuration, pages, problems, sidebar, view
+from . import configuration, pages, sidebar, view
 from .data import Data, Snapshot
 from .interactive import Deferred
 from .tags import html
@@ -117,9 +117,9 @@ class Pages:
         try:
             catalogue = snapshot.catalogue(current.filters, current.order)
             content = pages.content(snapshot, catalogue, current, wanted, self.data)
-        except MatbenchError:
-            raise
-        except Exception as error:  # noqa: BLE001  a report may fail in any way; the others must stay usable
+        except Exception as error:
+            if isinstance(error, MatbenchError) and not isinstance(error, problems.BrokenPlotError):
+                raise
             box = problems.failed("This page", error)
             return pages.Content("", box, Deferred(), ())
         with self._lock:
@@ -173,7 +173,8 @@ class Pages:
         finally:
             self._writing.release()
         size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
-        return html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
+        said = html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
+        return [said, problems.box(*written.failures)] if written.failures else said
 
     def _write_site(self, shown: Catalogue, current: View) -> site.Written:
         return site.write_site(

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...filters import show
-from .. import controls
+from .. import controls, problems
 from ..controls import Choice, Control, Number, Run
-from . import problems, view
+from . import view
 from .tags import dcc, html
 from .view import View
 

@@ -9,10 +9,11 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
-from .. import template
+from ...errors import WorkloadError
+from .. import problems, template
 from ..base import Arguments, Plot, plot_parts, set_config
+from ..static_html import Part
 from ..tables import Table
-from . import problems
 from .configuration import read_cfg
 from .grid import grid
 from .tags import dcc, html
@@ -69,7 +70,8 @@ class Deferred:
 
     def plot_parts(self, plot: Plot, args: Arguments) -> list[Any]:
         """What the report fixes in *args* goes before what a person chose."""
-        chosen, boxes = read_cfg(plot.controls(), self._cfg)
+        controls = problems.called(plot.name, plot.workload.source, plot.controls)
+        chosen, boxes = read_cfg(controls, self._cfg)
         return [*boxes, *plot_parts(plot, set_config({**chosen, **args[-1]}, args))]
 
 
@@ -98,8 +100,12 @@ class _Conversion:
             return [self.convert(each) for each in node]
         if isinstance(node, Table):
             return self._table(node)
-        if not hasattr(node, "to_plotly_json"):
+        if isinstance(node, Part):
+            return problems.guarded(lambda: self.convert(node.make()), f"'{node.name}'")
+        if node is None or isinstance(node, (str, int, float)):
             return node
+        if not hasattr(node, "to_plotly_json"):
+            raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
         if node._type == "Graph":
             return self._graph(node)
         if getattr(node, "children", None) is not None:

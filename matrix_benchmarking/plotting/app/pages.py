@@ -10,11 +10,13 @@ from typing import Any
 from ...analyze import wording
 from ...analyze.check import Answer
 from ...errors import MatbenchError, did_you_mean
+from .. import problems
+from ..base import Plot
 from ..catalogue import Catalogue
 from ..controls import Control, find_run, read
 from ..report_best import LIMIT, BestReport, verdict_box
 from ..report_check import CheckReport, check_line
-from . import problems, run_page, side_by_side, view
+from . import run_page, side_by_side, view
 from .configuration import read_cfg
 from .data import Snapshot
 from .interactive import PLOT_HEIGHT_PX, Deferred, convert
@@ -115,15 +117,25 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         report = shown.report(name)
         own = report.controls()
         cfg, boxes = read_cfg(own, current.cfg)
-        elements = convert(report.do_plot(*shown.arguments(cfg, current.order)), deferred)
-        plots = [control for plot in report.drawn for control in plot.controls()]
+        args = shown.arguments(cfg, current.order)
+        made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*args))
+        elements = convert(made, deferred)
+        plots = [control for plot in report.drawn for control in _controls(plot)]
         heading = _heading(_title(name), report.description)
         # A report may offer other values, now that it knows what was chosen.
         return Content(_title(name), [*heading, *boxes, *elements], deferred, [*report.controls(), *plots])
     plot = shown.plot(name)
     args = shown.arguments({}, current.order)
     place = deferred.place(lambda: deferred.plot_parts(plot, args), PLOT_HEIGHT_PX)
-    return Content(name, [*_heading(name, ""), place], deferred, plot.controls())
+    return Content(name, [*_heading(name, ""), place], deferred, _controls(plot))
+
+
+def _controls(plot: Plot) -> Sequence[Control]:
+    """Those of *plot*; none where that fails, which its own part says."""
+    try:
+        return plot.controls()
+    except Exception:  # noqa: BLE001  the others must stay usable
+        return ()
 
 
 def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Any) -> Content:

@@ -13,10 +13,11 @@ from ...environment_file import Environment
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
+from .. import problems
 from ..catalogue import Catalogue
 from ..repeating import circumstances
 from ..tables import Cell, Column, Row, kpi_cell, table
-from . import artifacts, problems, view
+from . import artifacts, view
 from .data import Data, Snapshot
 from .tags import dcc, html
 from .view import View
