@@ -45,7 +45,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     is_flag=False,
     flag_value=EVERYTHING,
     metavar="[REPORT]",
-    help="Write this report, such as 'report: Error report'; can be given several times. "
+    help="Write this report, such as 'report: Error report', or this plot; can be given several times. "
     "Without a name: all that the plots file lists.",
 )
 @option(

@@ -19,7 +19,7 @@ from ..analyze.select.order_sources import Explicit
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
-from .base import Arguments, Plot, Report, plot_section
+from .base import Arguments, Plot, PlotsReport, Report, plot_section
 
 if TYPE_CHECKING:
     from ..analyze.check import Finding
@@ -270,6 +270,20 @@ class Catalogue:
         if full_name not in self.reports:
             raise MatbenchError(f"there is no report '{name}': {did_you_mean(name, self.reports)}")
         return self.reports[full_name](self)
+
+    def page(self, name: str) -> Report:
+        """A report, or a page of one plot, as a list of what to write names it: the plot of exactly this name first.
+
+        Raises:
+            MatbenchError: there is neither.
+        """
+        if name in self.plots:
+            of_plot: type[Report] = type("PlotPage", (PlotsReport,), {"name": name, "plots": (self.plots[name],)})
+            return of_plot(self)
+        if name not in self.reports and f"report: {name}" not in self.reports:
+            known = [*self.reports, *self.plots]
+            raise MatbenchError(f"there is no report or plot '{name}': {did_you_mean(name, known)}")
+        return self.report(name)
 
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> Arguments:
         """The arguments of a ``do_plot`` that shows the whole matrix; of its variables those in *first* come first."""

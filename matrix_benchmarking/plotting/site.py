@@ -69,7 +69,7 @@ def write_site(
     analysis_options: AnalysisOptions | None = None,
     findings: Sequence[Finding] | None = None,
 ) -> Written:
-    """Write the reports *names* (none: all) and their index into *destination*.
+    """Write the reports and plots *names* (none: all reports) and their index into *destination*.
 
     Args:
         results_dirname: where the matrix was parsed from, as it was given: a directory or a history.
@@ -86,7 +86,7 @@ def write_site(
         findings: what is odd about the runs; looked for unless given.
 
     Raises:
-        MatbenchError: an unknown report, or a page that can't be written.
+        MatbenchError: an unknown name, or a page that can't be written.
     """
     catalogue = Catalogue(
         matrix,
@@ -97,7 +97,8 @@ def write_site(
         analysis_options=analysis_options,
         findings=findings,
     )
-    reports = [catalogue.report(name) for name in dict.fromkeys(names or catalogue.reports)]
+    named = [catalogue.page(name) for name in names or catalogue.reports]
+    reports = list({report.name: report for report in named}.values())
     files = _files(reports)
     if single_file:
         files = [f"#{file.removesuffix('.html')}" for file in files]

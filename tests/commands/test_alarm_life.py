@@ -139,7 +139,7 @@ def test_the_pages_know_what_was_acknowledged_and_which_changes_count(release: R
     assert release([13], 110.0) == 1
     assert main(["alarms", "ack", the_id(capsys, "1.13"), "--reason=a new allocator"]) == 0
     visualize = ["visualize", "--workload=releases.py", "--history=sqlite:///matbench.db"]
-    names = ("--generate=Regression analysis", "--generate=KPI history")
+    names = ("--generate=Regression analysis", "--generate=report: KPI history")
     assert main([*visualize, *names]) == 0
     page = Path("report/regression-analysis.html").read_text(encoding="utf-8")
     assert "Nothing is worse in 1 series of 1 KPI" in page

@@ -107,7 +107,13 @@ def test_two_directories_have_no_order_to_give(capsys: Capture) -> None:
 
 
 def test_the_pages_say_where_the_order_is_from_or_that_there_is_none(capsys: Capture) -> None:
-    pages = ["visualize", "--workload=nightly.py", HISTORY, "--generate=KPI history", "--generate=Regression analysis"]
+    pages = [
+        "visualize",
+        "--workload=nightly.py",
+        HISTORY,
+        "--generate=report: KPI history",
+        "--generate=Regression analysis",
+    ]
     assert main([*pages, "--report-dest=without"]) == 0
     assert main([*pages, "--report-dest=with", "--order=commits.txt", "--filters=size=1"]) == 0
     for page in ("kpi-history.html", "regression-analysis.html"):

@@ -11,7 +11,7 @@ import pytest
 from matrix_benchmarking.cli import main
 
 Capture = pytest.CaptureFixture[str]
-VISUALIZE = ["visualize", "--workload=tiny.py", "--generate=KPI history"]
+VISUALIZE = ["visualize", "--workload=tiny.py", "--generate=report: KPI history"]
 RESULTS, HISTORY = "--results-dirname=results", "--history=sqlite:///kept.db"
 AWAY = "sqlite:///away.db"
 

@@ -64,7 +64,9 @@ def test_a_static_report_leads_nowhere_else(browser: Any, sample: Path, releases
     pages = static(browser, tmp_path / "pages", results, "--generate")
     assert len(pages) == 11
     assert all(pages[name] for name in ("cost-analysis", "sanity-checks", "runs"))
-    pages = static(browser, tmp_path / "releases", releases, "--generate=KPI history", "--generate=Regression analysis")
+    pages = static(
+        browser, tmp_path / "releases", releases, "--generate=report: KPI history", "--generate=Regression analysis"
+    )
     assert all(pages[name] for name in ("kpi-history", "regression-analysis"))
     assert static(browser, tmp_path / "single", results, "--single-file")["index"]
 

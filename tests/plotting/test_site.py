@@ -115,6 +115,22 @@ def test_an_empty_matrix_has_its_pages(workload: Workload, tmp_path: Path) -> No
     assert "there is no finished test" in visible(pages["index.html"])
 
 
+def test_a_plot_is_written_by_its_name_and_a_report_once_however_it_is_named(
+    matrix: Matrix, workload: Workload, tmp_path: Path
+) -> None:
+    pages = write(matrix, workload, tmp_path, "report: Costs", "Costs", "KPI history", "report: KPI history")
+    assert list(pages) == ["index.html", "costs.html", "kpi-history.html", "kpi-history-2.html"]
+    assert visible(pages["kpi-history.html"]) != visible(pages["kpi-history-2.html"])
+    plot = workload.plots()[0]
+    (_, page) = write(matrix, workload, tmp_path / "plot", plot.name).values()
+    assert page.count("data-figure=") == 1
+
+
+def test_a_name_that_is_nearly_a_plot_names_it(matrix: Matrix, workload: Workload, tmp_path: Path) -> None:
+    with pytest.raises(MatbenchError, match="there is no report or plot 'KPI histroy': did you mean 'KPI history'"):
+        write(matrix, workload, tmp_path, "KPI histroy")
+
+
 def test_an_unknown_report_names_the_nearest_and_nothing_is_written(
     matrix: Matrix, workload: Workload, tmp_path: Path
 ) -> None:
