@@ -98,6 +98,42 @@ def test_sixty_variants_are_drawn(encoder_bench: Workload) -> None:
         assert figure.to_json() if figure is not None else text
 
 
+def test_whatever_the_front_joins_has_a_mark(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 200)))
+    for one in plots.matrix.entries:  # the dearer, the faster: every point is on the front
+        one.kpis["p95_latency"] = 1e6 - one.kpis["1B_cost"]
+    figure, text = plots.plot("Cost against latency").do_plot(*plots.arguments())
+    marks = {point for trace in figure.data if trace.mode == "markers" for point in zip(trace.x, trace.y, strict=True)}
+    (line,) = [trace for trace in figure.data if trace.mode == "lines"]
+    assert len(line.x) == 199
+    assert set(zip(line.x, line.y, strict=True)) <= marks
+    assert "shown" not in text[-1]
+
+
+def test_of_many_points_the_cheapest_and_those_of_the_front_are_shown(encoder_bench: Workload) -> None:
+    plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 200)))
+    for one in plots.matrix.entries:
+        one.kpis["p95_latency"] = 1.0 if one.settings["vus"] == 199 else 50.0
+    figure, text = plots.plot("Cost against latency").do_plot(*plots.arguments())
+    assert sum(len(trace.x) for trace in figure.data if trace.mode == "markers" and trace.name != "cheapest") == 101
+    assert text[-1].endswith("101 of 199 points are shown: the 100 cheapest, and those on the dotted line.")
+
+
+def test_the_sentence_above_the_bars_follows_the_slider(encoder_bench: Workload) -> None:
+    curves = {8: (50.0, 90.0, 80.0), 16: (60.0, 70.0, 100.0), 32: (99.0, 98.0, 97.0)}
+    entries = [entry(size, 2**at, value) for size, curve in curves.items() for at, value in enumerate(curve)]
+    plots = catalogue(encoder_bench, *entries)
+    figure, _ = plots.plot("Did we try enough VUs?").do_plot(*plots.arguments())
+    said = [step.args[1]["annotations[0].text"] for step in figure.layout.sliders[0].steps]
+    assert said == [
+        "Up to 1 virtual users: the best of 2 of 3 series was still to come:<br>"
+        "cpu-1, batch size 8 (55.6%); cpu-1, batch size 16 (60.0%).",
+        "Up to 2 virtual users: the best of 1 of 3 series was still to come:<br>cpu-1, batch size 16 (70.0%).",
+        "Up to 4 virtual users: the best of all 3 series was found.",
+    ]
+    assert figure.layout.annotations[0].text == said[-1]
+
+
 def test_a_variant_has_the_same_colour_whatever_is_selected(encoder_bench: Workload) -> None:
     plots = catalogue(encoder_bench, *(entry(8, 2, 50.0, hw_type=hw_type) for hw_type in ("a", "b", "c")))
     plot = plots.plot("Latency against throughput")

@@ -96,7 +96,7 @@ def test_what_was_not_driven_far_enough_is_said(encoder_bench: Workload) -> None
         "inputs/s at 4, the last step gained 100%). Try more users."
     )
     (text,) = enough_vus.conclusion(peaks(encoder_bench, *curve(2, 10, 40, 30)), kpi)
-    assert text == "All 1 series passed their best point: enough users were tried."
+    assert text == "In the end all 1 series passed their best point: enough users were tried."
     (text,) = enough_vus.conclusion(peaks(encoder_bench, *curve(2, 10)), kpi)
     assert "(only 1 was tried)" in text
 

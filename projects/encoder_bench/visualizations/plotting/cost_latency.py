@@ -38,8 +38,8 @@ class CostAgainstLatency(Plot):
 
     name: ClassVar[str] = "Cost against latency"
     how_to_read: ClassVar[str] = (
-        f"Each mark is a point, the {SHOWN} cheapest are shown; the lower left is best. The dotted line joins those "
-        "that no other beats in both cost and latency: whatever latency you allow, the best choice is on it."
+        f"Each mark is a point: the {SHOWN} cheapest, and those on the dotted line; the lower left is best. No other "
+        "point beats those on the line in both cost and latency: whatever latency you allow, the best choice is on it."
     )
 
     def controls(self) -> Sequence[Control]:
@@ -63,10 +63,9 @@ class CostAgainstLatency(Plot):
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."
         frame = frame.sort_values(cost.name, kind="stable").reset_index(drop=True)
         front = pareto(frame, cost.name, latency.name)
-        figure = cost_against_latency(
-            frame.head(SHOWN), front, cost, latency, variants(whole, names), known_batch_sizes(whole)
-        )
-        return figure, conclusion(frame, front, cost, latency)
+        shown = frame[(frame.index < SHOWN) | frame.index.isin(front.index)]
+        figure = cost_against_latency(shown, front, cost, latency, variants(whole, names), known_batch_sizes(whole))
+        return figure, conclusion(frame, front, cost, latency, len(shown))
 
 
 def pareto(frame: pandas.DataFrame, cost: str, latency: str) -> pandas.DataFrame:
@@ -135,19 +134,22 @@ def cost_against_latency(
 
 
 def conclusion(
-    frame: pandas.DataFrame, front: pandas.DataFrame, cost: KPIDefinition, latency: KPIDefinition
+    frame: pandas.DataFrame, front: pandas.DataFrame, cost: KPIDefinition, latency: KPIDefinition, shown: int
 ) -> list[str]:
-    """The cheapest point, and what less waiting costs along the front."""
+    """The cheapest point, what less waiting costs along the front, and how many points are *shown*."""
     best = front.iloc[0]
     lead = (
         f"Cheapest is {best[VARIANT]} at batch size {best[BATCH_SIZE]}, {best['virtual users']:g} virtual users: "
         f"{cost.show(best[cost.name])} at {latency.show(best[latency.name])} {latency.name}."
     )
+    rest = ""
+    if shown < len(frame):
+        rest = f" {shown} of {len(frame)} points are shown: the {SHOWN} cheapest, and those on the dotted line."
     if len(front) == 1:
-        return [f"{lead} It is also the fastest of the {len(frame)} points."]
+        return [f"{lead} It is also the fastest of the {len(frame)} points.{rest}"]
     chosen = front.iloc[1:] if len(front) <= FRONT_SHOWN + 1 else front.iloc[_spread(len(front), FRONT_SHOWN)]
     steps = "; ".join(_step(row, best[cost.name], cost, latency) for _, row in chosen.iterrows())
-    return [f"{lead} Waiting less costs more: {steps}."]
+    return [f"{lead} Waiting less costs more: {steps}.{rest}"]
 
 
 def _step(row: Any, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 STILL_RISING = 0.03
 """By how much the last step has to gain for a series to count as rising still; repeats differ by more than less."""
-LINE, BEST = "line", "best throughput"
+LISTED = 2
+"""How many series the sentence above the bars names."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class EnoughVUs(Plot):
     name: ClassVar[str] = "Did we try enough VUs?"
     how_to_read: ClassVar[str] = (
         "The bars are the best throughput of each variant and batch size; the percentage is the share of what was "
-        "found in the end. Move the slider to see what fewer users would have found."
+        "found in the end. Move the slider to see what fewer users would have found, in the bars and in the sentence "
+        "above them."
     )
 
     def do_plot(
@@ -101,6 +103,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
     colours = template.colours_of(all_variants or sorted(set(frame[VARIANT])))
     bests = [_best_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
     final = bests[-1][kpi.name]
+    said = [missed(found[kpi.name], final, limit) for limit, found in zip(users, bests, strict=True)]
     figure = go.Figure()
     for limit, found in zip(users, bests, strict=True):
         best = found[kpi.name]
@@ -124,15 +127,35 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
                 "currentvalue": {"prefix": "If we had stopped at ", "suffix": " virtual users"},
                 "pad": {"t": 45},
                 "steps": [
-                    {"label": f"{limit:g}", "method": "restyle", "args": ["visible", _only(at, len(users))]}
+                    {
+                        "label": f"{limit:g}",
+                        "method": "update",
+                        "args": [{"visible": _only(at, len(users))}, {"annotations[0].text": said[at]}],
+                    }
                     for at, limit in enumerate(users)
                 ],
             }
         ]
     )
+    figure.add_annotation(
+        text=said[-1], x=0, y=1, xref="paper", yref="paper", yanchor="bottom", align="left", showarrow=False
+    )
     figure.update_xaxes(title=f"best {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.08])
     figure.update_yaxes(categoryorder="array", categoryarray=order)
-    return template.apply(figure, height=220 + 26 * len(order))
+    figure.update_layout(margin_t=75)
+    return template.apply(figure, height=260 + 26 * len(order))
+
+
+def missed(best: pandas.Series[float], final: pandas.Series[float], limit: float) -> str:
+    """What stopping at *limit* users would have missed of the *final* best of each series, as plotly shall write it."""
+    shares = {line: best.get(line, 0.0) / final[line] for line in final.index if final[line]}
+    short = sorted((share, line) for line, share in shares.items() if share < 1)
+    if not short:
+        return f"Up to {limit:g} virtual users: the best of all {len(final)} series was found."
+    named = [f"{line} ({share:.1%})" if share else f"{line} (not measured)" for share, line in short[:LISTED]]
+    more = [f"{len(short) - LISTED} more"] if len(short) > LISTED else []
+    count = f"the best of {len(short)} of {len(final)} series was still to come:"
+    return f"Up to {limit:g} virtual users: {count}<br>{'; '.join([*named, *more])}."
 
 
 def _best_of_each(frame: pandas.DataFrame, lines: pandas.Series[str], kpi: KPIDefinition) -> pandas.DataFrame:
@@ -145,7 +168,7 @@ def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
     """Whether the peaks were passed, and which series should have been driven further."""
     last = [peak for peak in found if peak.best_vus == peak.last_vus]
     if not last:
-        return [f"All {len(found)} series passed their best point: enough users were tried."]
+        return [f"In the end all {len(found)} series passed their best point: enough users were tried."]
     still = [peak for peak in last if peak.is_open]
     flat = f"{len(last)} of {len(found)} series have their best point at the most users that were tried"
     if not still:
