@@ -49,7 +49,8 @@ class KPIDescription:
         name: the KPI's name; the function's name unless given.
         help: one sentence on what is measured.
         unit: unit of the value that the function returns.
-        lower_better: direction; None is an error that :func:`collect` reports.
+        lower_better: direction; None where neither is better.
+        is_direction_said: False is an error that :func:`collect` reports.
         ignored_for_regression: the regression analysis leaves this KPI out.
         format: how the value is shown, as a format string.
         divisor: the shown value is the value divided by this number.
@@ -60,6 +61,7 @@ class KPIDescription:
     help: str | None = None
     unit: str | None = None
     lower_better: bool | None = None
+    is_direction_said: bool = False
     ignored_for_regression: bool = False
     format: str = "{:.4g}"
     divisor: float = 1.0
@@ -68,12 +70,15 @@ class KPIDescription:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class KPIDefinition:
-    """One complete KPI of a workload: its description and the function that computes it."""
+    """One complete KPI of a workload: its description and the function that computes it.
+
+    *lower_better* is None where neither direction is better: the KPI is shown, and not judged.
+    """
 
     name: str
     help: str
     unit: str
-    lower_better: bool
+    lower_better: bool | None
     ignored_for_regression: bool
     format: str
     divisor: float
@@ -82,8 +87,8 @@ class KPIDefinition:
 
     @property
     def direction(self) -> str:
-        """``lower is better`` or ``higher is better``."""
-        return "lower is better" if self.lower_better else "higher is better"
+        """``lower is better``, ``higher is better`` or ``neither is better``."""
+        return {True: "lower", False: "higher", None: "neither"}[self.lower_better] + " is better"
 
     def show(self, value: float | None, *, unit: bool = True) -> str:
         """*value* with the digits and the unit that the KPI asks for; ``unknown`` for None."""
@@ -114,12 +119,17 @@ def KPIMetadata(*, help: str, unit: str, name: str | None = None) -> Callable[[F
 
 def HigherBetter(function: F) -> F:
     """A higher value is better."""
-    return _describe(function, lower_better=False)
+    return _describe(function, lower_better=False, is_direction_said=True)
 
 
 def LowerBetter(function: F) -> F:
     """A lower value is better."""
-    return _describe(function, lower_better=True)
+    return _describe(function, lower_better=True, is_direction_said=True)
+
+
+def NeitherBetter(function: F) -> F:
+    """Neither direction is better, as of the load of a machine: the value is shown and not judged."""
+    return _describe(function, lower_better=None, is_direction_said=True)
 
 
 def IgnoredForRegression(function: F) -> F:
@@ -165,8 +175,8 @@ def _definition(function: KPIFunction) -> KPIDefinition:
     description: KPIDescription | None = getattr(function, _ATTRIBUTE, None)
     if description is None or description.help is None or description.unit is None:
         raise WorkloadError(f"{where} needs @KPIMetadata(help=…, unit=…)")
-    if description.lower_better is None:
-        raise WorkloadError(f"{where} needs a direction: @HigherBetter or @LowerBetter")
+    if not description.is_direction_said:
+        raise WorkloadError(f"{where} needs a direction: @HigherBetter, @LowerBetter or @NeitherBetter")
     try:
         description.format.format(1.0)
     except (ValueError, KeyError, IndexError) as error:

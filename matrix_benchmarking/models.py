@@ -22,6 +22,7 @@ from .kpi import (
     KPIDefinition,
     KPIMetadata,
     LowerBetter,
+    NeitherBetter,
 )
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "KPIMetadata",
     "LowerBetter",
     "Metadata",
+    "NeitherBetter",
     "Payload",
     "Scalar",
     "SemVer",
@@ -81,7 +83,7 @@ class KPI(ExclusiveModel):
         help: what is measured.
         unit: unit of the value, such as ``USD`` or ``inputs/s``.
         timestamp: when the test ended; None where the artifacts don't tell.
-        lower_better: the direction in which the value improves.
+        lower_better: the direction in which the value improves; None where neither is better.
         ignored_for_regression: left out of regression analyses.
         test_uuid: id of the test behind the value.
     """
@@ -90,7 +92,7 @@ class KPI(ExclusiveModel):
     help: str
     unit: str
     timestamp: pydantic.AwareDatetime | None = Field(default=None, alias="@timestamp")
-    lower_better: bool
+    lower_better: bool | None
     ignored_for_regression: bool = False
     test_uuid: uuid.UUID
 

@@ -168,7 +168,8 @@ class Workload:
     Attributes:
         name: the short name.
         store: parsers, KPIs and LTS models.
-        headline_kpi: the KPI by which the best configuration is chosen; the first one where left out.
+        headline_kpi: the KPI by which the best configuration is chosen; the first that has a
+            better direction where left out.
         limit_kpi: a KPI that people limit before they choose, such as the 95th percentile of the latency; the report on
             the best configuration says what is best under which limit.
         variant_keys: settings that name a variant; the report on the best configuration has one line
@@ -211,10 +212,10 @@ class Workload:
 
     @property
     def headline(self) -> KPIDefinition | None:
-        """The KPI by which the best configuration is chosen; None for a workload without KPIs."""
+        """The KPI by which the best configuration is chosen; None for a workload without a KPI that can be better."""
         if self.headline_kpi is not None:
             return self.kpis[self.headline_kpi]
-        return next(iter(self.kpis.values()), None)
+        return next((kpi for kpi in self.kpis.values() if kpi.lower_better is not None), None)
 
     @property
     def limited(self) -> KPIDefinition | None:
@@ -222,7 +223,9 @@ class Workload:
         return self.kpis[self.limit_kpi] if self.limit_kpi is not None else None
 
     def check(self) -> None:
-        """Raise WorkloadError where the definition refers to a KPI that doesn't exist."""
+        """Raise WorkloadError where the definition refers to a KPI that doesn't exist, or ranks by one that can't be
+        better.
+        """
         named = [
             self.headline_kpi,
             self.limit_kpi,
@@ -232,6 +235,11 @@ class Workload:
         for name in named:
             if name is not None and name not in self.kpis:
                 raise WorkloadError(f"workload '{self.name}' refers to a KPI '{name}': {did_you_mean(name, self.kpis)}")
+        for kpi in (self.headline, self.limited):
+            if kpi is not None and kpi.lower_better is None:
+                raise WorkloadError(
+                    f"workload '{self.name}' ranks by '{kpi.name}', of which neither direction is better"
+                )
 
 
 def load(name: str) -> Workload:

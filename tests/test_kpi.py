@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.errors import WorkloadError
+from matrix_benchmarking.workload import BaseStore, Workload
 
 DECORATORS: list[Callable[[Any], Any]] = [
     kpi.KPIMetadata(help="How fast", unit="B/s", name="1B_speed"),
@@ -45,6 +46,23 @@ def test_decorators_in_any_order_give_the_same_definition(order: list[Callable[[
     assert (definition.name, definition.help, definition.unit) == ("1B_speed", "How fast", "B/s")
     assert (definition.lower_better, definition.ignored_for_regression) == (False, True)
     assert definition.show(2048) == "2.0 KiB/s"
+
+
+def test_that_neither_direction_is_better_is_said_and_is_no_forgotten_direction() -> None:
+    definition = defined(kpi.KPIMetadata(help="h", unit=""), kpi.NeitherBetter)
+    assert (definition.lower_better, definition.direction) == (None, "neither is better")
+
+
+def test_nothing_is_ranked_by_a_kpi_that_can_not_be_better() -> None:
+    load = kpi.NeitherBetter(kpi.KPIMetadata(help="h", unit="", name="load")(lambda lts: 1))
+    cost = kpi.LowerBetter(kpi.KPIMetadata(help="h", unit="USD", name="cost")(lambda lts: 1))
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([load, cost]))
+    workload = Workload(name="toy", store=store)
+    workload.check()
+    assert workload.headline is workload.kpis["cost"]
+    for named in ({"headline_kpi": "load"}, {"limit_kpi": "load"}):
+        with pytest.raises(WorkloadError, match="ranks by 'load', of which neither direction is better"):
+            Workload(name="toy", store=store, **named).check()
 
 
 def test_a_decorated_function_is_still_the_function() -> None:

@@ -21,7 +21,7 @@ class Change:
         interval: of the comparison's difference; None where nothing was repeated.
         comparison_with_first: the newest against the first point.
         is_better: True if the newest is better by more than chance, False if it is worse by that; None where the two
-            can't be told apart, or that isn't known.
+            can't be told apart, or that isn't known, or neither direction is better.
     """
 
     series: Series
@@ -33,10 +33,14 @@ class Change:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Counts:
-    """How many series are worse or better by more than chance, can't be told apart, or aren't known to be."""
+    """How many series are worse or better by more than chance, can't be told apart, or aren't known to be.
+
+    *changed* are those of a KPI of which neither direction is better.
+    """
 
     worse: int
     better: int
+    changed: int
     same: int
     unknown: int
 
@@ -46,6 +50,7 @@ def count(moved: Sequence[Change]) -> Counts:
     return Counts(
         worse=sum(one.is_better is False for one in moved),
         better=sum(one.is_better is True for one in moved),
+        changed=sum(one.is_better is None and one.comparison.apart is True for one in moved),
         same=sum(one.comparison.apart is False for one in moved),
         unknown=sum(one.comparison.apart is None for one in moved),
     )
@@ -60,7 +65,7 @@ def changes(found: KPISeries) -> list[Change]:
     points = [point for series in found.series for point in series.points]
     scale = intervals.scale_of(value for point in points for value in (point.minimum, point.mean))
     spread = intervals.pooled([point.sample for point in points], scale)
-    made = []
+    made, direction = [], found.kpi.lower_better
     for series in found.series:
         previous = series.previous
         if previous is None:
@@ -73,7 +78,7 @@ def changes(found: KPISeries) -> list[Change]:
                 comparison=comparison,
                 interval=intervals.difference_interval(series.newest.sample, previous.sample, scale, spread),
                 comparison_with_first=intervals.compare(series.newest.sample, series.points[0].sample, scale, spread),
-                is_better=is_lower == found.kpi.lower_better if comparison.apart else None,
+                is_better=is_lower == direction if comparison.apart and direction is not None else None,
             )
         )
     return sorted(made, key=lambda one: (one.comparison.apart is not True, -_size(one.comparison)))

@@ -57,8 +57,10 @@ class Effect:
     apart: bool | None
 
     @property
-    def is_better(self) -> bool:
-        """True if the new value is the better one, or the same."""
+    def is_better(self) -> bool | None:
+        """True if the new value is the better one, or the same; None where neither direction is better."""
+        if self.kpi.lower_better is None:
+            return None
         return self.difference <= 0 if self.kpi.lower_better else self.difference >= 0
 
     @property

@@ -106,7 +106,8 @@ def chance_text(change: Change) -> str:
     """Whether a change is more than chance, and in which direction."""
     if change.comparison.apart is None:
         return "unknown"
-    return {True: "yes, better", False: "yes, worse", None: "no"}[change.is_better]
+    unjudged = "yes, not judged" if change.comparison.apart else "no"
+    return {True: "yes, better", False: "yes, worse", None: unjudged}[change.is_better]
 
 
 def _movement(moved: Sequence[Change], found: KPISeries) -> str:
@@ -114,6 +115,7 @@ def _movement(moved: Sequence[Change], found: KPISeries) -> str:
     told = {
         "is worse by more than chance": counts.worse,
         "is better by more than chance": counts.better,
+        "differs by more than chance": counts.changed,
         "changes by an interval that includes no difference": counts.same,
         "may differ by chance, since nothing was repeated": counts.unknown,
     }
@@ -126,10 +128,11 @@ def _most(change: Change, found: KPISeries, what: str) -> str:
     assert series.previous is not None
     amount = difference_label(change.comparison, found.kpi)
     ends = "" if change.interval is None else f" (95 % interval {interval_text(change, found)})"
+    judged = {True: "better by", False: "worse by", None: "not judged, and"}[change.is_better]
     verdict = {
         None: "whether that is chance isn't known",
         False: "that includes no difference",
-        True: f"{'better' if change.is_better else 'worse'} by more than chance",
+        True: f"{judged} more than chance",
     }[change.comparison.apart]
     way = f"from {point_text(found, series.previous, texts)} to {point_text(found, series.newest, texts)}"
     return f"{what}: {_name(series, found)}: {amount}{ends} {way}; {verdict}."
@@ -137,7 +140,7 @@ def _most(change: Change, found: KPISeries, what: str) -> str:
 
 def _newest(found: KPISeries) -> str:
     """Which series is the best, and which the worst, at the newest version."""
-    if found.axis is None or len(found.series) < 2:
+    if found.axis is None or len(found.series) < 2 or found.kpi.lower_better is None:
         return ""
     newest = found.versions[-1]
     there = [one for one in found.series if typed(one.newest.versions[found.axis]) == typed(newest)]

@@ -39,7 +39,7 @@ class AlarmSubject(msgspec.Struct, frozen=True, kw_only=True):
     workload: str
     kpi: str
     unit: str
-    lower_better: bool
+    lower_better: bool | None
     labels: Mapping[str, Any]
     series: str
     first_bad: str

@@ -134,7 +134,7 @@ class Series:
     kpi: str
     unit: str
     help: str
-    lower_better: bool
+    lower_better: bool | None
     ignored_for_regression: bool
     labels: Mapping[str, Any]
     count: int

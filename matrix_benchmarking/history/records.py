@@ -64,7 +64,7 @@ class KPIRecord(msgspec.Struct, frozen=True):
     value: float
     unit: str
     help: str
-    lower_better: bool
+    lower_better: bool | None
     ignored_for_regression: bool
     timestamp: str | None
     time_us: int | None
@@ -202,8 +202,8 @@ def _kpi(of: Record, name: str, kpi: Any, known: tuple[str | None, int | None]) 
         value, unit, help_text = kpi["value"], kpi["unit"], kpi["help"]
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(float(value)):
             raise TypeError(f"its value is {value!r:.50}, and should be a finite number")
-        if not (isinstance(unit, str) and isinstance(help_text, str) and isinstance(kpi["lower_better"], bool)):
-            raise TypeError("unit and help should be text, and lower_better true or false")
+        if not (isinstance(unit, str) and isinstance(help_text, str) and isinstance(kpi["lower_better"], bool | None)):
+            raise TypeError("unit and help should be text, and lower_better true, false or null")
         if not name or len(name) > LONGEST_NAME:
             raise ValueError(f"its name has {len(name)} characters; 1 to {LONGEST_NAME} are possible")
         return KPIRecord(

@@ -79,7 +79,7 @@ def difference(kept: Record, new: Record, *, is_copy: bool = False) -> Differenc
     """
     is_recomputed = computed_digest(kept) != computed_digest(new)
     is_described = description_digest(kept) != description_digest(new) and any(differences(kept, new))
-    if not _is_same_measurement(kept, new):
+    if not _is_same_measurement(kept, new) and not _differ_in_direction_only(kept, new):
         is_known = kept.measurement is not None and "measurement" not in new.payload["metadata"]
         return Difference.NOTHING if is_known and not is_recomputed and not is_described else Difference.MEASUREMENT
     if is_described:
@@ -155,6 +155,23 @@ def _is_same_measurement(kept: Record, new: Record) -> bool:
         return False
     is_content_id = uuid.UUID(new.id).version == _CONTENT_ID
     return is_content_id or digest(kept.payload.get("results")) == digest(new.payload.get("results"))
+
+
+def _differ_in_direction_only(kept: Record, new: Record) -> bool:
+    """True if a KPI of one of them has no better direction, and all else is the same: that is a new opinion at most."""
+    directions = [_directions(of) for of in (kept, new)]
+    is_new = None in directions[0].values() or None in directions[1].values()
+    return is_new and digest(_without_directions(kept)) == digest(_without_directions(new))
+
+
+def _directions(of: Record) -> dict[str, Any]:
+    return {name: kpi.get("lower_better") for name, kpi in of.payload["kpis"].items() if kpi is not None}
+
+
+def _without_directions(of: Record) -> dict[str, Any]:
+    metadata = {name: value for name, value in of.payload["metadata"].items() if name != "lts_schema_version"}
+    kpis = {name: kpi if kpi is None else {**kpi, "lower_better": None} for name, kpi in of.payload["kpis"].items()}
+    return {**of.payload, "metadata": metadata, "kpis": kpis}
 
 
 def _labels(of: Record) -> list[dict[str, Any]]:

@@ -113,7 +113,7 @@ def series_row(of: Record, kpi: KPIRecord) -> tuple[Any, ...]:
     return kpi.series, of.workload, kpi.name, kpi.unit, labels, *description(of, kpi)
 
 
-def description(of: Record, kpi: KPIRecord) -> tuple[int, str, str, bool, bool]:
+def description(of: Record, kpi: KPIRecord) -> tuple[int, str, str, bool | None, bool]:
     """When, by which run and how *kpi* describes its series. The newest does; of several, that of the largest id."""
     return stored_time(kpi.time_us), of.id, kpi.help, kpi.lower_better, kpi.ignored_for_regression
 
@@ -127,7 +127,7 @@ def series(row: tuple[Any, ...]) -> Series:
         kpi,
         unit,
         help_text,
-        bool(lower_better),
+        None if lower_better is None else bool(lower_better),
         bool(ignored),
         msgspec.json.decode(labels),
         count,

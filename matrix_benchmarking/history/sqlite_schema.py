@@ -79,6 +79,30 @@ _RECORDED = (
     "CREATE INDEX payloads_by_measurement ON payloads (measurement)",
 )
 
+# SQLite can't take NOT NULL from a column: of a KPI that neither direction makes better, lower_better is NULL.
+_WITHOUT_DIRECTION = (
+    "ALTER TABLE series RENAME TO series_before",
+    "DROP INDEX series_by_name",
+    """
+    CREATE TABLE series (
+        number INTEGER PRIMARY KEY,
+        key TEXT NOT NULL UNIQUE,
+        workload TEXT NOT NULL,
+        kpi TEXT NOT NULL,
+        unit TEXT NOT NULL,
+        labels TEXT NOT NULL,
+        help TEXT NOT NULL,
+        lower_better INTEGER,
+        ignored_for_regression INTEGER NOT NULL,
+        described_us INTEGER NOT NULL,
+        described_by TEXT NOT NULL
+    )
+    """,
+    "INSERT INTO series SELECT * FROM series_before",
+    "DROP TABLE series_before",
+    "CREATE INDEX series_by_name ON series (workload, kpi)",
+)
+
 WITH_ALARMS = 2
 """The first version that keeps what happened to alarms."""
 
@@ -86,7 +110,7 @@ WITH_RECORDED = 3
 """The first version that keeps when it first saw a run, and what was measured; of the rows of before it knows the
 order."""
 
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS, _RECORDED)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS, _RECORDED, _WITHOUT_DIRECTION)
 """The statements that lead from each version to the next, from an empty database on."""
 
 

@@ -31,7 +31,8 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
         other_directions=frozenset(
             name
             for name, kpi in present.items()
-            if name in workload.kpis and kpi.get("lower_better") not in (None, workload.kpis[name].lower_better)
+            if name in workload.kpis
+            and {kpi.get("lower_better"), workload.kpis[name].lower_better} == {True, False}  # neither contradicts none
         ),
         schema_version=metadata.get("lts_schema_version"),
     )

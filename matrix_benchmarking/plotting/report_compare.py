@@ -207,7 +207,7 @@ def _effects_table(switch: Switch) -> Any:
                 Cell(_amount(effect.difference, effect.scale, kpi), sort=effect.difference),
                 _interval(effect),
                 verdict,
-                ("new" if effect.is_better else "old") if effect.apart else "can't tell",
+                {True: "new", False: "old", None: "not judged"}[effect.is_better] if effect.apart else "can't tell",
                 Cell(str(len(effect.pairs)), sort=len(effect.pairs)),
                 Cell(str(effect.disagreeing), sort=effect.disagreeing),
             ]

@@ -83,6 +83,8 @@ class HistoryReport(Report):
             counts = count(moved)
             worst = next((one for one in moved if one.is_better is False), None)
             most = "" if worst is None else f"{difference_label(worst.comparison, kpi)}: {_name(found, worst.series)}"
+            if counts.changed:
+                most = f"not judged: {counts.changed} differ by more than chance"
             numbers = (len(moved), counts.worse, counts.better, counts.same, counts.unknown)
             cells = [Cell(str(number), sort=number) for number in numbers]
             rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])

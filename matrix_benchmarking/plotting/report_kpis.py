@@ -105,6 +105,10 @@ class KPIReport(Report):
             else self.link(runs[0], self._at(runs))
         )
         middle = statistics.median(value for value, _ in valued)
+        if kpi.lower_better is None:
+            low, high = kpi.show(valued[-1][0], unit=False), kpi.show(best, unit=False)
+            unjudged = f"not judged: from {low} to {high}"
+            return [*start, "", kpi_cell(kpi, middle), "", unjudged, f"{known} of {tests}"]
         cells = [kpi_cell(kpi, value) for value in (best, middle, valued[-1][0])]
         return [*start, *cells, Cell(where), f"{known} of {tests}"]
 

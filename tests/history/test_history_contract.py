@@ -231,6 +231,16 @@ def test_the_newest_value_describes_its_series(kept):
     assert kept.series()[0].help == "How fast it is"
 
 
+def test_a_kpi_of_which_neither_direction_is_better_is_kept_as_such(kept):
+    old, new = payload(1), payload(2)
+    new["kpis"]["speed"]["lower_better"] = None
+    kept.push(records(old))
+    assert kept.series()[0].lower_better is False
+    kept.push(records(new))
+    assert [each.lower_better for each in kept.series()] == [None]
+    assert {one["kpis"]["speed"]["lower_better"] for one in kept.payloads()} == {False, None}
+
+
 def test_after_a_delete_the_newest_that_is_left_describes_its_series(kept):
     old, new = payload(1), payload(2)
     new["kpis"]["speed"].update(help="Wrong", lower_better=True)

@@ -181,6 +181,25 @@ def test_an_older_database_is_migrated_and_keeps_everything(tmp_path, monkeypatc
     connection.close()
 
 
+def test_series_of_before_may_lose_their_direction(tmp_path, monkeypatch):
+    path = tmp_path / "h.db"
+    with monkeypatch.context() as patch:
+        for function in (sqlite_schema.migrate, sqlite_schema.version):
+            patch.setattr(function, "__defaults__", (sqlite_schema.MIGRATIONS[:3],))
+        with SQLiteHistory(path) as kept:
+            kept.push([record(payload(1, {"speed": 1.0, "load": 0.5}))])
+            before = kept.series()
+    without = payload(2, {"speed": 1.0, "load": 0.5})
+    without["kpis"]["load"]["lower_better"] = None
+    with SQLiteHistory(path) as kept:
+        assert kept.series() == before
+        assert kept.push([record(without)]).added == 1
+        assert {each.kpi: (each.lower_better, each.count) for each in kept.series()} == {
+            "load": (None, 2),
+            "speed": (False, 2),
+        }
+
+
 def test_a_migration_that_fails_leaves_the_old_version(tmp_path, monkeypatch):
     path = tmp_path / "h.db"
     with SQLiteHistory(path) as kept:

@@ -61,6 +61,29 @@ def sweep(image: str, factor: float, right: float = 1.0) -> list[Entry]:
     ]
 
 
+@kpi.NeitherBetter
+@kpi.KPIMetadata(help="How busy it is", unit="")
+def load(lts: Any) -> Any:
+    return lts.load
+
+
+def test_a_kpi_of_which_neither_direction_is_better_is_shown_and_not_judged(toy: Workload) -> None:
+    store = dataclasses.replace(toy.store, models_kpis=kpi.collect([cost, load]))
+    entries = [*sweep("a", 1.0), *sweep("b", 0.5)]
+    busy = [
+        dataclasses.replace(one, kpis={**one.kpis, "load": (0.9 if one.settings["image"] == "a" else 0.8) + at / 1e4})
+        for at, one in enumerate(entries)
+    ]
+    workload = dataclasses.replace(toy, store=store, gates=())
+    shown = page(workload, *busy)
+    row = next(row for row in shown.split("<tr") if ">load<" in row and "not judged" in row)
+    assert "−11." in row
+    overview = StaticHTML().render(
+        Catalogue(Matrix(busy), workload).report("KPI overview").do_plot(*Catalogue(Matrix(busy), workload).arguments())
+    )
+    assert "not judged: from 0.8" in overview
+
+
 def test_a_clear_gain_is_advised_and_a_clear_loss_is_not(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("c", 2.0))
     assert "Switch: b instead of a changes cost by −50.0 %" in shown

@@ -99,6 +99,19 @@ def test_the_page_says_what_moved_and_which_way(toy: Workload) -> None:
     assert shown.index("yes, better") < shown.index("yes, worse") < shown.index(">no<")
 
 
+def test_a_kpi_of_which_neither_direction_is_better_moves_and_is_not_judged(toy: Workload) -> None:
+    load = kpi.NeitherBetter(kpi.KPIMetadata(help="How busy it is", unit="", name="cost")(lambda lts: lts.load))
+    speedy = kpi.collect([load, speed])
+    workload = dataclasses.replace(toy, store=dataclasses.replace(toy.store, models_kpis=speedy))
+    catalogue = Catalogue(Matrix(runs(["1", "2"], {"a": 1.0, "b": 1.5})), workload)
+    shown = StaticHTML().render(catalogue.report("KPI history").do_plot(*catalogue.arguments({"kpi": "cost"})))
+    assert "differs by more than chance in 1 of 2 series" in shown
+    assert "yes, not judged" in shown
+    assert "not judged, and more than chance" in shown
+    assert "not judged: 1 differ by more than chance" in shown
+    assert "is best with" not in shown
+
+
 def test_a_marker_carries_the_id_of_the_first_run_as_a_plain_list(toy: Workload) -> None:
     drawn = figure(catalogue(toy, runs(["2.9", "2.10"], {"a": 2.0})))
     (line,) = lines(drawn)

@@ -15,7 +15,7 @@ from ...workload import MinimumEffect, Workload
 from ..detect import Estimate, Judgement, Kind, compare_levels, q_values
 from ..detect.discovery import RATE
 from ..select.order import Order
-from ..select.selection import Selection, select
+from ..select.selection import SelectedSeries, Selection, select
 from .alarms import Raised, alarms_of
 from .levels import JudgedSeries, amount, judged
 from .lifecycle import known_alarms
@@ -65,7 +65,9 @@ def analyse(
         rate: false discovery rate: on average, at most this share of the changes that are named are none.
     """
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
-    series = [judged(one, minimum_effects.get(one.kpi.name, MinimumEffect())) for one in selection.series]
+    judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
+    shown = [one for one in selection.series if one.kpi.lower_better is None]
+    series = [judged(one, minimum_effects.get(one.kpi.name, MinimumEffect())) for one in judgeable]
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q, rate)
     raised = [
@@ -81,8 +83,9 @@ def analyse(
         question="the newest runs against their history" if newest is None else f"{newest} against its history",
         newest=newest,
         verdicts=tuple(verdicts),
-        not_analysed=tuple(
-            NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped
+        not_analysed=(
+            *(unjudged(one, len(one.points) - 2, len(one.points) - 1) for one in shown),
+            *(NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped),
         ),
         order=selection.order,
         notes=selection.notes,
@@ -92,6 +95,18 @@ def analyse(
         false_discovery_rate=rate,
         made_at=now,
     )
+
+
+def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
+    """A series of a KPI of which neither direction is better: its values at the points *old*, if any, and *new*."""
+    kpi, point = series.kpi, series.points[new]
+    said = kpi.show(point.mean)
+    if old >= 0:
+        before = series.points[old].mean
+        amount = f" ({point.mean / before - 1:+.1%})" if before > 0 else ""
+        said = f"{kpi.show(before)} at {series.versions[old]}, {said} at {series.versions[new]}{amount}"
+    runs = sum(one.count for one in series.points)
+    return NotAnalysed(kpi.name, series.name, series.labels, f"neither direction is better, not judged: {said}", runs)
 
 
 def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:

@@ -24,7 +24,7 @@ from ..select.order_sources import named
 from ..select.selection import SelectedSeries, Selection, select_runs
 from ..select.versions import in_words
 from .alarms import alarm_id
-from .analyse import severity
+from .analyse import severity, unjudged
 from .between import chance_between, tempered
 from .model import Alarm, Analysis, Change, NotAnalysed, Outcome, SeriesVerdict, Status
 
@@ -186,6 +186,8 @@ def _analysis(
     now: dt.datetime | None,
     rate: float,
 ) -> Analysis:
+    shown = [unjudged(*pair) for pair in pairs if pair[0].kpi.lower_better is None]
+    pairs = [pair for pair in pairs if pair[0].kpi.lower_better is not None]
     spreads = {
         kpi.name: _spread(kpi, pairs) for kpi in {series.kpi.name: series.kpi for series, _, _ in pairs}.values()
     }
@@ -206,7 +208,7 @@ def _analysis(
         question=question,
         newest=selection.newest,
         verdicts=tuple(verdicts),
-        not_analysed=(*alone, *skipped),
+        not_analysed=(*shown, *alone, *skipped),
         order=selection.order,
         notes=selection.notes,
         runs=selection.runs,

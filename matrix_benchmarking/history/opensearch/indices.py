@@ -81,7 +81,7 @@ def _ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any
         _create(client, name, wanted)
         found = _mapping(client, name) or {}
     _check(name, wanted, found)
-    if mappings.missing(wanted, found):
+    if mappings.missing(wanted, found) or mappings.is_older(found):
         _add_fields(client, name, wanted)
 
 
@@ -118,7 +118,7 @@ def _create(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any
 
 
 def _add_fields(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
-    """Bring the mapping of an older matbench up to date; fields can be added at any time."""
+    """Bring the mapping of an older matbench, and its version, up to date; fields can be added at any time."""
     answer = patiently(lambda: client.indices.put_mapping(index=name, body=wanted))
     acknowledged(answer, f"the new fields of the index '{name}'")
 

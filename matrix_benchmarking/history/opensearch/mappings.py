@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-VERSION = 2
+VERSION = 3
 """2 keeps what was measured, and when a run was first seen; a matbench that knows 1 would leave it out, and so refuses
-the indices."""
+the indices. In 3 ``lower_better`` may be null, which one that knows 2 would take for false."""
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
@@ -135,6 +135,12 @@ def conflicts(wanted: Mapping[str, Any], found: Mapping[str, Any], path: str = "
             yield f"'{dotted}' is {type_there} and should be {wanted_type}"
         else:
             yield from conflicts(field, here, f"{dotted}.")
+
+
+def is_older(found: Mapping[str, Any]) -> bool:
+    """True if *found* is the mapping of an index that an older matbench made."""
+    version: int = found.get("_meta", {}).get("matbench", {}).get("mapping_version", 0)
+    return version < VERSION
 
 
 def missing(wanted: Mapping[str, Any], found: Mapping[str, Any]) -> bool:

@@ -122,6 +122,8 @@ def _kpi_row(kpi: KPIDefinition, one: Entry, other: Entry) -> Row:
     change: Cell | str = "no base" if first == 0 else Cell(f"{second / first - 1:+.1%}", sort=second / first - 1)
     if first == second:
         return [kpi.name, kpi.display_unit, *cells, Cell("same", sort=0.0), ""]
+    if kpi.lower_better is None:
+        return [kpi.name, kpi.display_unit, *cells, change, "not judged"]
     better = "B" if (second < first) == kpi.lower_better else "A"
     return [kpi.name, kpi.display_unit, *cells, change, better]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Build, against_baseline, compare_builds
 from matrix_benchmarking.matrix import Entry
@@ -49,6 +51,21 @@ def test_each_setting_is_compared_with_itself() -> None:
     assert worse.effect is not None
     assert worse.effect.low < 0.1 < worse.effect.high
     assert (worse.runs_before, worse.runs_after) == (5, 5)
+
+
+def test_of_a_kpi_that_can_not_be_better_the_values_are_said_and_nothing_is_judged() -> None:
+    kinds = {**workload().kpis, "cost": dataclasses.replace(workload().kpis["cost"], lower_better=None)}
+    unjudged = dataclasses.replace(workload(), store=dataclasses.replace(workload().store, models_kpis=kinds))
+    old, new = build("before", {"a": 100}), build("after", {"a": 150}, version="1.1.0", seed=2)
+    by_build = compare_builds(old, new, unjudged, data="two builds", kpi_filter=["cost"], now=NOW)
+    in_order = analyse_runs([*old.entries, *new.entries], unjudged, data="a test", kpi_filter=["cost"], now=NOW)
+    for analysis, before, after in ((by_build, "before", "after"), (in_order, "1.0.0", "1.1.0")):
+        assert not analysis.verdicts
+        (said,) = analysis.not_analysed
+        assert (said.kpi, said.runs) == ("cost", 10)
+        assert said.reason.startswith("neither direction is better, not judged: ")
+        assert f" at {before}, " in said.reason
+        assert f" at {after} (+4" in said.reason or f" at {after} (+5" in said.reason
 
 
 def test_the_order_of_the_builds_is_theirs_and_not_that_of_their_versions() -> None:

@@ -119,12 +119,6 @@ def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: 
     assert text.endswith("It is also the fastest of the 1 points.")
 
 
-def test_only_the_hundred_cheapest_are_drawn(encoder_bench: Workload) -> None:
-    entries = [entry("a", 8, vus, 1000.0 - vus, latency=float(vus)) for vus in range(1, 151)]
-    figure, _ = draw(encoder_bench, "Cost against latency", *entries)
-    assert sum(len(trace.x) for trace in figure.data if trace.mode == "markers") == 100 + 1
-
-
 def test_the_surface_is_exact_for_a_power_law_and_empty_outside_of_the_hull() -> None:
     places = [(users, size) for users in (1, 4, 16, 64) for size in (1, 8, 64)]
     places.remove((64, 64))

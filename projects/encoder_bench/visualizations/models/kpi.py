@@ -10,6 +10,7 @@ from matrix_benchmarking.kpi import (
     IgnoredForRegression,
     KPIMetadata,
     LowerBetter,
+    NeitherBetter,
     UnknownKPI,
     known,
 )
@@ -64,7 +65,7 @@ def error_rate(lts_payload: Any) -> Any:
     return known(lts_payload.results.error_rate, "error rate")
 
 
-@HigherBetter
+@NeitherBetter
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of the GPUs during the load window", unit="")
@@ -72,7 +73,7 @@ def gpu_util(lts_payload: Any) -> Any:
     return known(lts_payload.results.gpu_util, "GPU load")
 
 
-@LowerBetter
+@NeitherBetter
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="Highest share of the GPUs' memory in use during the load window", unit="")
@@ -80,7 +81,7 @@ def gpu_memory(lts_payload: Any) -> Any:
     return known(lts_payload.results.gpu_memory, "GPU memory")
 
 
-@HigherBetter
+@NeitherBetter
 @IgnoredForRegression
 @Format("{:.1%}")
 @KPIMetadata(help="Mean load of the cores that the server may use, during the load window", unit="")

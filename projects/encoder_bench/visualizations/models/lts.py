@@ -12,7 +12,7 @@ from matrix_benchmarking.models import Metadata as BaseMetadata
 
 from . import kpi
 
-LTS_SCHEMA_VERSION = "1.1"
+LTS_SCHEMA_VERSION = "1.2"
 KPI_SETTINGS_VERSION = "1.0"
 
 Fraction = Annotated[float, Ge(0), Le(1)]
