@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import Workload
-from . import intervals
+from . import doubts, intervals
 from .intervals import Comparison, Scale, Spread
 from .points import Excluded, Point, keys, part, ranks, select, varying
 
@@ -147,12 +147,7 @@ def _variants(standings: Sequence[Standing], names: Sequence[str]) -> list[Varia
             variant=part(group[0].point.settings, names),
             standing=group[0],
             points=len(group),
-            warnings=_warnings(group[0].point),
+            warnings=doubts.of_point(group[0].point.runs),
         )
         for group in members.values()
     ]
-
-
-def _warnings(point: Point) -> tuple[str, ...]:
-    found = (warning for entry in point.runs for warning in entry.warnings)
-    return tuple(dict.fromkeys(found))

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ..kpi import KPIDefinition
 from ..matrix import Entry
-from . import intervals
+from . import doubts, intervals
 from .best import Best, Group, Standing, VariantBest
 from .points import Cause, Excluded, Key, Point, key, part
 
@@ -142,7 +142,7 @@ def _variants(standings: Sequence[Standing], names: Sequence[str]) -> tuple[Vari
             variant=part(ones[0].point.settings, names),
             standing=ones[0],
             points=len(ones),
-            warnings=tuple(dict.fromkeys(text for entry in ones[0].point.runs for text in entry.warnings)),
+            warnings=doubts.of_point(ones[0].point.runs),
         )
         for ones in members.values()
     )

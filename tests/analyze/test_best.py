@@ -113,7 +113,28 @@ def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
 
 def test_the_warnings_of_the_best_point_are_carried_along(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix(entries({"vus": 1}, 1.0, 1.1, warnings=("12 requests failed",)))
-    assert rank(matrix, workload).groups[0].warnings == ("12 requests failed",)
+    assert rank(matrix, workload).groups[0].warnings == ("12 requests failed (all 2 runs)",)
+
+
+def test_warnings_that_differ_in_numbers_alone_are_one_with_the_runs_that_have_it(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    runs = entries({"vus": 1}, 1.0, 1.1, 1.0, 1.1)
+    for run, share in zip(runs, (57, None, 80, 57), strict=True):
+        run.warnings = () if share is None else (f"others disturbed the run: they took {share}% of a core",)
+    runs[1].warnings = ("1,200 of 5,000 requests failed",)
+    assert rank(Matrix(runs), workload).groups[0].warnings == (
+        "others disturbed the run: they took 57 to 80% of a core (3 of 4 runs: repeats 0, 2, 3)",
+        "1,200 of 5,000 requests failed (1 of 4 runs: repeat 1)",
+    )
+    (alone,) = rank(Matrix(runs[:1]), workload).groups
+    assert alone.warnings == ("others disturbed the run: they took 57% of a core",)
+
+
+def test_runs_that_share_a_number_are_named(workload: Workload, entries: MakeEntries) -> None:
+    runs = entries({"vus": 1}, 1.0, 1.1)
+    runs[1].repeat, runs[1].name, runs[1].warnings = 0, "other/1", ("odd",)
+    assert rank(Matrix(runs), workload).groups[0].warnings == ("odd (1 of 2 runs: other/1)",)
 
 
 def test_an_empty_matrix_and_a_workload_without_kpis_have_no_best(workload: Workload) -> None:

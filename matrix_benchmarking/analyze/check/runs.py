@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
+from .. import doubts
 from ..points import by_point
 from ..select.order_sources import named
 from ..select.selection import not_judged
@@ -52,7 +53,7 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         )
     doubtful = [entry for entry in matrix if entry.warnings and not entry.failed]
     if doubtful:
-        why = first_of(warning for entry in doubtful for warning in entry.warnings)
+        why = first_of(sentence for sentence, _ in doubts.joined(doubtful))
         yield Finding("doubtful", f"{_runs(doubtful)} with doubtful numbers: {why}.", runs=_names(doubtful))
     if matrix.notes:
         count = len(matrix.notes)
