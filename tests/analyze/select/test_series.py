@@ -218,7 +218,7 @@ def test_a_change_has_a_direction_an_interval_and_a_verdict() -> None:
         assert one.interval is not None
         assert one.interval.low < one.comparison.difference < one.interval.high
         assert (one.interval.low <= 0 <= one.interval.high) == (one.comparison.apart is False)
-    assert dataclasses.astuple(count(moved)) == (1, 1, 1, 0)
+    assert dataclasses.astuple(count(moved)) == (1, 1, 0, 1, 0)
 
 
 def test_without_repeats_chance_is_unknown_and_said_to_be() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import types
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
-from projects.encoder_bench.visualizations.plotting import distribution, enough_vus
+from projects.encoder_bench.visualizations.plotting import enough_vus
 from projects.encoder_bench.visualizations.plotting.points import points_frame
 
 
@@ -106,7 +107,7 @@ def test_the_slider_shows_what_fewer_users_would_have_found(encoder_bench: Workl
     (slider,) = figure.layout.sliders
     assert [step.label for step in slider.steps] == ["1", "2", "4"]
     assert [trace.visible for trace in figure.data] == [False, False, True]
-    assert list(slider.steps[0].args[1]) == [True, False, False]
+    assert slider.steps[0].args[0] == {"visible": [True, False, False]}
     first, _, last = figure.data
     assert dict(zip(first.y, first.x, strict=True)) == {"cpu-1, batch size 1": 10.0, "cpu-1, batch size 16": 30.0}
     assert dict(zip(first.y, first.text, strict=True)) == {"cpu-1, batch size 1": "25%", "cpu-1, batch size 16": "100%"}
@@ -119,27 +120,46 @@ def test_batch_sizes_are_in_the_order_of_their_numbers(encoder_bench: Workload) 
     assert shown == ["128", "16", "8", "1"]  # from the bottom up
 
 
-def test_the_distribution_has_its_mean_its_deviation_and_its_outliers(encoder_bench: Workload) -> None:
-    kpi = encoder_bench.kpis["accuracy"]
-    entries = [entry(repeat=n, accuracy=value) for n, value in enumerate([0.9, 0.9, 0.91, 0.89, 0.9, 0.5, 0.9])]
-    found = distribution.distribution(entries, kpi)
-    assert found is not None
-    assert (round(found.mean, 4), round(found.deviation or 0, 4)) == (0.8429, 0.1513)
-    (run, value, score), *others = found.outliers()
-    assert (run.name, value, round(score, 2), len(others)) == ("run-8-1-5", 0.5, -2.27, 4)
-    figure, (text, table) = draw(encoder_bench, "Accuracy distribution", *entries)
-    assert text.startswith("accuracy of 7 runs: mean 84.29%, standard deviation 15.13%, from 50.00% to 91.00%")
+def of_image(image: str, *fidelities: float) -> list[Entry]:
+    entries = [entry(repeat=number, fidelity=value) for number, value in enumerate(fidelities)]
+    return [dataclasses.replace(one, settings={**one.settings, "image": image}) for one in entries]
+
+
+def test_the_runs_are_drawn_by_variant_with_the_limit_that_they_have_to_keep(encoder_bench: Workload) -> None:
+    entries = [*of_image("fp32", 1.0, 1.0), *of_image("int8", 0.993, 0.994), *of_image("int4", 0.955, 0.954, 0.956)]
+    figure, (text, table) = draw(encoder_bench, "Fidelity distribution", *entries)
+    assert {trace.name: list(trace.x) for trace in figure.data} == {
+        "fp32": [1.0, 1.0],
+        "int4": [0.955, 0.954, 0.956],
+        "int8": [0.993, 0.994],
+    }
+    assert {trace.mode for trace in figure.data} == {"markers"}
+    for row, trace in enumerate(figure.data):
+        assert all(abs(place - row) < 0.5 for place in trace.y)
+    (limit,) = figure.layout.shapes
+    assert (limit.x0, limit.x1) == (0.99, 0.99)
+    assert figure.layout.annotations[0].text == "limit 0.9900"
+    assert text == (
+        "fidelity of 7 runs: fp32 1.0000 (2 runs); int4 0.9540 to 0.9560 (3 runs); int8 0.9930 to 0.9940 (2 runs). "
+        "3 runs are beyond the limit of 0.9900 and can't be the best: int4 (3)."
+    )
     assert "100" in str(table)
-    rug = next(trace for trace in figure.data if trace.name == "runs")
-    assert len(rug.x) == 7
-    assert max(figure.data[0].x) <= 1.0
+
+
+def test_a_run_stands_out_from_its_own_variant(encoder_bench: Workload) -> None:
+    entries = [*of_image("fp32", *[1.0, 0.9999] * 10, 0.995), *of_image("int8", 0.993, 0.993)]
+    _, (text, table) = draw(encoder_bench, "Fidelity distribution", *entries)
+    assert text.endswith(
+        "All keep the limit of 0.9900. 1 run is more than three standard deviations from the mean of the variant."
+    )
+    assert "-4." in str(table)
 
 
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([0.9], "One run has a accuracy: 90.00%. Nothing can be said about its spread."),
-        ([0.9, 0.9, 0.9], "All 3 runs have the same accuracy: 90.00%."),
+        ([0.9], "accuracy of 1 run: cpu-1 90.00% (1 run)."),
+        ([0.9, 0.9, 0.9], "accuracy of 3 runs: cpu-1 90.00% (3 runs)."),
         ([], "accuracy is not known for any successful run."),
     ],
 )

@@ -1,52 +1,60 @@
-"""Accuracy and fidelity over all runs: where they lie, how far they spread, which runs stand out."""
+"""Accuracy and fidelity of all runs, by variant, with the limit that they have to keep; which runs stand out."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.wording import plural
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry, SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.tables import Cell, Column, table
+from matrix_benchmarking.workload import Gate
+
+from .points import label_of, variant_names, variants
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 OUTLIERS = 5
-CURVE_POINTS = 200
-LARGEST = 1.0  # of shares and cosines
+FAR = 3.0
+"""So many standard deviations from the mean of its variant a run stands out."""
+NAMED = 6
+LANES = 7
+"""Runs of one variant lie on so many lines, so that equal values can be told apart."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Distribution:
-    """The values of a KPI over runs.
+class Cluster:
+    """The values of a KPI over the runs of one variant.
 
     Attributes:
+        variant: its label, as plotly writes it.
         entries, values: run by run.
         mean: of the values.
         deviation: their standard deviation; None for a single run.
     """
 
+    variant: str
     entries: tuple[Entry, ...]
     values: tuple[float, ...]
     mean: float
     deviation: float | None
 
-    def outliers(self) -> list[tuple[Entry, float, float]]:
-        """The strongest deviations: run, value, and z-score; none where nothing deviates."""
-        if not self.deviation:
-            return []
-        ordered = sorted(
-            zip(self.entries, self.values, strict=True), key=lambda one: abs(one[1] - self.mean), reverse=True
-        )
-        return [(entry, value, (value - self.mean) / self.deviation) for entry, value in ordered[:OUTLIERS]]
+    def scores(self) -> list[float]:
+        """The distance of each run from the mean in standard deviations; 0 where nothing deviates."""
+        return [(value - self.mean) / self.deviation if self.deviation else 0.0 for value in self.values]
 
 
 class _Distribution(Plot):
     kpi_name: ClassVar[str]
+    how_to_read: ClassVar[str] = (
+        "Each mark is a run, in the row of its variant. Runs beyond the dashed line, where there is one, can't be the "
+        "best."
+    )
 
     def do_plot(
         self,
@@ -56,33 +64,43 @@ class _Distribution(Plot):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        kpi = self.workload.kpis[self.kpi_name]
-        found = distribution(self.matrix.all_records(settings, setting_lists), kpi)
-        if found is None:
+        kpi, whole = self.workload.kpis[self.kpi_name], self.catalogue.whole
+        names = variant_names(whole, self.workload)
+        found = clusters(self.matrix.all_records(settings, setting_lists), kpi, names)
+        if not found:
             return None, f"{kpi.name} is not known for any successful run."
-        figure = density(found, kpi) if found.deviation else None
-        return figure, [conclusion(found, kpi), *self._outliers(found, kpi)]
+        gate = next((one for one in self.workload.gates if one.kpi == kpi.name), None)
+        differs = len({value for cluster in found for value in cluster.values}) > 1
+        figure = runs_by_variant(found, kpi, gate, variants(whole, names)) if differs else None
+        return figure, [conclusion(found, kpi, gate), *self._outliers(found, kpi)]
 
-    def _outliers(self, found: Distribution, kpi: KPIDefinition) -> list[Any]:
+    def _outliers(self, found: Sequence[Cluster], kpi: KPIDefinition) -> list[Any]:
+        scored = [
+            (cluster, entry, value, score)
+            for cluster in found
+            for entry, value, score in zip(cluster.entries, cluster.values, cluster.scores(), strict=True)
+            if score
+        ]
+        scored.sort(key=lambda one: -abs(one[3]))
         rows = [
             [
                 Cell(self.link(entry)),
                 Cell(kpi.show(value), sort=value),
-                Cell(kpi.show(abs(value - found.mean)), sort=abs(value - found.mean)),
+                Cell(kpi.show(abs(value - cluster.mean)), sort=abs(value - cluster.mean)),
                 Cell(f"{score:+.1f}", sort=score),
                 Cell("unknown" if total is None else f"{total:,}", sort=total),
             ]
-            for entry, value, score in found.outliers()
+            for cluster, entry, value, score in scored[:OUTLIERS]
             for total in [getattr(getattr(entry.lts, "results", None), "requests", None)]
         ]
         columns = [
             Column("Run"),
             Column(kpi.name, numeric=True, help=kpi.help),
-            Column("Distance from the mean", numeric=True),
-            Column("z-score", numeric=True, help="the distance in standard deviations"),
+            Column("Distance from the mean", numeric=True, help="of the runs of its variant"),
+            Column("z-score", numeric=True, help="the distance in standard deviations of its variant"),
             Column("Requests", numeric=True),
         ]
-        caption = f"The runs whose {kpi.name} is farthest from the mean"
+        caption = f"The runs whose {kpi.name} is farthest from the mean of their variant"
         return [table(columns, rows, caption=caption)] if rows else []
 
 
@@ -90,10 +108,6 @@ class AccuracyDistribution(_Distribution):
     """The share of labels that were right."""
 
     name: ClassVar[str] = "Accuracy distribution"
-    how_to_read: ClassVar[str] = (
-        "The curve is the density of the runs' accuracies, each stroke below is a run, the shaded band one standard "
-        "deviation around the mean."
-    )
     kpi_name: ClassVar[str] = "accuracy"
 
 
@@ -101,73 +115,94 @@ class FidelityDistribution(_Distribution):
     """The cosine of embeddings to those of the reference."""
 
     name: ClassVar[str] = "Fidelity distribution"
-    how_to_read: ClassVar[str] = (
-        "The curve is the density of the runs' fidelities, each stroke below is a run, the shaded band one standard "
-        "deviation around the mean."
-    )
     kpi_name: ClassVar[str] = "fidelity"
 
 
-def distribution(entries: Iterable[Entry], kpi: KPIDefinition) -> Distribution | None:
-    """The distribution of *kpi* over the successful runs that have it; None where none has."""
-    known = [(entry, entry.kpis[kpi.name]) for entry in entries if not entry.failed and kpi.name in entry.kpis]
-    if not known:
-        return None
-    runs, values = zip(*known, strict=True)
+def clusters(entries: Iterable[Entry], kpi: KPIDefinition, names: Sequence[str]) -> list[Cluster]:
+    """The successful runs that have *kpi*, by variant, which is what *names* say."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if not entry.failed and kpi.name in entry.kpis:
+            found.setdefault(label_of(entry, names), []).append(entry)
+    return [_cluster(variant, runs, kpi) for variant, runs in sorted(found.items())]
+
+
+def _cluster(variant: str, runs: Sequence[Entry], kpi: KPIDefinition) -> Cluster:
+    values = tuple(entry.kpis[kpi.name] for entry in runs)
     mean = math.fsum(values) / len(values)
     deviation = None
     if len(values) > 1:
         deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
         if deviation <= 1e-12 * max(1.0, abs(mean)):
             deviation = 0.0
-    return Distribution(runs, values, mean, deviation)
+    return Cluster(variant, tuple(runs), values, mean, deviation)
 
 
-def density(found: Distribution, kpi: KPIDefinition) -> go.Figure:
-    """The estimated density with a stroke for each run, the mean and one standard deviation to both sides."""
-    import numpy
+def runs_by_variant(
+    found: Sequence[Cluster], kpi: KPIDefinition, gate: Gate | None, all_variants: Sequence[str]
+) -> go.Figure:
+    """A row of marks for each variant, and the limit that *gate* sets."""
     import plotly.graph_objects as go
-    from scipy import stats
 
-    assert found.deviation
-    values = numpy.asarray(found.values, dtype=float)
-    margin = max(found.deviation, (values.max() - values.min()) * 0.1)
-    grid = numpy.linspace(values.min() - margin, min(values.max() + margin, LARGEST), CURVE_POINTS)
-    curve = stats.gaussian_kde(values)(grid)
+    colours = template.colours_of(all_variants)
     figure = go.Figure()
-    figure.add_scatter(x=list(grid), y=list(curve), mode="lines", fill="tozeroy", name="density", hoverinfo="skip")
-    figure.add_scatter(
-        x=[float(value) for value in values],
-        y=[0.0] * len(values),
-        mode="markers",
-        marker={"symbol": "line-ns-open", "size": 16, "color": template.COLOURS[1]},
-        text=[template.text(entry.name) for entry in found.entries],
-        customdata=clicks.marks(entry.test_uuid for entry in found.entries),
-        hovertemplate=f"%{{text}}<br>{kpi.name} %{{x}}<extra></extra>",
-        name="runs",
-    )
-    low, high = found.mean - found.deviation, found.mean + found.deviation
-    figure.add_vrect(x0=low, x1=high, opacity=0.12, fillcolor=template.COLOURS[2], line_width=0)
-    figure.add_vline(x=found.mean, line_dash="dash", line_color=template.COLOURS[2], annotation_text="mean ± 1 sd")
+    for row, cluster in enumerate(found):
+        figure.add_scatter(
+            x=[float(value) for value in cluster.values],
+            y=[row + 0.6 * (number % LANES - LANES // 2) / LANES for number in range(len(cluster.values))],
+            mode="markers",
+            marker={"size": 7, "opacity": 0.7, "color": colours[cluster.variant]},
+            text=[template.text(entry.name) for entry in cluster.entries],
+            customdata=clicks.marks(entry.test_uuid for entry in cluster.entries),
+            hovertemplate=f"%{{text}}<br>{kpi.name} %{{x}}<extra></extra>",
+            name=cluster.variant,
+            showlegend=False,
+        )
+    for limit in _limits(gate):
+        said = f"limit {kpi.show(limit)}"
+        figure.add_vline(x=limit, line_dash="dash", line_color=template.COLOURS[1], annotation_text=said)
     figure.update_xaxes(title=f"{kpi.name} ({kpi.unit})" if kpi.unit else kpi.name)
-    figure.update_yaxes(title="density", rangemode="tozero", showticklabels=False)
-    return template.apply(figure, height=360)
+    labels = [cluster.variant for cluster in found]
+    figure.update_yaxes(tickvals=list(range(len(found))), ticktext=labels, range=[len(found) - 0.5, -0.5])
+    return template.apply(figure, height=130 + 46 * len(found))
 
 
-def conclusion(found: Distribution, kpi: KPIDefinition) -> str:
-    """Where the values lie, and whether one stands out."""
-    count = len(found.values)
-    if found.deviation is None:
-        return f"One run has a {kpi.name}: {kpi.show(found.mean)}. Nothing can be said about its spread."
-    if found.deviation == 0:
-        return f"All {count} runs have the same {kpi.name}: {kpi.show(found.mean)}."
-    far = sum(abs(value - found.mean) > 3 * found.deviation for value in found.values)
-    standing = (
-        "no run is more than three of them from the mean"
-        if far == 0
-        else f"{far} {'run is' if far == 1 else 'runs are'} more than three of them from the mean"
-    )
-    return (
-        f"{kpi.name} of {count} runs: mean {kpi.show(found.mean)}, standard deviation {kpi.show(found.deviation)}, "
-        f"from {kpi.show(min(found.values))} to {kpi.show(max(found.values))}; {standing}."
-    )
+def conclusion(found: Sequence[Cluster], kpi: KPIDefinition, gate: Gate | None = None) -> str:
+    """Where the values of each variant lie, how many are beyond the limit, and whether a run stands out."""
+    count = sum(len(cluster.values) for cluster in found)
+    listed = "; ".join(_range(cluster, kpi) for cluster in found[:NAMED])
+    more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    sentences = [f"{kpi.name} of {count} {plural(count, 'run')}: {listed}{more}.", *_beyond(found, kpi, gate)]
+    far = sum(abs(score) > FAR for cluster in found for score in cluster.scores())
+    if far:
+        verb = "is" if far == 1 else "are"
+        sentences.append(
+            f"{far} {plural(far, 'run')} {verb} more than three standard deviations from the mean of the variant."
+        )
+    return " ".join(sentences)
+
+
+def _range(cluster: Cluster, kpi: KPIDefinition) -> str:
+    low, high = kpi.show(min(cluster.values), unit=False), kpi.show(max(cluster.values))
+    values = high if cluster.deviation in (None, 0.0) else f"{low} to {high}"
+    count = len(cluster.values)
+    return f"{template.plain(cluster.variant)} {values} ({count} {plural(count, 'run')})"
+
+
+def _limits(gate: Gate | None) -> list[float]:
+    return [] if gate is None else [limit for limit in (gate.minimum, gate.maximum) if limit is not None]
+
+
+def _beyond(found: Sequence[Cluster], kpi: KPIDefinition, gate: Gate | None) -> list[str]:
+    if gate is None:
+        return []
+    limit = " and ".join(kpi.show(each) for each in _limits(gate))
+    refused = {cluster.variant: sum(map(gate.refuses, cluster.values)) for cluster in found}
+    total = sum(refused.values())
+    if not total:
+        return [f"All keep the limit of {limit}."]
+    names = [f"{template.plain(variant)} ({count})" for variant, count in refused.items() if count]
+    rest = [f"and {len(names) - NAMED} more" if len(names) > NAMED else ""]
+    listed = ", ".join(filter(None, [*names[:NAMED], *rest]))
+    verb = "is" if total == 1 else "are"
+    return [f"{total} {plural(total, 'run')} {verb} beyond the limit of {limit} and can't be the best: {listed}."]
