@@ -136,6 +136,11 @@ class PlotsReport(Report):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> list[Any]:
+        from dash import html
+
+        runs = (self.matrix, self.catalogue.past or self.matrix)
+        if not any(len(each) or each.unfinished for each in runs):
+            return [html.P("No run is selected, so there is nothing to draw.")]
         args = (ordered_vars, settings, setting_lists, variables, cfg)
         return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]
 

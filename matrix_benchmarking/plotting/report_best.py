@@ -47,7 +47,8 @@ class BestReport(Report):
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
         parts += self._limits()
-        parts += self.figures((ordered_vars, settings, setting_lists, variables, cfg))
+        if any(not entry.failed for entry in self.matrix):
+            parts += self.figures((ordered_vars, settings, setting_lists, variables, cfg))
         for group in best.groups:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
         if best.excluded:

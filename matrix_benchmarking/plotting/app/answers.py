@@ -48,9 +48,13 @@ class Pages:
             current = dataclasses.replace(current, filters={})
             return sidebar.selectors(snapshot.facets, current), [], pages.tabs(snapshot, current)
         except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
-            return sidebar.selectors(snapshot.facets, current), problems.failed("The verdict", error), []
+            selectors = sidebar.selectors(snapshot.facets, current)
+            return selectors, problems.failed("The verdict", error), pages.tabs(snapshot, current)
         selectors = sidebar.selectors(snapshot.facets, current)
-        return selectors, pages.headline(snapshot, catalogue, current), pages.tabs(snapshot, current)
+        headline: Any = pages.headline(snapshot, catalogue, current)
+        if snapshot.problem:
+            headline = [problems.box(*snapshot.problem.splitlines()), headline]
+        return selectors, headline, pages.tabs(snapshot, current)
 
     def page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
         """The page that is open, the inputs of its configuration, and its title."""

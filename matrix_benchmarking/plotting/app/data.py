@@ -71,7 +71,10 @@ class Snapshot:
         matrix: all of it.
         past: all known runs, those of the matrix among them; None without a history.
         read_at: when it was read.
+        problem: why the history could not be read, whose runs are missing then; empty otherwise.
     """
+
+    problem = ""
 
     def __init__(
         self, source: Source, matrix: Matrix, number: int, past: Matrix | None = None, whole: Matrix | None = None
@@ -242,14 +245,26 @@ class Data:
     def _take(self, matrix: Matrix, is_asked: bool = False) -> None:
         current = self.snapshot
         whole = with_own_ids(matrix)
-        past, filters = self.source.past(whole), self.source.filters
+        problem, past, filters = "", None, self.source.filters
+        try:
+            past = self.source.past(whole)
+        except MatbenchError as error:  # the results can be read, and are shown without it
+            problem = f"Shown are the results alone: {error}"
         matrix, whole = whole.filtered(filters), whole if past is None else past
         past = None if past is None else matrix if past is matrix else past.selected(filters)
-        if not is_asked and current is not None and same(current.matrix, matrix) and same(current.runs, past or matrix):
+        if (
+            not is_asked
+            and current is not None
+            and current.problem == problem
+            and same(current.matrix, matrix)
+            and same(current.runs, past or matrix)
+        ):
             current.read_at = dt.datetime.now().astimezone()
             return
         number = 1 if current is None else current.number + 1
-        self.snapshot = Snapshot(self.source, matrix, number, past, whole if filters else None)
+        snapshot = Snapshot(self.source, matrix, number, past, whole if filters else None)
+        snapshot.problem = problem
+        self.snapshot = snapshot
 
 
 def with_own_ids(matrix: Matrix) -> Matrix:

@@ -17,6 +17,8 @@ from .tags import AgGrid, html
 SHORT_ROWS = 12
 """Up to so many rows a grid is as high as they are; a longer one scrolls."""
 HEIGHT_PX = 520
+HEADER_PX, ROW_PX = 42, 36
+"""The least that the header and a row of :data:`THEME` take: the place of a short grid until it is made."""
 WRAPPED_ROWS = 200
 """Beyond, no text is broken into lines: the height of each row would have to be measured."""
 FEW_COLUMNS = 4
@@ -64,7 +66,10 @@ def grid(table: Table, identity: str) -> Any:
         **{"data-export-grid": identity, "aria-label": f"Export as CSV: {table.caption}"},
     )
     head = html.Div([html.Span(f"{table.caption} · {count}", className="caption"), export], className="grid-head")
-    return html.Div([head, described], className="grid-box", role="group", **label)
+    # Dash loads the grid after the page: until then its place is kept.
+    least = HEADER_PX + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
+    place = html.Div(described, style={"minHeight": f"{least}px"})
+    return html.Div([head, place], className="grid-box", role="group", **label)
 
 
 def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: bool) -> dict[str, Any]:

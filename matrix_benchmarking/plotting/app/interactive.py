@@ -15,10 +15,13 @@ from ..base import Arguments, Plot, plot_parts, set_config
 from ..static_html import Part
 from ..tables import Table
 from .configuration import read_cfg
+from .grid import HEIGHT_PX as GRID_HEIGHT_PX
 from .grid import grid
 from .tags import dcc, html
 
-PLOT_HEIGHT_PX = 440
+FIGURE_HEIGHT_PX = 440
+PLOT_HEIGHT_PX = 600
+"""About what a figure takes with its text; what comes late shall not push what is below it."""
 
 
 class Deferred:
@@ -115,7 +118,7 @@ class _Conversion:
     def _table(self, table: Table) -> Any:
         identity = self._next("table")
         if table.is_lazy and self._deferred is not None:
-            return self._deferred.place(lambda: grid(table, identity), 120)
+            return self._deferred.place(lambda: grid(table, identity), GRID_HEIGHT_PX)
         return grid(table, identity)
 
     def _graph(self, graph: Any) -> Any:
@@ -123,7 +126,8 @@ class _Conversion:
         graph.id = {"type": "figure", "index": identity}
         graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}
         height = graph.figure.layout.height if hasattr(graph.figure, "layout") else None
-        graph.style = {"height": f"{height or PLOT_HEIGHT_PX}px"}
+        height_css = f"{height or FIGURE_HEIGHT_PX}px"
+        graph.style = {"height": height_css}
         buttons = [
             html.Button(
                 kind.upper(),
@@ -133,7 +137,8 @@ class _Conversion:
             )
             for kind in ("svg", "png")
         ]
-        frame = html.Div(graph, className="figure-scroll")
+        # Dash loads plotly after the page: until then the place of the figure is kept.
+        frame = html.Div(graph, className="figure-scroll", style={"minHeight": height_css})
         return html.Div([frame, html.Div(buttons, className="figure-tools")], className="figure-box")
 
     def _next(self, kind: str) -> str:

@@ -50,6 +50,21 @@ def test_every_page_is_drawn_and_asks_for_nothing_from_elsewhere(browser: Any, a
         assert visit.complaints == []
 
 
+WATCH = """window.shifts = [];
+new PerformanceObserver(list => list.getEntries().forEach(entry => entry.hadRecentInput || shifts.push(entry.value)))
+    .observe({type: 'layout-shift', buffered: true});"""
+
+
+@pytest.mark.parametrize("query", ["", "?show=cost-analysis", "?show=did-we-try-enough-vus", "?show=kpi-overview"])
+def test_what_comes_late_does_not_push_what_is_seen(browser: Any, address: str, query: str) -> None:
+    with Visit(browser, address) as visit:
+        visit.page.add_init_script(WATCH)
+        visit.open(query)
+        visit.page.wait_for_selector("#content .trace, #content .ag-row", state="attached")
+        visit.page.wait_for_timeout(500)
+        assert visit.page.evaluate("shifts.reduce((sum, value) => sum + value, 0)") < 0.1
+
+
 def test_the_colours_are_those_of_the_system(browser: Any, address: str) -> None:
     def colours(scheme: str) -> list[str]:
         with Visit(browser, address, color_scheme=scheme) as visit:

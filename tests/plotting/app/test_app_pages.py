@@ -12,7 +12,7 @@ import pytest
 from plotting_support.app_support import elements, pages_over, texts
 
 from matrix_benchmarking import store
-from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
@@ -123,6 +123,41 @@ def test_filters_that_leave_nothing_leave_pages_that_say_so(pages: Pages) -> Non
     for slug in pages.data.snapshot.slugs:
         text = text_of(pages, f"?show={slug}&{query}")
         assert "can't be shown" not in text, slug
+
+
+def test_an_empty_selection_is_said_once_and_not_plot_by_plot(pages: Pages) -> None:
+    query = "filters=hw_type=cpu-2,image=onnx-int8-per-tensor"
+    for slug in ("cost-analysis", "sanity-checks", "runs"):
+        text = text_of(pages, f"?show={slug}&{query}")
+        assert text.count("No run is selected, so there is nothing to draw.") == 1
+        assert "successful run" not in text
+    assert "not known for any successful run" not in text_of(pages, f"?show=best-configuration&{query}")
+
+
+def test_a_history_that_can_not_be_read_leaves_the_results(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    places = [True]
+
+    def past(matrix: Matrix) -> Matrix | None:
+        if places:
+            raise MatbenchError("there is no history at gone.db yet: 'matbench upload_lts' makes it")
+        return None
+
+    source = Source(workload=encoder_workload, name="results", roots=[], read=lambda progress: sample_matrix, past=past)
+    data = Data(source)
+    data.start()
+    data.join(20)
+    pages = Pages(data, tmp_path)
+    _, headline, tabs = pages.frame("")
+    assert "Shown are the results alone: there is no history at gone.db yet" in texts(headline)
+    assert "Cheapest by 1B_cost" in texts(headline)
+    assert "Cost analysis" in texts(tabs)
+    assert "Best of each variant" in text_of(pages, "")
+    places.clear()
+    data.start()
+    data.join(20)
+    assert "Shown are the results alone" not in texts(pages.frame("")[1])
 
 
 def odd(matrix: Matrix, change: dict[str, Any], count: int | None = None) -> Matrix:
