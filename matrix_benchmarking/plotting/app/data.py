@@ -249,7 +249,7 @@ class Data:
         try:
             past = self.source.past(whole)
         except MatbenchError as error:  # the results can be read, and are shown without it
-            problem = f"Shown are the results alone: {error}"
+            problem = f"Shown are the results alone: {error}."
         matrix, whole = whole.filtered(filters), whole if past is None else past
         past = None if past is None else matrix if past is matrix else past.selected(filters)
         if (

@@ -12,7 +12,7 @@ from matrix_benchmarking.plotting.tables import Cell, Column, table
 
 
 def rows_of(component: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = component.children[1].rowData
+    rows: list[dict[str, Any]] = component.children[1].children.rowData
     return rows
 
 
@@ -20,7 +20,7 @@ def test_numbers_are_sorted_and_exported_as_numbers_and_shown_as_written() -> No
     columns = [Column("vus", numeric=True), Column("cost", unit="USD", numeric=True)]
     shown = grid(table(columns, [[Cell("32", sort=32), "unknown"]], caption="c"), "t")
     assert rows_of(shown) == [{"id": "0", "c0": 32.0, "c0p": ["32"], "c1": None, "c1p": ["unknown"]}]
-    assert [each["headerName"] for each in shown.children[1].columnDefs] == ["vus", "cost (USD)"]
+    assert [each["headerName"] for each in shown.children[1].children.columnDefs] == ["vus", "cost (USD)"]
 
 
 def test_a_kpi_is_filtered_and_exported_in_the_unit_that_its_header_says() -> None:
@@ -65,7 +65,7 @@ def test_markup_in_data_is_text() -> None:
 
 
 def test_rows_have_ids_that_stay_and_a_long_grid_can_be_filtered() -> None:
-    shown = grid(table([Column("x")], [[str(number)] for number in range(100)], caption="c"), "t").children[1]
+    shown = grid(table([Column("x")], [[str(number)] for number in range(100)], caption="c"), "t").children[1].children
     assert [row["id"] for row in shown.rowData[:3]] == ["0", "1", "2"]
     assert shown.getRowId == "params.data.id"
     assert shown.columnDefs[0]["floatingFilter"] is True
