@@ -192,7 +192,7 @@ class TestSQLite:
         with SQLiteHistory(path) as kept:
             kept.record_alarms([event(1)])
         connection = sqlite3.connect(path)
-        with pytest.raises(HistoryError, match=r"newer matbench \(schema 3; this one knows 1\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(schema 4; this one knows 1\): update matbench"):
             migrate(connection, "h.db", MIGRATIONS[:1])
         connection.close()
 

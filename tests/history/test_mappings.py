@@ -120,7 +120,7 @@ def test_a_newer_mapping_is_refused(admin, location):
     body = {"_meta": {"matbench": {"mapping_version": 99, "kind": "payloads"}}}
     admin.indices.put_mapping(index=location.index, body=body)
     for writable in (True, False):
-        with pytest.raises(HistoryError, match=r"newer matbench \(mapping 99; this one knows 2\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(mapping 99; this one knows 3\): update matbench"):
             opened(location, writable=writable)
 
 
@@ -205,3 +205,15 @@ def test_filters_find_what_is_too_long_for_the_index_in_any_alphabet(location):
         for number, value in enumerate(values):
             query = history.Query(filters=filters.parse(f"s={value}"))
             assert [each["results"]["number"] for each in kept.payloads(query)] == [number]
+
+
+def test_an_older_mapping_that_lacks_no_field_gets_its_version(admin, location):
+    with opened(location):
+        pass
+    for index, kind in ((location.index, "payloads"), (location.kpi_index, "kpis")):
+        body = {"_meta": {"matbench": {"mapping_version": 2, "kind": kind}}}
+        admin.indices.put_mapping(index=index, body=body)
+        with opened(location):
+            pass
+        found = admin.indices.get_mapping(index=index)[index]["mappings"]
+        assert found["_meta"]["matbench"]["mapping_version"] == mappings.VERSION

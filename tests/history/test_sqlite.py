@@ -148,7 +148,7 @@ def test_a_newer_database_is_refused_and_untouched(tmp_path):
     connection.close()
     before = path.read_bytes()
     for writable in (True, False):
-        with pytest.raises(HistoryError, match=r"newer matbench \(schema 99; this one knows 3\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(schema 99; this one knows 4\): update matbench"):
             SQLiteHistory(path, writable=writable)
     assert path.read_bytes() == before
 
