@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from ..errors import ArtifactError, os_reason
-from ..settings import load_yaml
+from ..yaml_file import load_yaml
 from .artifacts import ArtifactPath
 
 P = ParamSpec("P")
