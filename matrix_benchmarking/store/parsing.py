@@ -63,10 +63,11 @@ class Context:
 
 @dataclasses.dataclass(slots=True)
 class ParsedTest:
-    """An entry, its results, and sentences on what else was noticed; ``results`` may be dropped."""
+    """An entry, its results, how many bytes they were when packed, and sentences on what else was noticed."""
 
     entry: Entry
     results: types.SimpleNamespace
+    packed_bytes: int
     notes: list[str]
 
 
@@ -94,7 +95,7 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
     _parse_always(context, candidate, entry, results, problems)
     entry.problems = tuple(problems)
     _evaluate(context.workload, entry, results)
-    return ParsedTest(entry, results, notes)
+    return ParsedTest(entry, results, len(cached.results), notes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
