@@ -7,6 +7,7 @@ sentence without a stack trace and exits with its ``exit_status``.
 from __future__ import annotations
 
 import difflib
+import types
 from collections.abc import Iterable
 
 
@@ -69,3 +70,20 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
 def os_reason(error: OSError) -> str:
     """What the operating system said, without the number and the path."""
     return error.strerror or type(error).__name__
+
+
+def explained(error: Exception) -> str:
+    """What an error of code that reads results says of them, without Python's words where there are others."""
+    said = str(error.args[0]) if error.args else ""
+    if isinstance(error, AttributeError) and error.name is not None:
+        if error.obj is None:
+            return f"what should have '{error.name}' is not known"
+        is_weak = isinstance(error.obj, types.SimpleNamespace)
+        return f"there is no '{error.name}'" if is_weak else f"a {type(error.obj).__name__} has no '{error.name}'"
+    if isinstance(error, KeyError) and said:
+        return said if " " in said else f"there is no '{said}'"
+    if isinstance(error, IndexError):
+        return "a list in it is shorter than expected"
+    if isinstance(error, TypeError) and "NoneType" in said:
+        return "a value that is needed is not known"
+    return f"{type(error).__name__}: {str(error)[:300]}"

@@ -55,6 +55,32 @@ def test_k6_that_uses_up_its_cores_may_be_the_limit(run):
     assert "may be the limit" not in doubts(entry)
 
 
+@pytest.mark.parametrize("cpus", ["0", 0, {"0": 1}, ["0"], [True], [-1]])
+def test_cores_that_cannot_be_understood_leave_the_cpu_load_unknown_and_are_a_problem(run, cpus):
+    entry = run(SERVER=lambda content: content.update(cpus=cpus), GENERATOR=lambda content: content.update(cpus=cpus))
+    assert [str(problem) for problem in entry.problems] == [
+        f"{SERVER}: 'cpus' is no list of core numbers: {cpus!r}",
+        f"{GENERATOR}: 'cpus' is no list of core numbers: {cpus!r}",
+    ]
+    assert entry.missing_kpis["cpu_util"] == "CPU load was not measured"
+    assert entry.kpis["throughput"] > 0
+
+
+def test_of_a_server_whose_place_is_not_understood_no_load_is_told(run, tmp_path):
+    entry = run(SERVER=lambda content: content.update(local="no"))
+    assert str(entry.problems[0]) == f"{SERVER}: 'local' is neither true nor false: 'no'"
+    assert "cpu_util" not in entry.kpis
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{"])
+def test_a_damaged_description_of_the_server_leaves_the_cpu_load_unknown(sample, tmp_path, content):
+    shutil.copytree(sample / RUN, tmp_path / "results" / "run")
+    (tmp_path / "results" / "run" / SERVER).write_text(content)
+    (entry,) = store.parse_tree(load("encoder_bench"), tmp_path / "results").entries
+    assert str(entry.problems[0]).startswith(f"{SERVER}: is ")
+    assert "cpu_util" not in entry.kpis
+
+
 def test_dropped_iterations_are_said(run):
     def drop(content: Any) -> None:
         content["metrics"]["dropped_iterations"] = {"type": "counter", "values": {"count": 7, "rate": 1}}
