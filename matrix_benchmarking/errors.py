@@ -7,8 +7,14 @@ sentence without a stack trace and exits with its ``exit_status``.
 from __future__ import annotations
 
 import difflib
+import functools
+import hashlib
 import types
 from collections.abc import Iterable
+
+LONGEST_REASON = 1000
+"""Characters of a reason: a parser may quote all of a file."""
+_LISTED = 40
 
 
 class MatbenchError(Exception):
@@ -56,14 +62,26 @@ class OutputError(MatbenchError):
     """An output that can't be written."""
 
 
+def shortened(text: str, longest: int = 200) -> str:
+    """*text*, cut where it is longer than *longest*; what stands for the rest tells different texts apart."""
+    return text if len(text) <= longest else _cut(text, longest)
+
+
+@functools.lru_cache(maxsize=64)
+def _cut(text: str, longest: int) -> str:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{text[: longest // 2]}… ({len(text):,} characters, {digest})"
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """The end of a sentence about an unknown *name*: the nearest candidate, else all of them."""
-    known = sorted(candidates)
+    known = sorted(map(shortened, candidates))
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if nearest:
         return f"did you mean '{nearest[0]}'?"
     if known:
-        return "known: " + ", ".join(known)
+        more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
+        return "known: " + ", ".join(known[:_LISTED]) + more
     return "none is known"
 
 

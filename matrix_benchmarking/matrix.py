@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import filters as _filters
 from .environment_file import Environment, read_environment
-from .errors import ConfigError
+from .errors import LONGEST_REASON, ConfigError, shortened
 from .filters import Filters, Scalar
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ class Problem:
 
     reason: str
     file: str | None = None
+
+    def __post_init__(self) -> None:
+        """Cut a reason that quotes more of a file than a person would read."""
+        object.__setattr__(self, "reason", shortened(self.reason, LONGEST_REASON))
 
     def __str__(self) -> str:
         return f"{self.file}: {self.reason}" if self.file else self.reason

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .errors import explained
+from .errors import LONGEST_REASON, explained, shortened
 
 Number = float | None
 
@@ -119,7 +119,7 @@ def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple
     found = times(getattr(metadata, "start", None), getattr(metadata, "end", None))
     if rule is not None:
         try:
-            found += rule(payload)
+            found += [shortened(each, LONGEST_REASON) for each in rule(payload)]
         except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
             found.append(f"whether its values can be is not known: {explained(error)}")
     return tuple(found)

@@ -13,12 +13,13 @@ from typing import Any, NoReturn
 
 import yaml
 
-from .errors import SettingsError, os_reason
+from .errors import SettingsError, os_reason, shortened
 from .files import read_regular
 from .filters import Scalar
 from .yaml_file import is_merge, load_yaml, yaml_loader
 
 SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
+_LONGEST_NAME = 200
 
 
 def load_json(text: str | bytes) -> Any:
@@ -99,6 +100,8 @@ def check_settings(raw: Mapping[Any, Any]) -> tuple[dict[str, Scalar], int]:
     for name, value in raw.items():
         if not isinstance(name, str) or not name:
             wrong.append(f"the name {name!r} is not text")
+        elif len(name) > _LONGEST_NAME:
+            wrong.append(f"the name {shortened(name)} is too long")
         elif isinstance(value, float) and not math.isfinite(value):
             wrong.append(f"'{name}' is {value}, not a finite number")
         elif isinstance(value, int) and not -(1 << 63) <= value < (1 << 63):

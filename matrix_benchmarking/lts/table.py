@@ -61,5 +61,5 @@ def _one_type_a_column(frame: pandas.DataFrame) -> pandas.DataFrame:
         except (pyarrow.ArrowException, OverflowError):
             one_type = False
         if not one_type:
-            frame[name] = frame[name].map(filters.show, na_action="ignore")
+            frame[name] = frame[name].map(filters.exact, na_action="ignore")
     return frame

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kpi, plausible
-from ..errors import MatbenchError, OutputError, SettingsError, explained, os_reason
+from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
 from ..settings import SETTINGS_FILE, check_settings
@@ -346,7 +346,7 @@ def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) 
     entry.implausible = plausible.findings(payload, workload.implausible)
     if workload.warnings is not None:
         try:
-            entry.warnings = tuple(workload.warnings(payload))
+            entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))
         except Exception as error:  # noqa: BLE001  as for parse_once
             entry.problems += (_parser_problem("warnings", error),)
 

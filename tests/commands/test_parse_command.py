@@ -205,3 +205,34 @@ def test_the_schema_accepts_the_file_that_parse_writes(parse: Parse) -> None:
 def test_the_schema_goes_to_standard_output_unless_a_file_is_named(capsys: Capture) -> None:
     assert main(["generate_lts_schema", "--workload=tiny.py"]) == 0
     assert json.loads(capsys.readouterr().out)["title"].startswith("LTS payload of tiny")
+
+
+def test_a_huge_setting_is_cut_wherever_people_read_it_and_whole_in_every_output(
+    directory: Path, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    huge = "a" * 3_000_000
+    for rate, letter in enumerate("ab"):
+        new_test(directory / "huge" / letter, batch_size=huge.replace("a", letter), rate=rate)
+    arguments = ["--workload=tiny.py", "--results-dirname=huge"]
+    assert main(["parse", *arguments, "--output-matrix=m.json"]) == 0
+    assert main(["visualize", *arguments, "--generate", "--report-dest=pages", "--single-file"]) == 0
+    assert main(["check", *arguments]) == 0
+    assert main(["parse", *arguments, "--filters=batch_size=x"]) == 2
+    captured = capsys.readouterr()
+    assert "(3,000,000 characters, " in captured.out
+    assert len(captured.out + captured.err) < 20_000
+    assert Path("pages/index.html").stat().st_size < 1_000_000
+    assert json.loads(Path("m.json").read_text())[0]["settings"]["batch_size"] == huge
+
+
+def test_what_a_parser_quotes_of_a_file_is_cut(directory: Path, new_test: Callable[..., Path], capsys: Capture) -> None:
+    new_test(directory / "huge" / "a", batch_size=["a" * 3_000_000], rate=1.5)
+    new_test(directory / "huge" / "b", batch_size=1, rate="r" * 3_000_000)
+    new_test(directory / "huge" / "c", batch_size=1, rate=1)
+    (directory / "huge" / "c" / "settings.yaml").write_text(f"? {'n' * 3_000_000}\n: 1\n")
+    Path("tiny.py").write_text(Path("tiny.py").read_text().replace("dict(test", "float(results.rate), dict(test"))
+    assert main(["parse", "--workload=tiny.py", "--results-dirname=huge"]) == 0
+    captured = capsys.readouterr()
+    assert "could not convert" in captured.err
+    assert "the name nnn" in captured.err
+    assert len(captured.out + captured.err) < 20_000
