@@ -157,6 +157,13 @@ class Entry:
         """True if the test says that it failed, or did not finish."""
         return not self.finished or self.exit_code not in (0, None)
 
+    @property
+    def is_unreadable(self) -> bool:
+        """True if the test has no place among the others for another reason than that it did not finish."""
+        if self.finished:
+            return False
+        return any(not problem.reason.startswith(DID_NOT_FINISH) for problem in self.problems)
+
     def get_name(self, variables: Iterable[str]) -> str:
         """The entry's name by the settings that vary, as ``batch_size=32, vus=16``."""
         parts = [f"{name}={_filters.show(self.settings[name])}" for name in variables if name in self.settings]
@@ -355,8 +362,7 @@ def _unknown(filters: Filters, unfinished: Sequence[Entry]) -> list[str]:
     names = []
     for entry in unfinished:
         known = {name: values for name, values in filters.items() if name in entry.settings}
-        is_unreadable = any(not problem.reason.startswith(DID_NOT_FINISH) for problem in entry.problems)
-        if is_unreadable and len(known) < len(filters) and _filters.matches(known, entry.settings):
+        if entry.is_unreadable and len(known) < len(filters) and _filters.matches(known, entry.settings):
             names.append(entry.name)
     if not names:
         return []

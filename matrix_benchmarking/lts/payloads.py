@@ -89,7 +89,7 @@ def validate(
         payload = model.model_validate_json(pydantic_core.to_json(document), strict=True)
     except pydantic.ValidationError as error:
         if error.title == model.__name__:
-            return None, problems + _invalid(entry, mismatches(error, document, PATTERNS))
+            return None, problems + _invalid(entry, mismatches(error, document, PATTERNS)) + _not_there(entry)
         labels = [(f"labels.{dotted(wrong.path)}", wrong.reason) for wrong in mismatches(error, {})]
         return None, problems + [PayloadProblem(entry.name, *label) for label in labels]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -153,6 +153,11 @@ def _invalid(entry: Entry, wrong: list[Mismatch]) -> list[PayloadProblem]:
     """Each problem once: what all KPIs have in common is not repeated for each of them."""
     problems = (PayloadProblem(entry.name, _field(each), each.reason) for each in wrong)
     return list(dict.fromkeys(problems))
+
+
+def _not_there(entry: Entry) -> list[PayloadProblem]:
+    """The artifacts that were looked for and are missing: what isn't known may be for want of them."""
+    return [PayloadProblem(entry.name, name, "is not there") for name in entry.missing_files if name[0] != "."]
 
 
 def _field(wrong: Mismatch) -> str:

@@ -81,6 +81,24 @@ def test_strict_problems_are_all_named_and_nothing_is_written(
     assert sorted(path.name for path in directory.iterdir()) == ["lts.json", "results", "tiny.py"]
 
 
+@pytest.mark.parametrize("name", ["mine", "mine/", "mine/workload", "mine.workload"])
+def test_the_directory_of_a_workload_in_a_file_leads_to_the_file(name: str, directory: Path, capsys: Capture) -> None:
+    (directory / "mine").mkdir()
+    (directory / "tiny.py").rename(directory / "mine" / "workload.py")
+    assert main(["parse", f"--workload={name}", "--results-dirname=results"]) == 2
+    expected = f"matbench: workload '{name}' not found: did you mean the file 'mine/workload.py'?\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_an_id_of_a_plots_file_that_is_not_here_says_where_it_was_looked_for(capsys: Capture) -> None:
+    arguments = ["visualize", "--workload=tiny.py", "--results-dirname=results", "--generate-id=nightly"]
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == (
+        "matbench: --generate-id nightly: there is no data/plots.yaml here that could list it; name the file with "
+        "--plots-file, or a report with --generate\n"
+    )
+
+
 def test_what_went_missing_in_silence_are_strict_problems_too(
     parse: Parse, directory: Path, new_test: Callable[..., Path], capsys: Capture
 ) -> None:

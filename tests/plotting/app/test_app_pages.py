@@ -13,7 +13,7 @@ from plotting_support.app_support import elements, pages_over, texts
 
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.errors import ConfigError
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.workload import Workload
@@ -145,6 +145,24 @@ def test_filters_that_leave_nothing_leave_pages_that_say_so(pages: Pages) -> Non
     for slug in pages.data.snapshot.slugs:
         text = text_of(pages, f"?show={slug}&{query}")
         assert "can't be shown" not in text, slug
+
+
+def test_a_filter_value_that_nothing_has_is_said_on_every_page(pages: Pages) -> None:
+    for show in ("", "show=runs&"):
+        assert "no test has image=fp32: did you mean 'onnx-fp32'?" in text_of(pages, f"?{show}filters=image=fp32")
+    pages.frame("?filters=image=fp32")
+
+
+def test_tests_that_can_not_be_read_are_not_said_to_be_unfinished(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    interrupted, broken = (
+        dataclasses.replace(entry, finished=False, exit_code=None, problems=(Problem(reason),))
+        for entry, reason in zip(sample_matrix, ("did not finish: there is no exit code", "settings: …"), strict=False)
+    )
+    matrix = Matrix([], unfinished=[interrupted, broken, broken])
+    _, verdict, _ = pages_over(matrix, encoder_workload, [], tmp_path).frame("")
+    assert "There is no finished run. 1 test did not finish. 2 tests can't be read." in texts(verdict)
 
 
 def odd(matrix: Matrix, change: dict[str, Any], count: int | None = None) -> Matrix:

@@ -11,6 +11,7 @@ import pytest
 
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import load
 
@@ -79,6 +80,17 @@ def test_a_damaged_description_of_the_server_leaves_the_cpu_load_unknown(sample,
     (entry,) = store.parse_tree(load("encoder_bench"), tmp_path / "results").entries
     assert str(entry.problems[0]).startswith(f"{SERVER}: is ")
     assert "cpu_util" not in entry.kpis
+
+
+def test_a_missing_summary_is_named_by_the_kpis_that_need_it_and_as_a_strict_problem(sample, tmp_path, capsys):
+    shutil.copytree(sample / RUN, tmp_path / "results" / "run")
+    (tmp_path / "results" / "run" / SUMMARY).unlink()
+    (entry,) = store.parse_tree(load("encoder_bench"), tmp_path / "results").entries
+    for kpi in ("1B_cost", "throughput", "avg_latency", "p95_latency", "error_rate"):
+        assert entry.missing_kpis[kpi].endswith(" was not measured: no *__k6__run/summary.json could be read")
+    directory, output = f"--results-dirname={tmp_path / 'results'}", f"--output-lts={tmp_path / 'lts.json'}"
+    assert main(["parse", "--workload=encoder_bench", directory, output]) == 1
+    assert "\n  run: *__k6__run/summary.json: is not there\n" in capsys.readouterr().err
 
 
 def test_dropped_iterations_are_said(run):
