@@ -89,7 +89,7 @@ def validate(
         payload = model.model_validate_json(pydantic_core.to_json(document), strict=True)
     except pydantic.ValidationError as error:
         if error.title == model.__name__:
-            return None, problems + _invalid(entry, mismatches(error, document, PATTERNS)) + _not_there(entry)
+            return None, problems + _invalid(entry, mismatches(error, document, PATTERNS))
         labels = [(f"labels.{dotted(wrong.path)}", wrong.reason) for wrong in mismatches(error, {})]
         return None, problems + [PayloadProblem(entry.name, *label) for label in labels]
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -150,14 +150,18 @@ def _knows_measurements(model: type[pydantic.BaseModel]) -> bool:
 
 
 def _invalid(entry: Entry, wrong: list[Mismatch]) -> list[PayloadProblem]:
-    """Each problem once: what all KPIs have in common is not repeated for each of them."""
-    problems = (PayloadProblem(entry.name, _field(each), each.reason) for each in wrong)
-    return list(dict.fromkeys(problems))
+    """Each problem once: what all KPIs have in common is not repeated for each of them.
 
-
-def _not_there(entry: Entry) -> list[PayloadProblem]:
-    """The artifacts that were looked for and are missing: what isn't known may be for want of them."""
-    return [PayloadProblem(entry.name, name, "is not there") for name in entry.missing_files if name[0] != "."]
+    Where nothing else is wrong with the test, the first value that isn't known names the files that were looked for.
+    """
+    problems = list(dict.fromkeys(PayloadProblem(entry.name, _field(each), each.reason) for each in wrong))
+    absent = [name for name in entry.missing_files if not name.startswith(".")]
+    if absent and not entry.problems:
+        first = next((place for place, each in enumerate(problems) if each.reason.endswith("not null")), None)
+        if first is not None:
+            reason = f"{problems[first].reason} (not there: {', '.join(absent)})"
+            problems[first] = dataclasses.replace(problems[first], reason=reason)
+    return problems
 
 
 def _field(wrong: Mismatch) -> str:
