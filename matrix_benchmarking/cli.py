@@ -18,9 +18,10 @@ from .commands import COMMANDS, canonical, load_command
 from .commands.options import Invocation, Option, set_debug
 from .commands.outputs import silence_stdout
 from .commands.run import printable
-from .errors import MatbenchError, did_you_mean, os_reason
+from .errors import MatbenchError, did_you_mean, os_reason, shortened
 
 INTERRUPTED, BROKEN_PIPE, NOT_CARRIED_OUT = 130, 141, 2
+_LONGEST_LINE = 4000
 
 
 class LazyGroup(click.Group):
@@ -132,7 +133,8 @@ def _guarded(call: Callable[[], int], invocation: Invocation) -> int:
 def _say(sentence: str, status: int, invocation: Invocation) -> int:
     if invocation.debug:
         traceback.print_exc()
-    click.echo(f"matbench: {printable(sentence)}", err=True)
+    lines = [shortened(line, _LONGEST_LINE) for line in sentence.split("\n")]
+    click.echo(f"matbench: {printable(chr(10).join(lines))}", err=True)
     return status
 
 

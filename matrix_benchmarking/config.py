@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -154,7 +155,9 @@ class Config(Section):
         return value
 
 
-def load(path: Path | None = None, *, preset: str | None = None, options: CommandOptions | None = None) -> Config:
+def load(
+    path: str | os.PathLike[str] | None = None, *, preset: str | None = None, options: CommandOptions | None = None
+) -> Config:
     """Read the block from *path*, apply the preset and validate.
 
     Args:
@@ -167,7 +170,7 @@ def load(path: Path | None = None, *, preset: str | None = None, options: Comman
             has the wrong type. Everything that is wrong with the keys is named at once.
     """
     model = _model(options or CommandOptions())
-    file = _find(path)
+    file = _find(None if path is None else Path(path))
     block = file.content.get(BLOCK) if file else None
     config = _validate(model, block if block is not None else {}, file)
     with_presets = {

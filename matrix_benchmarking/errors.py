@@ -7,7 +7,14 @@ sentence without a stack trace and exits with its ``exit_status``.
 from __future__ import annotations
 
 import difflib
+import functools
+import hashlib
+import types
 from collections.abc import Iterable
+
+LONGEST_REASON = 1000
+"""Characters of a reason: a parser may quote all of a file."""
+_LISTED = 40
 
 
 class MatbenchError(Exception):
@@ -55,17 +62,46 @@ class OutputError(MatbenchError):
     """An output that can't be written."""
 
 
+def shortened(text: str, longest: int = 200) -> str:
+    """*text*, cut where it is longer than *longest*; what stands for the rest tells different texts apart."""
+    return text if len(text) <= longest else _cut(text, longest)
+
+
+@functools.lru_cache(maxsize=64)
+def _cut(text: str, longest: int) -> str:
+    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
+    return f"{text[: longest // 2]}… ({len(text):,} characters, {digest})"
+
+
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """The end of a sentence about an unknown *name*: the nearest candidate, else all of them."""
-    known = sorted(candidates)
+    known = sorted(map(shortened, candidates))
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if nearest:
         return f"did you mean '{nearest[0]}'?"
     if known:
-        return "known: " + ", ".join(known)
+        more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
+        return "known: " + ", ".join(known[:_LISTED]) + more
     return "none is known"
 
 
 def os_reason(error: OSError) -> str:
     """What the operating system said, without the number and the path."""
     return error.strerror or type(error).__name__
+
+
+def explained(error: Exception) -> str:
+    """What an error of code that reads results says of them, without Python's words where there are others."""
+    said = str(error.args[0]) if error.args else ""
+    if isinstance(error, AttributeError) and error.name is not None:
+        if error.obj is None:
+            return f"what should have '{error.name}' is not known"
+        is_weak = isinstance(error.obj, types.SimpleNamespace)
+        return f"there is no '{error.name}'" if is_weak else f"a {type(error.obj).__name__} has no '{error.name}'"
+    if isinstance(error, KeyError) and said:
+        return said if " " in said else f"there is no '{said}'"
+    if isinstance(error, IndexError):
+        return "a list in it is shorter than expected"
+    if isinstance(error, TypeError) and "NoneType" in said:
+        return "a value that is needed is not known"
+    return f"{type(error).__name__}: {str(error)[:300]}"

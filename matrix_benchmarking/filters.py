@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from .errors import ConfigError, did_you_mean
+from .errors import ConfigError, did_you_mean, shortened
 
 Scalar = str | int | float | bool | None
 
@@ -25,15 +25,23 @@ class Value:
     quoted: bool = False
 
     def matches(self, setting: Scalar) -> bool:
-        if self.quoted:
-            return isinstance(setting, str) and setting == self.text
-        return show(setting) == self.text
+        if self.quoted and not isinstance(setting, str):
+            return False
+        return self.text in (exact(setting), show(setting))
 
 
 Filters = Mapping[str, tuple[Value, ...]]
 
 
 def show(setting: object) -> str:
+    """A setting for people: as :func:`exact` writes it, a long one cut.
+
+    What is left of a long one tells it from all others, so a filter may be written so, too.
+    """
+    return shortened(exact(setting))
+
+
+def exact(setting: object) -> str:
     """A setting as it is written in YAML, without quotes: ``true``, ``null``, ``32``, ``1.0``."""
     if setting is None:
         return "null"

@@ -17,7 +17,7 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from .errors import WorkloadError
+from .errors import LONGEST_REASON, WorkloadError, explained, shortened
 
 KPIFunction = Callable[[Any], Any]
 F = TypeVar("F", bound=KPIFunction)
@@ -203,11 +203,11 @@ def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIVa
         try:
             value = _number(definition.function(lts_payload))
         except UnknownKPI as unknown:
-            computed.missing[name] = str(unknown)
+            computed.missing[name] = shortened(str(unknown), LONGEST_REASON)
         except ZeroDivisionError:
             computed.missing[name] = "division by zero"
         except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
-            computed.missing[name] = f"not in this test's results ({type(error).__name__}: {error})"
+            computed.missing[name] = f"not in this test's results: {explained(error)}"
         else:
             computed.values[name] = value
     return computed

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import filters as _filters
 from .environment_file import Environment, read_environment
-from .errors import ConfigError
+from .errors import LONGEST_REASON, ConfigError, shortened
 from .filters import Filters, Scalar
 
 if TYPE_CHECKING:
@@ -55,6 +55,10 @@ class Problem:
 
     reason: str
     file: str | None = None
+
+    def __post_init__(self) -> None:
+        """Cut a reason that quotes more of a file than a person would read."""
+        object.__setattr__(self, "reason", shortened(self.reason, LONGEST_REASON))
 
     def __str__(self) -> str:
         return f"{self.file}: {self.reason}" if self.file else self.reason
@@ -152,6 +156,13 @@ class Entry:
     def failed(self) -> bool:
         """True if the test says that it failed, or did not finish."""
         return not self.finished or self.exit_code not in (0, None)
+
+    @property
+    def is_unreadable(self) -> bool:
+        """True if the test has no place among the others for another reason than that it did not finish."""
+        if self.finished:
+            return False
+        return any(not problem.reason.startswith(DID_NOT_FINISH) for problem in self.problems)
 
     def get_name(self, variables: Iterable[str]) -> str:
         """The entry's name by the settings that vary, as ``batch_size=32, vus=16``."""
@@ -351,8 +362,7 @@ def _unknown(filters: Filters, unfinished: Sequence[Entry]) -> list[str]:
     names = []
     for entry in unfinished:
         known = {name: values for name, values in filters.items() if name in entry.settings}
-        is_unreadable = any(not problem.reason.startswith(DID_NOT_FINISH) for problem in entry.problems)
-        if is_unreadable and len(known) < len(filters) and _filters.matches(known, entry.settings):
+        if entry.is_unreadable and len(known) < len(filters) and _filters.matches(known, entry.settings):
             names.append(entry.name)
     if not names:
         return []

@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .errors import LONGEST_REASON, explained, shortened
+
 Number = float | None
 
 RELATIVE_ROUNDING = 1e-3
@@ -117,9 +119,9 @@ def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple
     found = times(getattr(metadata, "start", None), getattr(metadata, "end", None))
     if rule is not None:
         try:
-            found += rule(payload)
+            found += [shortened(each, LONGEST_REASON) for each in rule(payload)]
         except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
-            found.append(f"whether its values can be is not known: {type(error).__name__}: {str(error)[:300]}")
+            found.append(f"whether its values can be is not known: {explained(error)}")
     return tuple(found)
 
 

@@ -13,31 +13,13 @@ from typing import Any, NoReturn
 
 import yaml
 
-from .errors import SettingsError, os_reason
+from .errors import SettingsError, os_reason, shortened
 from .files import read_regular
 from .filters import Scalar
-from .yaml_file import is_merge, yaml_loader
+from .yaml_file import is_merge, load_yaml, yaml_loader
 
 SETTINGS_FILE, EXIT_CODE_FILE = "settings.yaml", "exit_code"
-
-_LONG, _DEEPEST = 4096, 200
-
-
-def load_yaml(text: str | bytes, loader: type[Any] | None = None) -> Any:
-    """The YAML document in *text*, read safely.
-
-    Raises:
-        ValueError: a sentence on what is wrong, with the line; a key that is in one mapping twice, too.
-    """
-    if len(text) > _LONG:
-        _check_nesting(text)
-    try:
-        return yaml.load(text, loader or yaml_loader())
-    except yaml.MarkedYAMLError as error:
-        where = f" in line {error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise ValueError(f"not valid YAML{where}: {error.problem or error.context}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"not valid YAML: {_first_line(error)}") from error
+_LONGEST_NAME = 200
 
 
 def load_json(text: str | bytes) -> Any:
@@ -49,7 +31,7 @@ def load_json(text: str | bytes) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_without_repeated_names, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"not valid JSON: {_first_line(error)}") from error
+        raise ValueError(f"not valid JSON: {str(error)[:200]}") from error
 
 
 def _without_repeated_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -63,21 +45,6 @@ def _without_repeated_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
-
-
-def _check_nesting(text: str | bytes) -> None:
-    """Refuse a document that would overflow the stack of libyaml's recursive composer."""
-    depth = 0
-    try:
-        for event in yaml.parse(text, yaml_loader()):
-            if isinstance(event, yaml.CollectionStartEvent):
-                depth += 1
-                if depth > _DEEPEST:
-                    raise ValueError(f"not valid YAML: nested more than {_DEEPEST} deep")
-            elif isinstance(event, yaml.CollectionEndEvent):
-                depth -= 1
-    except yaml.YAMLError:
-        return  # loading says what is wrong
 
 
 @functools.cache
@@ -133,6 +100,8 @@ def check_settings(raw: Mapping[Any, Any]) -> tuple[dict[str, Scalar], int]:
     for name, value in raw.items():
         if not isinstance(name, str) or not name:
             wrong.append(f"the name {name!r} is not text")
+        elif len(name) > _LONGEST_NAME:
+            wrong.append(f"the name {shortened(name)} is too long")
         elif isinstance(value, float) and not math.isfinite(value):
             wrong.append(f"'{name}' is {value}, not a finite number")
         elif isinstance(value, int) and not -(1 << 63) <= value < (1 << 63):
@@ -232,7 +201,3 @@ def _kind(value: object) -> str:
     names = {"dict": "mapping", "str": "text"}
     name = type(value).__name__
     return names.get(name, name)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -287,7 +287,16 @@ def _import_module(name: str) -> types.ModuleType:
             raise
         except (ImportError, SyntaxError, TypeError, ValueError, AttributeError, NameError) as error:
             raise WorkloadError(f"workload '{name}' can't be imported: {type(error).__name__}: {error}") from error
-    raise WorkloadError(f"workload '{name}' not found: {did_you_mean(name, known_names())}")
+    file = _file_meant(name)
+    meant = f"did you mean the file '{file}'?" if file else did_you_mean(name, known_names())
+    raise WorkloadError(f"workload '{name}' not found: {meant}")
+
+
+def _file_meant(name: str) -> Path | None:
+    """The file of a workload where *name* is its directory, or lacks its ending."""
+    place = Path(name)
+    near = (place / "workload.py", place.with_name(f"{place.name}.py"), Path(*name.split(".")).with_suffix(".py"))
+    return next((path for path in near if path.is_file()), None)
 
 
 def _import_file(path: Path) -> types.ModuleType:

@@ -1,4 +1,4 @@
-"""A YAML file that a person writes, read so that an error can name its line."""
+"""YAML that a person writes, read so that an error can name its line, and so that no text can end the process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,21 @@ import yaml
 
 from .errors import ConfigError, os_reason
 
+_LONG, _DEEPEST = 4096, 200
 _TIMESTAMP, _MERGE = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
+
+
+class BrokenYaml(ValueError):
+    """A text that is no YAML document that can be read.
+
+    Attributes:
+        reason: what is wrong.
+        line: where, from 1; None where that is not known.
+    """
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(f"not valid YAML{'' if line is None else f' in line {line}'}: {reason}")
+        self.reason, self.line = reason, line
 
 
 class RepeatedKey(yaml.MarkedYAMLError):
@@ -88,7 +102,12 @@ def read(path: Path) -> YamlFile:
         raise ConfigError(f"cannot read {path}: {os_reason(error)}") from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from error
-    node, content = _load(path, text)
+    try:
+        node, content = _load(text, yaml_loader())
+    except BrokenYaml as error:
+        where = path if error.line is None else f"{path}:{error.line}"
+        what = "" if isinstance(error.__cause__, RepeatedKey) else "broken YAML: "
+        raise ConfigError(f"{where}: {what}{error.reason}") from error
     if content is None:
         content = {}
     if not isinstance(content, dict):
@@ -97,9 +116,20 @@ def read(path: Path) -> YamlFile:
     return YamlFile(path, content, node)
 
 
-def _load(path: Path, text: str) -> tuple[yaml.Node | None, Any]:
+def load_yaml(text: str | bytes, loader: type[Any] | None = None) -> Any:
+    """The YAML document in *text*, read safely.
+
+    Raises:
+        BrokenYaml: a ValueError that is a sentence on what is wrong; a key that is in one mapping twice, too.
+    """
+    return _load(text, loader or yaml_loader())[1]
+
+
+def _load(text: str | bytes, loader_type: type[Any]) -> tuple[yaml.Node | None, Any]:
+    if len(text) > _LONG:
+        _check_nesting(text)
     try:
-        loader = yaml_loader()(text)
+        loader = loader_type(text)
         try:
             node = loader.get_single_node()
             return node, loader.construct_document(node) if node is not None else None
@@ -107,8 +137,23 @@ def _load(path: Path, text: str) -> tuple[yaml.Node | None, Any]:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        what = "" if isinstance(error, RepeatedKey) else "broken YAML: "
-        raise ConfigError(f"{path}:{line}: {what}{error.problem or error.context}") from error
+        raise BrokenYaml(error.problem or error.context or "broken", mark.line + 1 if mark else None) from error
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: broken YAML: {error}") from error
+        raise BrokenYaml((str(error).splitlines() or [type(error).__name__])[0][:200]) from error
+
+
+def _check_nesting(text: str | bytes) -> None:
+    """Refuse a document that would overflow the stack of libyaml's recursive composer."""
+    depth = 0
+    try:
+        for event in yaml.parse(text, yaml_loader()):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > _DEEPEST:
+                    raise BrokenYaml(
+                        f"nested more than {_DEEPEST} deep", event.start_mark.line + 1 if event.start_mark else None
+                    )
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.YAMLError:
+        return  # loading says what is wrong

@@ -232,6 +232,17 @@ def test_the_hooks_before_a_commit_are_what_make_lint_runs() -> None:
     assert [hook["entry"] for hook in hooks] == re.findall(r"^\t\$\(BIN\)/(.*)$", recipe, re.MULTILINE)
 
 
+def test_each_demonstration_writes_its_own_report_and_says_what_it_installs() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    recipes = dict.fromkeys(("demo", "demo-live", "$(VENV)/installed", "$(VENV)/installed-for-live"), "")
+    for name in recipes:
+        (recipes[name],) = re.findall(rf"^{re.escape(name)}:.*\n((?:\t.*\n)+)", makefile, re.MULTILINE)
+    assert "--report-dest" not in re.findall(r"visualize .*", recipes["demo"])[0]
+    assert "--report-dest=report/live" in recipes["demo-live"]
+    for name in ("$(VENV)/installed", "$(VENV)/installed-for-live"):
+        assert recipes[name].startswith('\t@echo "Installing ')
+
+
 def test_the_committed_notebook_was_executed_and_is_small() -> None:
     assert NOTEBOOK.stat().st_size < 200_000
     cells = [cell for cell in json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"] if cell["cell_type"] == "code"]

@@ -102,3 +102,21 @@ def test_what_is_no_filter_is_a_sentence(text: str) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"no test has a setting 'batchsize' .* did you mean 'batch_size'"):
         filters.check_names(filters.parse("batchsize=1"), ["batch_size", "vus"])
+
+
+def test_a_long_value_is_cut_for_people_and_still_tells_itself_from_others() -> None:
+    one, other = "a" * 3_000_000 + "b", "a" * 3_000_000 + "c"
+    assert filters.show("x" * 200) == "x" * 200
+    assert filters.show(one).startswith("a" * 100 + "… (3,000,001 characters, ")
+    assert len(filters.show(one)) < 200
+    assert filters.exact(one) == one
+    for text in (filters.write(one), f"name={one}".removeprefix("name=")):
+        assert selects(f"name={text}", name=one)
+        assert not selects(f"name={text}", name=other)
+
+
+def test_long_lists_of_names_are_cut() -> None:
+    names = [f"{number:05}{'n' * 1000}" for number in range(1000)]
+    with pytest.raises(ConfigError, match=r"known: 00000n.* and 960 more$") as raised:
+        filters.check_names(filters.parse("batch=1"), names)
+    assert len(str(raised.value)) < 10_000

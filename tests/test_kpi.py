@@ -135,7 +135,40 @@ def test_a_kpi_that_cannot_be_computed_has_a_reason_and_stops_no_other() -> None
     assert found.missing["divided"] == "division by zero"
     assert found.missing["unknown"] == "there is no price for aws/x"
     assert found.missing["unmeasured"] == "the load was not measured"
-    assert found.missing["absent"].startswith("not in this test's results (AttributeError")
+
+
+def test_what_python_says_of_a_missing_result_is_said_in_words() -> None:
+    def absent(lts: Any) -> Any:
+        return lts.results.there_is_none
+
+    def unset(lts: Any) -> Any:
+        return lts.results.speed["count"]
+
+    def of_unset(lts: Any) -> Any:
+        return lts.results.speed.count
+
+    def arithmetic(lts: Any) -> Any:
+        return lts.results.speed / 2
+
+    def key(lts: Any) -> Any:
+        return lts.results.table["count"]
+
+    def place(lts: Any) -> Any:
+        return lts.results.rows[3]
+
+    def of_text(lts: Any) -> Any:
+        return lts.results.text.count_of
+
+    found = computed(absent, unset, of_unset, arithmetic, key, place, of_text, speed=None, table={}, rows=[], text="")
+    assert {name: reason.removeprefix("not in this test's results: ") for name, reason in found.missing.items()} == {
+        "absent": "there is no 'there_is_none'",
+        "unset": "a value that is needed is not known",
+        "of_unset": "what should have 'count' is not known",
+        "arithmetic": "a value that is needed is not known",
+        "key": "there is no 'count'",
+        "place": "a list in it is shorter than expected",
+        "of_text": "a str has no 'count_of'",
+    }
 
 
 @pytest.mark.parametrize("value", [None, math.nan, math.inf, -math.inf, True, "1", [1], numpy.float64("nan")])

@@ -113,5 +113,5 @@ def test_a_rule_that_stops_leaves_the_question_open_and_the_engines_own_answered
     payload = types.SimpleNamespace(metadata=metadata, results=types.SimpleNamespace())
     ended, stopped = plausible.findings(payload, rule)
     assert ended.startswith("the run ended before it started")
-    assert stopped.startswith("whether its values can be is not known: AttributeError:")
+    assert stopped.startswith("whether its values can be is not known: there is no 'absent'")
     assert plausible.findings(types.SimpleNamespace(), None) == ()

@@ -178,8 +178,7 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
 
 
 def _unfinished(entry: Entry) -> Excluded:
-    is_unreadable = any(not problem.reason.startswith(DID_NOT_FINISH) for problem in entry.problems)
-    reason = "its settings or exit code can't be read" if is_unreadable else DID_NOT_FINISH
+    reason = "its settings or exit code can't be read" if entry.is_unreadable else DID_NOT_FINISH
     return Excluded(entry, Cause.UNFINISHED, reason, reason)
 
 

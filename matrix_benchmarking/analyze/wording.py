@@ -69,7 +69,7 @@ def value_label(name: str, value: object) -> str:
     if value is NOT_SET:
         return f"{name} not set"
     if isinstance(value, str) and value and not value.replace(".", "").isdigit():
-        return value
+        return show(value)
     return f"{name} {show(value)}"
 
 

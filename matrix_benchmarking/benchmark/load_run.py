@@ -268,6 +268,6 @@ def _last_line(log: str) -> str:
 def _read_json(path: Path) -> Mapping[str, Any] | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from ..errors import ConfigError
-from ..filters import Scalar, show
+from ..filters import Scalar, exact
 from . import templates
 from .expand import Point
 
@@ -56,7 +56,7 @@ def check_distinct(template: str, points: Iterable[Point]) -> None:
 
 def _safe(value: Scalar) -> str:
     """*value* as part of a file name; one that loses more than a separator gets a digest, so that it stays itself."""
-    text = show(value)
+    text = exact(value)
     plain = re.sub(r"[/:\s]", "-", text)
     safe = re.sub(r"[^\w.+,=@-]+", "-", plain).strip("-.")
     return safe if safe == plain else f"{safe}-{_digest(text)}".lstrip("-")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from .. import filters as _filters
 from ..errors import ConfigError, did_you_mean
-from ..filters import Filters, Scalar, show
+from ..filters import Filters, Scalar, exact
 from . import paths, run_directory, schema, templates
 from .expand import SEARCHABLE, Expansion, Point, PointKey, SearchCase, expand
 from .file import BenchmarkFile
@@ -93,7 +93,7 @@ class Plan:
         """What templates may name: the point's settings, its repeat, and what is derived from them."""
         context = point.all_settings
         for name, values in self.file.derived.items():
-            context |= values.get(show(point.settings.get(name)), {})
+            context |= values.get(exact(point.settings.get(name)), {})
         return context
 
     def status(self, point: Point) -> Status:

@@ -141,7 +141,7 @@ def read_outcome(directory: Path) -> Outcome | None:
         if content.pop("version") != OUTCOME_VERSION:
             return None
         return Outcome(**content)
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

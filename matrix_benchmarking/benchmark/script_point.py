@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
-from ..filters import Scalar, show
+from ..filters import Scalar, exact
 from . import processes, schema, templates
 from .environment import anonymous
 from .expand import Point
@@ -106,7 +106,7 @@ def command_of(
     keep = {"url", "test_dir"} - context.keys()
     if script.shell:
         line = script.command if isinstance(script.command, str) else " ".join(script.command)
-        quoted = {name: shlex.quote(show(value)) for name, value in context.items()}
+        quoted = {name: shlex.quote(exact(value)) for name, value in context.items()}
         return ["/bin/sh", "-c", str(templates.fill(line, quoted, keep))]
     filled: list[str] = templates.fill(_words(script.command), context, keep)
     return filled
@@ -128,7 +128,7 @@ def variables(
     """Environment variables of a script: ``MATBENCH_SETTING_<NAME>`` for each setting, the test directory, the URL, and
     the ids of the target's processes, where they are on this machine.
     """
-    named = {f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', n).upper()}": show(v) for n, v in settings.items()}
+    named = {f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', n).upper()}": exact(v) for n, v in settings.items()}
     known = {"MATBENCH_URL": url, "MATBENCH_TARGET_PROCESSES": ",".join(map(str, processes_of_target))}
     return {**named, "MATBENCH_TEST_DIR": str(directory), **{name: value for name, value in known.items() if value}}
 

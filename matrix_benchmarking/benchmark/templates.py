@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import pydantic
 
 from ..errors import ConfigError, did_you_mean
-from ..filters import show
+from ..filters import exact
 from ..validation import dotted, mismatches
 from .schema import PATTERNS
 
@@ -49,7 +49,7 @@ def fill(value: Any, settings: Mapping[str, Any], keep: Collection[str] = ()) ->
         # In a command every word is text.
         filled = [fill(item, settings, keep) for item in value]
         words = all(isinstance(item, str) for item in value)
-        return [show(item) for item in filled] if words else filled
+        return [exact(item) for item in filled] if words else filled
     return value
 
 
@@ -81,7 +81,7 @@ def _replacement(match: re.Match[str], settings: Mapping[str, Any], keep: Collec
         return match[0][0]
     if match[1] is None:
         raise ConfigError(f"'{text}' has a single '{match[0]}': write '{match[0] * 2}' for a brace")
-    return match[0] if match[1] in keep else show(_setting(match[1], settings, text))
+    return match[0] if match[1] in keep else exact(_setting(match[1], settings, text))
 
 
 def _setting(name: str, settings: Mapping[str, Any], text: str) -> Any:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FILE = click.Path(path_type=Path)
 MODES = ("cache_only", "prefer_cache", "important", "all")
+MOST_NAMED = 1000
+"""So much of what was left out, or failed, is named one by one."""
 JOBS, MAX_BYTES = 8, 100 * 2**30
 
 
@@ -92,7 +94,7 @@ def command(
     wish = _wish(mode, workload)
     with run.progress_bar("fetching") as progress:
         outcomes = download.download(places, wish, results_dirname, max_bytes=max_bytes, jobs=jobs, progress=progress)
-    run.warn([note for outcome in outcomes for note in outcome.notes])
+    run.warn([note for outcome in outcomes for note in outcome.notes], MOST_NAMED)
     problems = [f"{outcome.address}: {problem}" for outcome in outcomes for problem in outcome.problems]
     if not problems or any(outcome.fetched or outcome.held for outcome in outcomes):
         click.echo(_summary(outcomes, results_dirname))
@@ -100,7 +102,7 @@ def command(
         copy = download.save_to_artifacts(results_dirname, artifacts, jobs=jobs)
         click.echo(f"Copied to {copy}")
     if problems:
-        raise DownloadError("\n".join(_first(problems)))
+        raise DownloadError("\n".join(run.first(problems, MOST_NAMED)))
 
 
 def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[Place]:
@@ -151,9 +153,3 @@ def _summary(outcomes: Sequence[Outcome], root: Path) -> str:
 
 def _counted(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else f'{what}s'}"
-
-
-def _first(problems: Sequence[str]) -> list[str]:
-    """The first problems, and how many more there are."""
-    more = len(problems) - run.MAX_WARNINGS
-    return [*problems[: run.MAX_WARNINGS], *([f"… and {more} more"] if more > 0 else [])]

@@ -56,7 +56,10 @@ class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.
         if isinstance(value, tuple):
             return value
         texts = value if isinstance(value, list) else str(value).split(",")
-        return tuple(name for text in texts if (name := str(text).strip()))
+        names = tuple(name for text in texts if (name := str(text).strip()))
+        if texts and not names:
+            self.fail(f"{value!r} holds no name; leave the option out for all", param, ctx)
+        return names
 
 
 def kpi_filter(function: C) -> C:

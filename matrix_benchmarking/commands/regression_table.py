@@ -24,6 +24,7 @@ ROWS = 20
 REASONS = 5
 _CELL = 200
 _WORD = 40
+_VERDICT, _ALARM = "Verdict", "Alarm"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -88,6 +89,8 @@ def _table(analysis: Analysis, shown: Sequence[SeriesVerdict], width: int) -> Ta
         if not last.drop:
             break
         columns.remove(last)
+        if last.title == _ALARM:
+            columns = [_with_ids(each, last.cells) if each.title == _VERDICT else each for each in columns]
     table = Table()
     for column in columns:
         justify: JustifyMethod = "right" if column.is_number else "left"
@@ -110,15 +113,21 @@ def _columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[_Column
     return [
         _column("KPI", [one.kpi.name for one in shown], folds_to=12),
         _column("Series", [one.name for one in shown], folds_to=14),
-        _column("Verdict", [_verdict(one) for one in shown], folds_to=12),
+        _column(_VERDICT, [_verdict(one) for one in shown], folds_to=12),
         _Column("Change", [_two_lines(size) for size in sizes], is_number=True),
         _column("Level", levels, drop=1, is_number=True),
         _column("Since", [version or "–" for version in since]),
         _column("Last before", [version or "–" for version in before], drop=3),
         _column("Runs", [f"{one.runs_before} → {one.runs_after}" for one in shown], drop=4, is_number=True),
         _column("q", [wording.probability(one.q_value) for one in shown], drop=5, is_number=True),
-        _column("Alarm", alarms, drop=2),
+        _column(_ALARM, alarms, drop=2),
     ]
+
+
+def _with_ids(verdicts: _Column, alarms: Sequence[str]) -> _Column:
+    """The verdicts with the alarms' ids below them: without its id nobody can acknowledge an alarm."""
+    pairs = zip(verdicts.cells, alarms, strict=True)
+    return dataclasses.replace(verdicts, cells=[one if alarm == "–" else f"{one}\n{alarm}" for one, alarm in pairs])
 
 
 def _two_lines(size: str) -> str:

@@ -195,12 +195,16 @@ def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
         yield show
 
 
-def warn(sentences: Sequence[str]) -> None:
+def warn(sentences: Sequence[str], most: int = MAX_WARNINGS) -> None:
     """Print warnings to stderr: the first ones, and how many more there are."""
-    for sentence in sentences[:MAX_WARNINGS]:
+    for sentence in first(sentences, most):
         click.echo(f"warning: {printable(sentence)}", err=True)
-    if len(sentences) > MAX_WARNINGS:
-        click.echo(f"warning: … and {len(sentences) - MAX_WARNINGS} more", err=True)
+
+
+def first(sentences: Sequence[str], most: int = MAX_WARNINGS) -> list[str]:
+    """The first *most* sentences, and how many more there are."""
+    more = len(sentences) - most
+    return [*sentences[:most], *([f"… and {more:,} more"] if more > 0 else [])]
 
 
 def printable(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from ..errors import VerdictError
+from ..errors import ConfigError, VerdictError
 from . import ordering, run
 from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, selection
 from .place import Place, place, reads_history
@@ -166,6 +166,11 @@ def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: P
     named = [name for name in generate if name != EVERYTHING]
     if named and not ids:
         return named
+    if ids and plots_file is None and not DEFAULT_PLOTS_FILE.is_file():
+        raise ConfigError(
+            f"--generate-id {ids[0]}: there is no {DEFAULT_PLOTS_FILE} here that could list it; name the file with "
+            "--plots-file, or a report with --generate"
+        )
     if plots_file is None and (ids or DEFAULT_PLOTS_FILE.is_file()):
         plots_file = DEFAULT_PLOTS_FILE
     listed = [] if plots_file is None else plots.read(plots_file, workload, ids)

@@ -19,6 +19,8 @@ from .source import Directory, File, Readable, Trouble
 
 MAX_LISTING_BYTES = 16 << 20
 CONNECT_S, SILENCE_S = 30, 60
+LISTING_S = 300
+"""How long a listing, or what the headers say of a file, may take as a whole; files may take as long as they need."""
 _TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _COMPRESSED_NAMES = (".gz", ".tgz", ".zst", ".tzst", ".bz2", ".xz", ".zip")
 
@@ -49,14 +51,14 @@ class HttpSource:
                 "trust_env": True,
                 "auto_decompress": False,
                 "raise_for_status": True,  # aiohttp lets go of the connection then, fsspec would not
-                "timeout": aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=SILENCE_S),
+                "timeout": self._timeout(None),
             },
         )
 
     def list(self, directory: str) -> Directory:
         url = self._url(directory) if directory else self._base
         url = url if url.endswith("/") else f"{url}/"
-        with self._opened(url) as (stream, headers, final):
+        with self._opened(url, LISTING_S) as (stream, headers, final):
             if not directory:
                 self._base = url = f"{final.rpartition('/')[0]}/"
             elif final != url:
@@ -71,7 +73,7 @@ class HttpSource:
     def describe(self, file: File) -> File:
         """*file* as its headers say; as it was where the server doesn't answer to HEAD."""
         try:
-            info = self._fs.info(self._url(file.name))
+            info = self._fs.info(self._url(file.name), timeout=LISTING_S)
         except self.errors:
             return file
         return _merged(file, info.get("size"), info)
@@ -83,9 +85,9 @@ class HttpSource:
             yield _merged(file, int(length) if length.isdigit() else None, headers), stream
 
     @contextlib.contextmanager
-    def _opened(self, url: str) -> Iterator[tuple[Readable, Any, str]]:
+    def _opened(self, url: str, total_s: float | None = None) -> Iterator[tuple[Readable, Any, str]]:
         """The stream of *url*, its headers, and the URL that it came from after redirections."""
-        stream = self._fs.open(url, "rb", block_size=0, size=-1)  # a size spares a HEAD
+        stream = self._fs.open(url, "rb", block_size=0, size=-1, timeout=self._timeout(total_s))  # a size spares a HEAD
         self._streams[id(stream)] = stream
         try:
             response = stream.r
@@ -99,6 +101,9 @@ class HttpSource:
         finally:
             self._streams.pop(id(stream), None)
             stream.close()
+
+    def _timeout(self, total_s: float | None) -> Any:
+        return self._aiohttp.ClientTimeout(total=total_s, sock_connect=CONNECT_S, sock_read=SILENCE_S)
 
     def _url(self, name: str) -> str:
         if self._address.archive:
@@ -123,7 +128,9 @@ class HttpSource:
             return Trouble(f"{host} can't be reached: {reason}", transient=True)
         if isinstance(error, (client.InvalidURL, client.NonHttpUrlClientError)):
             return Trouble("the address can't be used, or the server redirects to one that can't")
-        if isinstance(error, (asyncio.TimeoutError, TimeoutError)):
+        if isinstance(error, TimeoutError) and not isinstance(error, client.ServerTimeoutError):
+            return Trouble(f"its listing was not whole after {LISTING_S} s")
+        if isinstance(error, TimeoutError):
             return Trouble(f"the server said nothing for {SILENCE_S} s", transient=True)
         return Trouble(f"the connection broke ({type(error).__name__})", transient=not isinstance(error, ValueError))
 

@@ -138,7 +138,7 @@ def _made_a_run(content: bytes) -> bool:
     """True if the answer holds ids of runs: a list of numbers, or one as older servers have it, maybe as text."""
     try:
         ids: Any = msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
     several = ids if isinstance(ids, list) else [ids]
     return bool(several) and all(type(each) is int or (isinstance(each, str) and each.isdecimal()) for each in several)
@@ -157,7 +157,7 @@ def _read_ledger(path: Path) -> dict[str, str]:
         try:
             entry: Any = msgspec.json.decode(line)
             known[entry["id"]] = entry["digest"]
-        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError):
+        except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError):
             continue
     return known
 

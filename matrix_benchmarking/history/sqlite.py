@@ -37,7 +37,7 @@ from .port import (
 )
 from .records import KPIRecord, Record, next_moment, record
 from .sqlite_lookup import SQLiteLookup
-from .sqlite_schema import UNKNOWN_TIME, WITH_ALARMS, migrate, version
+from .sqlite_schema import UNKNOWN_TIME, WITH_ALARMS, migrate, transaction, version
 
 CHUNK = 500
 BUSY_TIMEOUT_S = 120.0
@@ -299,15 +299,8 @@ class SQLiteHistory:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        with self._sentences():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):
-                    self._connection.execute("ROLLBACK")
-                raise
+        with self._sentences(), transaction(self._connection):
+            yield
 
     @contextlib.contextmanager
     def _sentences(self) -> Iterator[None]:

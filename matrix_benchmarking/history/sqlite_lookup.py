@@ -66,6 +66,6 @@ class SQLiteLookup:
 def _decoded(payload: str) -> Mapping[str, Any]:
     try:
         found: Mapping[str, Any] = msgspec.json.decode(payload)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _DAMAGED
     return found

@@ -154,6 +154,8 @@ def stored_value(value: float) -> float:
 def reason(error: sqlite3.Error) -> str:
     """What SQLite's *error* means."""
     code = getattr(error, "sqlite_errorcode", None)
+    if code == sqlite3.SQLITE_IOERR_SHMSIZE:  # the file beside the database could not grow
+        code = sqlite3.SQLITE_FULL
     if code is not None and code & 0xFF in _REASONS:
         return _REASONS[code & 0xFF]
     return str(error)

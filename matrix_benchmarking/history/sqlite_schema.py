@@ -6,8 +6,9 @@ matbench's are recognised before anything is read or changed.
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .errors import HistoryError
 
@@ -142,7 +143,7 @@ def _header(connection: sqlite3.Connection) -> tuple[int, int, int]:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
     finally:
         if is_mine:
-            connection.execute("ROLLBACK")
+            _roll_back(connection)
     return found, application, tables
 
 
@@ -154,15 +155,28 @@ def migrate(connection: sqlite3.Connection, location: str, migrations: Sequence[
     """
     if version(connection, location, migrations) == len(migrations):
         return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
+    with transaction(connection):
         found = version(connection, location, migrations)  # another process may have been faster
         for statements in migrations[found:]:
             for statement in statements:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+@contextlib.contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that is written within, or nothing of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        _roll_back(connection)
         raise
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """End the transaction; SQLite has done that itself where, say, the disk is full."""
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("ROLLBACK")

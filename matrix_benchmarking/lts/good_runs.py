@@ -68,9 +68,8 @@ class GoodRuns:
         return versions_without(self._good, others, self._workload)
 
     def _account_for_unfinished(self, entry: Entry) -> None:
-        reasons = [problem.reason for problem in entry.problems]
-        if all(reason.startswith(DID_NOT_FINISH) for reason in reasons):
-            self.left_out[entry.name] = next(iter(reasons), DID_NOT_FINISH)
+        if not entry.is_unreadable:
+            self.left_out[entry.name] = next((problem.reason for problem in entry.problems), DID_NOT_FINISH)
         else:
             self.broken[entry.name] = [PayloadProblem(entry.name, each.file, each.reason) for each in entry.problems]
 

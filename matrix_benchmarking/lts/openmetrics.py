@@ -86,7 +86,7 @@ def _labels(labels: Mapping[str, Any], entry: Entry) -> str:
     scalars = {k: v for k, v in labels.items() if isinstance(v, (str, int, float, bool)) and k != UUID_LABEL}
     names = _names([*scalars, UUID_LABEL], label_name, "labels")
     values = {**scalars, UUID_LABEL: entry.test_uuid or ""}
-    return "{" + ",".join(f'{names[k]}="{escape(filters.show(v))}"' for k, v in values.items()) + "}"
+    return "{" + ",".join(f'{names[k]}="{escape(filters.exact(v))}"' for k, v in values.items()) + "}"
 
 
 def _names(names: Iterable[str], mapping: Any, what: str) -> dict[str, str]:

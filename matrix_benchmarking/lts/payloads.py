@@ -150,9 +150,18 @@ def _knows_measurements(model: type[pydantic.BaseModel]) -> bool:
 
 
 def _invalid(entry: Entry, wrong: list[Mismatch]) -> list[PayloadProblem]:
-    """Each problem once: what all KPIs have in common is not repeated for each of them."""
-    problems = (PayloadProblem(entry.name, _field(each), each.reason) for each in wrong)
-    return list(dict.fromkeys(problems))
+    """Each problem once: what all KPIs have in common is not repeated for each of them.
+
+    Where nothing else is wrong with the test, the first value that isn't known names the files that were looked for.
+    """
+    problems = list(dict.fromkeys(PayloadProblem(entry.name, _field(each), each.reason) for each in wrong))
+    absent = [name for name in entry.missing_files if not name.startswith(".")]
+    if absent and not entry.problems:
+        first = next((place for place, each in enumerate(problems) if each.reason.endswith("not null")), None)
+        if first is not None:
+            reason = f"{problems[first].reason} (not there: {', '.join(absent)})"
+            problems[first] = dataclasses.replace(problems[first], reason=reason)
+    return problems
 
 
 def _field(wrong: Mismatch) -> str:

@@ -53,7 +53,7 @@ class Source:
     recorded: tuple[int, int] | None = None
 
 
-def read_matrix(workload: Workload, directory: Path) -> Matrix:
+def read_matrix(workload: Workload, directory: str | os.PathLike[str]) -> Matrix:
     """The payloads of *workload* in the files below *directory*, in the order of their names.
 
     What isn't a payload, or belongs to another workload, is left out and noted.
@@ -62,7 +62,7 @@ def read_matrix(workload: Workload, directory: Path) -> Matrix:
         PayloadFileError: *directory* can't be read, or there is no payload of the workload in it.
     """
     notes: list[str] = []
-    matrix = matrix_of(workload, _sources(directory, notes), notes)
+    matrix = matrix_of(workload, _sources(Path(directory), notes), notes)
     if not len(matrix):
         said = "".join(f"\n  {note}" for note in matrix.notes[:5])
         raise PayloadFileError(f"no LTS payload of workload '{workload.name}' found in '{directory}'{said}")

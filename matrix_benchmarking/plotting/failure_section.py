@@ -9,7 +9,7 @@ from typing import Any
 from ..analyze.failures import prone_values
 from ..analyze.wording import plural
 from ..filters import show
-from ..matrix import Entry, Matrix
+from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from .logs import Tail, cause, same_cause, tails
 from .tables import Cell, Column, Row, table
 
@@ -81,10 +81,16 @@ def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Any:
     for group in groups:
         first = group[0]
         line = "not read" if first.logs is None else cause(first.logs) or "no log"
-        code = show(first.entry.exit_code) if first.entry.finished else "did not finish"
+        code = _outcome(first.entry)
         count = len(group)
         rows.append([code, line, Cell(str(count), sort=count), Cell(which([failure.entry for failure in group]))])
     return table(columns, rows, caption="Failed and unfinished tests by their most likely common cause")
+
+
+def _outcome(entry: Entry) -> str:
+    if entry.finished:
+        return show(entry.exit_code)
+    return "can't be read" if entry.is_unreadable else DID_NOT_FINISH
 
 
 def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], Any]) -> list[Any]:

@@ -25,7 +25,7 @@ MEASURED = "sample/"
 IN_CHECKOUT = {
     "my_bench/benchmark.yaml": "projects/my_bench/benchmark.yaml",
     "my_bench/workload.py": "projects.my_bench.visualizations",
-    "-m pytest my_bench": "-m pytest tests/projects/my_bench",
+    "my_bench/test_workload.py": "-m pytest tests/projects/my_bench",
     "workload: workload.py": "workload: projects.my_bench.visualizations",
     'str(HERE / "workload.py")': '"projects.my_bench.visualizations"',
     'HERE / "sample"': 'HERE.parents[2] / "data/samples/my_bench"',

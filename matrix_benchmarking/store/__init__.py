@@ -5,6 +5,7 @@ What a workload author needs is exported here; the other modules of this package
 
 from ..settings import load_json, read_key_values
 from ..workload import BaseStore, FoundTest, Layout, Listing
+from ..yaml_file import load_yaml
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
 from .cache import COMES_WITH_A_CACHE, can_read_cache
 from .layouts import NativeLayout, declared_files, layouts_of
@@ -31,6 +32,7 @@ __all__ = [
     "ignore_file_not_found",
     "layouts_of",
     "load_json",
+    "load_yaml",
     "parse_test_config",
     "parse_test_start_end",
     "parse_test_uuid",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from ..errors import ArtifactError
+from ..errors import ArtifactError, os_reason
 from ..matrix import Problem
 from ..workload import BaseStore
 from .fingerprint import Glob, Sighting, digest, list_names, matching
@@ -62,6 +62,19 @@ class Recorder:
             found = sorted(matching(self.root, pattern, self._names), key=natural)
             known = self.globs[pattern] = Glob(pattern, tuple(found))
         return list(known.matches)
+
+    def unreadable(self, error: OSError) -> Problem | None:
+        """The problem that *error* is, where it names a file of the test directory."""
+        path, start = error.filename, f"{self.root}/"
+        if not isinstance(path, str) or not path.startswith(start):
+            return None
+        return Problem(f"can't be read: {os_reason(error)}", path[len(start) :])
+
+    @property
+    def last_read(self) -> str | None:
+        """The file that was looked for last and is there."""
+        there = (relative for relative, sighting in reversed(self.sightings.items()) if sighting.size is not None)
+        return next(there, None)
 
     def note(self, sentence: str) -> None:
         """Note a doubt, once."""
@@ -117,11 +130,32 @@ class ArtifactPath(os.PathLike[str]):
         return open(self, mode, **options)
 
     def read_text(self, encoding: str = "utf-8", errors: str = "strict") -> str:
-        return self.read_bytes().decode(encoding, errors)
+        """The content as text.
+
+        Raises:
+            FileNotFoundError: it is missing.
+            ArtifactError: it can't be read, or is no such text.
+        """
+        try:
+            return self.read_bytes().decode(encoding, errors)
+        except UnicodeDecodeError as error:
+            reason = f"is not {encoding.upper()} text: {error.reason} at byte {error.start}"
+            raise ArtifactError(self, reason) from error
 
     def read_bytes(self) -> bytes:
-        with open(self, "rb", buffering=0) as stream:
-            content = stream.read()
+        """The content.
+
+        Raises:
+            FileNotFoundError: it is missing; NotADirectoryError: so is what should hold it.
+            ArtifactError: it can't be read.
+        """
+        try:
+            with open(self, "rb", buffering=0) as stream:
+                content = stream.read()
+        except (FileNotFoundError, NotADirectoryError):
+            raise
+        except OSError as error:
+            raise ArtifactError(self, f"can't be read: {os_reason(error)}") from error
         self._recorder.digests[self.relative] = digest(content)
         return content
 
@@ -148,6 +182,13 @@ class ArtifactPath(os.PathLike[str]):
     def note_problem(self, reason: str) -> None:
         """Note that this artifact is there and can't be understood."""
         self._recorder.problems.append(Problem(reason, self.relative))
+
+    def note_unreadable(self, error: OSError) -> bool:
+        """Note the artifact of this test that *error* names; False if it names none."""
+        problem = self._recorder.unreadable(error)
+        if problem is not None:
+            self._recorder.problems.append(problem)
+        return problem is not None
 
 
 class ArtifactPaths:

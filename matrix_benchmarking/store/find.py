@@ -52,14 +52,14 @@ class Found:
     notes: list[str]
 
 
-def check_root(root: Path) -> Path:
+def check_root(root: str | os.PathLike[str]) -> Path:
     """The results directory, resolved.
 
     Raises:
         MatbenchError: it doesn't exist, is not a directory or can't be read.
     """
     try:
-        resolved = root.resolve(strict=True)
+        resolved = Path(root).resolve(strict=True)
         with os.scandir(resolved):
             return resolved
     except FileNotFoundError:

@@ -15,20 +15,31 @@ from .find import Candidate
 from .parsing import Context, ParsedTest, parse_test, relative_name
 from .payload import build_payload
 
-_KEPT_RESULTS = 8
+_KEPT_TESTS = 8
+_KEPT_BYTES = 16 << 20
+"""Results are kept up to this size (packed; as objects they take a few times that), or of so many tests."""
 
 
 class Loader:
-    """Loads results and payloads of the entries of one tree on demand, and keeps the last few."""
+    """Loads results and payloads of the entries of one tree on demand, and keeps some of them.
+
+    Where all results of a tree fit, its tests are not parsed again after the parse that made their entries.
+    """
 
     def __init__(self, context: Context) -> None:
         self._context = dataclasses.replace(context, ignore_cache=False)
         self._kept: OrderedDict[Path, ParsedTest] = OrderedDict()
+        self._bytes = 0
 
     def attach(self, entry: Entry, candidate: Candidate) -> None:
         """Give *entry* the ways to its results and payload, which raise MatbenchError where its test is gone."""
         entry.load_results = functools.partial(self._results, candidate)
         entry.load_lts = functools.partial(self._lts, entry, candidate)
+
+    def keep(self, candidate: Candidate, parsed: ParsedTest) -> None:
+        """Keep what was just parsed, where there is room for it."""
+        if self._bytes + parsed.packed_bytes <= _KEPT_BYTES:
+            self._add(candidate, parsed)
 
     def _results(self, candidate: Candidate) -> types.SimpleNamespace:
         return self._load(candidate).results
@@ -38,15 +49,21 @@ class Loader:
         return payload
 
     def _load(self, candidate: Candidate) -> ParsedTest:
+        self._check(candidate)
         parsed = self._kept.get(candidate.path)
         if parsed is None:
-            parsed = self._kept[candidate.path] = self._parse(candidate)
-            if len(self._kept) > _KEPT_RESULTS:
-                self._kept.popitem(last=False)
+            parsed = self._parse(candidate)
+            self._add(candidate, parsed)
+            while self._bytes > _KEPT_BYTES and len(self._kept) > _KEPT_TESTS:
+                self._bytes -= self._kept.popitem(last=False)[1].packed_bytes
         return parsed
 
+    def _add(self, candidate: Candidate, parsed: ParsedTest) -> None:
+        before = self._kept.pop(candidate.path, None)
+        self._bytes += parsed.packed_bytes - (before.packed_bytes if before else 0)
+        self._kept[candidate.path] = parsed
+
     def _parse(self, candidate: Candidate) -> ParsedTest:
-        self._check(candidate)
         try:
             return parse_test(self._context, candidate)
         except SettingsError as error:

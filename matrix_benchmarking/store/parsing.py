@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kpi, plausible
-from ..errors import MatbenchError, OutputError, SettingsError, os_reason
+from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
 from ..settings import SETTINGS_FILE, check_settings
@@ -63,10 +63,11 @@ class Context:
 
 @dataclasses.dataclass(slots=True)
 class ParsedTest:
-    """An entry, its results, and sentences on what else was noticed; ``results`` may be dropped."""
+    """An entry, its results, how many bytes they were when packed, and sentences on what else was noticed."""
 
     entry: Entry
     results: types.SimpleNamespace
+    packed_bytes: int
     notes: list[str]
 
 
@@ -94,7 +95,7 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
     _parse_always(context, candidate, entry, results, problems)
     entry.problems = tuple(problems)
     _evaluate(context.workload, entry, results)
-    return ParsedTest(entry, results, notes)
+    return ParsedTest(entry, results, len(cached.results), notes)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
         if store.generate_lts_payload is None:
             _add_times(results, test_dir)
     except Exception as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
-        recorder.problems.append(_parser_problem("parse_once", error))
+        recorder.problems.append(_parser_problem("parse_once", error, recorder))
     wanted = important_files(context.workload, context.layout(candidate))
     missing = [] if candidate.is_file else _missing_files(recorder, wanted)
     return _Artifacts(results, recorder, None if own_uuid is None else str(own_uuid), missing)
@@ -329,7 +330,7 @@ def _parse_always(
     try:
         store.parse_always(results, test_dir, entry.settings)
     except Exception as error:  # noqa: BLE001  as for parse_once
-        problems.append(_parser_problem("parse_always", error))
+        problems.append(_parser_problem("parse_always", error, test_dir.recorder))
     problems.extend(test_dir.recorder.problems)
 
 
@@ -345,18 +346,24 @@ def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) 
     entry.implausible = plausible.findings(payload, workload.implausible)
     if workload.warnings is not None:
         try:
-            entry.warnings = tuple(workload.warnings(payload))
+            entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))
         except Exception as error:  # noqa: BLE001  as for parse_once
             entry.problems += (_parser_problem("warnings", error),)
 
 
-def _parser_problem(function: str, error: Exception) -> Problem:
+def _parser_problem(function: str, error: Exception, recorder: Recorder | None = None) -> Problem:
     if isinstance(error, MatbenchError):
         path = getattr(error, "path", None)
         return Problem(getattr(error, "reason", str(error)), None if path is None else str(path))
+    if isinstance(error, OSError) and recorder is not None:
+        unreadable = recorder.unreadable(error)
+        if unreadable is not None:
+            return unreadable
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return Problem(f"{function} stopped: {type(error).__name__}: {str(error)[:300]}{where}")
+    last = recorder.last_read if recorder is not None else None
+    after = f" after it read '{last}'" if last else ""
+    return Problem(f"{function} stopped{after}: {explained(error)}{where}")
 
 
 def _missing_files(recorder: Recorder, patterns: Sequence[str]) -> list[str]:

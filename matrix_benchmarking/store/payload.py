@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
+from ..errors import explained
 from ..matrix import Entry, Problem
 from ..models import LTS_SCHEMA_VERSION
 from ..workload import Workload
@@ -19,7 +20,7 @@ def build_payload(
     try:
         payload = generate(results, entry.settings)
     except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
-        problem = Problem(f"generate_lts_payload stopped: {type(error).__name__}: {error}")
+        problem = Problem(f"generate_lts_payload stopped: {explained(error)}")
         payload = types.SimpleNamespace(results=types.SimpleNamespace())
     if not hasattr(payload, "metadata"):
         payload.metadata = types.SimpleNamespace()

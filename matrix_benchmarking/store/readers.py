@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from ..errors import ArtifactError, os_reason
-from ..settings import load_yaml
+from ..yaml_file import load_yaml
 from .artifacts import ArtifactPath
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ def ignore_file_not_found(parser: Callable[P, R]) -> Callable[P, R | None]:
     """Make *parser* give None for an artifact that is missing, or damaged.
 
     A damaged artifact (:class:`ArtifactError`, as the readers of this module raise it) is noted as a
-    problem of the test, so that strict runs name it and lenient ones go on.
+    problem of the test, so that strict runs name it and lenient ones go on; so is one that can't be read.
     """
 
     @functools.wraps(parser)
@@ -41,6 +41,11 @@ def ignore_file_not_found(parser: Callable[P, R]) -> Callable[P, R | None]:
             if not isinstance(error.path, ArtifactPath):
                 raise
             error.path.note_problem(error.reason)
+            return None
+        except OSError as error:
+            artifacts = [each for each in (*args, *kwargs.values()) if isinstance(each, ArtifactPath)]
+            if not artifacts or not artifacts[0].note_unreadable(error):
+                raise
             return None
 
     return lenient
@@ -84,10 +89,8 @@ def read_text(path: ArtifactPath) -> str:
         FileNotFoundError: it is missing.
         ArtifactError: it is not UTF-8.
     """
-    try:
-        return read_bytes(path).decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ArtifactError(path, f"is not UTF-8 text: {error.reason} at byte {error.start}") from error
+    _check_size(path)
+    return path.read_text()
 
 
 def read_tail(path: ArtifactPath, size: int = 64 << 10) -> str:
@@ -115,12 +118,11 @@ def read_bytes(path: ArtifactPath) -> bytes:
         FileNotFoundError: it is missing.
         ArtifactError: it can't be read, or is larger than any sensible document.
     """
-    try:
-        size = path.size
-        if size is not None and size > MAX_DOCUMENT_BYTES:
-            raise ArtifactError(path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB")
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise
-    except OSError as error:
-        raise ArtifactError(path, f"can't be read: {os_reason(error)}") from error
+    _check_size(path)
+    return path.read_bytes()
+
+
+def _check_size(path: ArtifactPath) -> None:
+    size = path.size
+    if size is not None and size > MAX_DOCUMENT_BYTES:
+        raise ArtifactError(path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB")

@@ -40,7 +40,7 @@ Progress = Callable[[int, int], None]
 
 def parse_tree(
     workload: Workload,
-    root: Path,
+    root: str | os.PathLike[str],
     *,
     jobs: int | None = None,
     executor: concurrent.futures.Executor | None = None,
@@ -75,8 +75,8 @@ def parse_tree(
     unfinished: list[Entry] = []
     notes: list[Note] = []
     with _executor(executor, jobs, len(found.tests)) as chosen:
-        outcomes = _parse_all(context, found.tests, chosen, progress)
-        for candidate, (entry, test_notes) in _settle(context, zip(found.tests, outcomes, strict=True)):
+        outcomes = _parse_all(context, found.tests, chosen, progress, loader)
+        for candidate, (entry, test_notes) in _settle(context, zip(found.tests, outcomes, strict=True), loader):
             notes.extend(test_notes)
             if entry.finished:
                 loader.attach(entry, candidate)
@@ -93,7 +93,7 @@ def parse_tree(
     return Matrix(entries, unfinished=unfinished, notes=sentences)
 
 
-def clean(workload: Workload, root: Path) -> int:
+def clean(workload: Workload, root: str | os.PathLike[str]) -> int:
     """Remove the caches of all tests below *root*, unfinished ones too, and the tree's index; how many tests had one.
 
     Caches without artifacts stay, and those of runs that lost their settings: they could not be made again.
@@ -112,7 +112,7 @@ def _found(root: Path, workload: Workload) -> Found:
     return find_tests(root, layouts_of(workload), workload.store.cache_filename, Traces.of(workload))
 
 
-def _find(workload: Workload, root: Path) -> tuple[Path, Found]:
+def _find(workload: Workload, root: str | os.PathLike[str]) -> tuple[Path, Found]:
     resolved = check_root(root)
     found = _found(resolved, workload)
     if not found.tests and not found.unfinished:
@@ -171,10 +171,11 @@ def _parse_all(
     candidates: Sequence[Candidate],
     executor: concurrent.futures.Executor | None,
     progress: Progress | None,
+    loader: Loader,
 ) -> Iterator[Outcome]:
     """An outcome for each candidate, in their order."""
     done, total = 0, len(candidates)
-    for outcomes in _chunks(context, candidates, executor):
+    for outcomes in _chunks(context, candidates, executor, loader):
         done += len(outcomes)
         if progress is not None:
             progress(done, total)
@@ -182,14 +183,14 @@ def _parse_all(
 
 
 def _chunks(
-    context: Context, candidates: Sequence[Candidate], executor: concurrent.futures.Executor | None
+    context: Context, candidates: Sequence[Candidate], executor: concurrent.futures.Executor | None, loader: Loader
 ) -> Iterator[list[Outcome]]:
     processes = len(os.sched_getaffinity(0))
     size = 1 if executor is None else max(1, min(_CHUNK, len(candidates) // (processes * _CHUNKS_PER_PROCESS)))
     chunks = [candidates[start : start + size] for start in range(0, len(candidates), size)]
     if executor is None:
         for chunk in chunks:
-            yield _parse_chunk(context, chunk)
+            yield _parse_chunk(context, chunk, loader)
         return
     spec = context.workload.spec or context.workload.name
     arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
@@ -211,7 +212,7 @@ def _workload(spec: str) -> Workload:
     return workloads.load(spec)
 
 
-def _parse_chunk(context: Context, chunk: Sequence[Candidate]) -> list[Outcome]:
+def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | None = None) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for candidate in chunk:
         try:
@@ -219,11 +220,15 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate]) -> list[Outcome]:
         except SettingsError as error:
             outcomes.append((_without_results(context, candidate, {}, 0, Problem(str(error))), []))
         else:
+            if loader is not None:
+                loader.keep(candidate, parsed)
             outcomes.append((parsed.entry, [(parsed.entry.name, note) for note in parsed.notes]))
     return outcomes
 
 
-def _settle(context: Context, outcomes: Iterable[tuple[Candidate, Outcome]]) -> Iterator[tuple[Candidate, Outcome]]:
+def _settle(
+    context: Context, outcomes: Iterable[tuple[Candidate, Outcome]], loader: Loader
+) -> Iterator[tuple[Candidate, Outcome]]:
     """*outcomes*, in which a test that only its cache still knows was brought so, or is parsed without the cache."""
     brought: set[str] | None = None
     for candidate, outcome in outcomes:
@@ -237,7 +242,7 @@ def _settle(context: Context, outcomes: Iterable[tuple[Candidate, Outcome]]) -> 
             yield candidate, outcome
         else:
             uncounted = dataclasses.replace(candidate, cache_counts=False)
-            yield uncounted, _parse_chunk(context, [uncounted])[0]
+            yield uncounted, _parse_chunk(context, [uncounted], loader)[0]
 
 
 def _mark_without_settings(entries: Sequence[Entry]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import hashlib
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -49,7 +50,9 @@ class IndexedTree:
     written: dt.datetime
 
 
-def read_index(workload: Workload, root: Path, *, options: Mapping[str, Any] | None = None) -> IndexedTree | None:
+def read_index(
+    workload: Workload, root: str | os.PathLike[str], *, options: Mapping[str, Any] | None = None
+) -> IndexedTree | None:
     """The tree at *root* from its index, without a look at its tests.
 
     None if there is no index that can be used: it is damaged, of another version of the engine, of another workload or

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
+from matrix_benchmarking.store import load_yaml
 
 _TABLE = Path(__file__).with_name("prices.yaml")
 
@@ -24,7 +24,7 @@ class Price:
 @functools.cache
 def table() -> Mapping[tuple[str, str], Price]:
     """The price table by vendor and hw_type."""
-    rows = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
+    rows = load_yaml(_TABLE.read_bytes())
     return {(row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"]) for row in rows}
 
 

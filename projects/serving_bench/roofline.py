@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+from matrix_benchmarking.store import load_yaml
 
 _TABLE = Path(__file__).with_name("devices.yaml")
 DEVICE_SETTINGS = ("device", "gpu", "hw_type")
@@ -48,7 +48,7 @@ class Roofline:
 @functools.cache
 def devices() -> Mapping[str, Device]:
     """The table of devices, by each of their names."""
-    rows = yaml.safe_load(_TABLE.read_text(encoding="utf-8"))
+    rows = load_yaml(_TABLE.read_bytes())
     return {name: Device(row["title"], row["flops"], row["source"]) for row in rows for name in row["names"]}
 
 

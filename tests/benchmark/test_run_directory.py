@@ -83,7 +83,9 @@ def test_a_file_in_the_place_of_a_directory_is_a_sentence(tmp_path):
         run_directory.begin(tmp_path, Path("a/b"), POINT)
 
 
-@pytest.mark.parametrize("content", ["", "{}", "[]", '{"version": 2}', '{"version": 1, "speed": 3}', "\x00"])
+@pytest.mark.parametrize(
+    "content", ["", "{}", "[]", '{"version": 2}', '{"version": 1, "speed": 3}', "\x00", "[" * 100_000]
+)
 def test_a_foreign_outcome_is_no_outcome(tmp_path, content):
     (tmp_path / "outcome.json").write_text(content)
     assert run_directory.read_outcome(tmp_path) is None

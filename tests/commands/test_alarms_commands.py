@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import io
 import json
 import os
 from collections.abc import Callable
@@ -11,8 +12,13 @@ from pathlib import Path
 import pytest
 from history_support.alarms import event, subject
 from history_support.payloads import payload
+from rich.cells import cell_len
+from rich.console import Console
 
+from matrix_benchmarking.analyze.verdict.handling import short_ids
+from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.commands import alarms_list
 from matrix_benchmarking.history import record
 from matrix_benchmarking.history.alarms import Action, AlarmEvent
 from matrix_benchmarking.history.sqlite import SQLiteHistory
@@ -50,6 +56,18 @@ def listed(capsys: Capture, *options: str) -> dict[str, dict[str, object]]:
     """What ``alarms --format=json`` lists, by id."""
     assert main(["alarms", "--format=json", *options]) == 0
     return {each["id"]: each for each in json.loads(capsys.readouterr().out)}
+
+
+@pytest.mark.parametrize("columns", [50, 80])
+def test_the_ids_of_alarms_stay_however_narrow_the_terminal_is(columns: int) -> None:
+    about = [subject(workload=name, series="s" * 60, first_bad="1.3.0+" + "a" * 40) for name in ("one", "other" * 8)]
+    known = known_alarms(
+        [event(number, alarm=SLOWER[::-1] if number else LESS, about=one) for number, one in enumerate(about)]
+    )
+    stream = io.StringIO()
+    Console(file=stream, width=columns).print(alarms_list._table(list(known.values()), short_ids(known)))
+    assert all(f"│ {each} │" in stream.getvalue() for each in short_ids(known).values())
+    assert max(map(cell_len, stream.getvalue().splitlines())) <= columns
 
 
 def test_alarms_alone_lists_the_open_ones_the_newest_first(alarms: None, capsys: Capture) -> None:

@@ -319,6 +319,12 @@ def test_an_unknown_kpi_in_the_filter_of_the_environment_is_a_sentence_and_the_r
     assert "no KPI 'rtae': did you mean 'rate'?" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("value", [",", "", " , "])
+def test_a_filter_of_kpis_without_a_name_is_no_filter_and_is_said(value: str, slower: None, capsys: Capture) -> None:
+    assert main([*ANALYZE, f"--kpi-filter={value}"]) == 2
+    assert f"'--kpi-filter': {value!r} holds no name; leave the option out for all" in capsys.readouterr().err
+
+
 def test_a_filter_that_selects_nothing_is_a_sentence(slower: None, capsys: Capture) -> None:
     assert main([*ANALYZE, "--filters=image=zebra"]) == 2
     assert main([*ANALYZE, "--since=2030-01-01"]) == 2

@@ -146,3 +146,20 @@ def test_a_local_directory_needs_no_further_library(monkeypatch: pytest.MonkeyPa
     for library in ("fsspec", "s3fs", "aiohttp"):
         monkeypatch.setitem(sys.modules, library, None)
     assert download("--url=results", "--mode=all") == 0
+
+
+@pytest.mark.parametrize(("count", "named"), [(25, 25), (1005, 1000)])
+def test_everything_that_is_left_out_is_named_up_to_a_thousand(count, named, directory, capsys: Capture) -> None:
+    for number in range(count):
+        (directory / "results" / "run_1" / f"{number:04}").symlink_to("/etc/passwd")
+    assert download("--url=results", "--mode=all") == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
+    assert [f"run_1/{number:04}" in line for number, line in enumerate(warnings[:named])] == [True] * named
+    assert warnings[named:] == (["warning: … and 5 more"] if count > named else [])
+
+
+def test_each_address_that_fails_is_named(capsys: Capture) -> None:
+    Path("urls").write_text("".join(f"nowhere{number:02}\n" for number in range(25)))
+    assert download("--url-file=urls", "--mode=all") == 2
+    said = capsys.readouterr().err
+    assert all(f"nowhere{number:02} does not exist" in said for number in range(25))

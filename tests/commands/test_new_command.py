@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,11 @@ from matrix_benchmarking.cli import main
 from matrix_benchmarking.scaffold import content
 
 Capture = pytest.CaptureFixture[str]
+WITHOUT_PYTEST = (
+    "python -c \"import runpy, sys; sys.modules['pytest'] = None; sys.argv = sys.argv[1:]; "
+    "runpy.run_path(sys.argv[0], run_name='__main__')\""
+)
+"""Python as a plain installation has it."""
 
 
 def typed(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
@@ -36,14 +42,17 @@ def test_each_printed_command_works_and_so_does_the_test_that_was_written(direct
     commands = said.out.splitlines()
     assert [command.split()[1] for command in commands] == ["benchmark", "parse", "visualize"]
     outputs = []
-    for command in [*commands, "python -m pytest -q -p no:cacheprovider hash_bench"]:
+    (test,) = re.findall("`(python .*)`", Path("hash_bench/README.md").read_text())
+    plain = f"{WITHOUT_PYTEST} {test.removeprefix('python ')}"
+    for command in [*commands, plain, "python -m pytest -q -p no:cacheprovider hash_bench"]:
         done = typed(command, directory)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
-        outputs.append(done.stdout)
+        outputs.append(done.stdout + done.stderr)
     assert "12 points measured" in outputs[0]
     assert "Highest throughput" in outputs[1]
     assert "report/index.html" in outputs[2]
-    assert "3 passed" in outputs[3]
+    assert re.search(r"Ran 3 tests in .*\n\nOK\n$", outputs[3])
+    assert "3 passed" in outputs[4]
 
 
 def test_the_commands_of_its_readme_keep_a_history_and_judge_it(directory: Path) -> None:

@@ -81,6 +81,24 @@ def test_strict_problems_are_all_named_and_nothing_is_written(
     assert sorted(path.name for path in directory.iterdir()) == ["lts.json", "results", "tiny.py"]
 
 
+@pytest.mark.parametrize("name", ["mine", "mine/", "mine/workload", "mine.workload"])
+def test_the_directory_of_a_workload_in_a_file_leads_to_the_file(name: str, directory: Path, capsys: Capture) -> None:
+    (directory / "mine").mkdir()
+    (directory / "tiny.py").rename(directory / "mine" / "workload.py")
+    assert main(["parse", f"--workload={name}", "--results-dirname=results"]) == 2
+    expected = f"matbench: workload '{name}' not found: did you mean the file 'mine/workload.py'?\n"
+    assert capsys.readouterr().err == expected
+
+
+def test_an_id_of_a_plots_file_that_is_not_here_says_where_it_was_looked_for(capsys: Capture) -> None:
+    arguments = ["visualize", "--workload=tiny.py", "--results-dirname=results", "--generate-id=nightly"]
+    assert main(arguments) == 2
+    assert capsys.readouterr().err == (
+        "matbench: --generate-id nightly: there is no data/plots.yaml here that could list it; name the file with "
+        "--plots-file, or a report with --generate\n"
+    )
+
+
 def test_what_went_missing_in_silence_are_strict_problems_too(
     parse: Parse, directory: Path, new_test: Callable[..., Path], capsys: Capture
 ) -> None:
@@ -205,3 +223,34 @@ def test_the_schema_accepts_the_file_that_parse_writes(parse: Parse) -> None:
 def test_the_schema_goes_to_standard_output_unless_a_file_is_named(capsys: Capture) -> None:
     assert main(["generate_lts_schema", "--workload=tiny.py"]) == 0
     assert json.loads(capsys.readouterr().out)["title"].startswith("LTS payload of tiny")
+
+
+def test_a_huge_setting_is_cut_wherever_people_read_it_and_whole_in_every_output(
+    directory: Path, new_test: Callable[..., Path], capsys: Capture
+) -> None:
+    huge = "a" * 3_000_000
+    for rate, letter in enumerate("ab"):
+        new_test(directory / "huge" / letter, batch_size=huge.replace("a", letter), rate=rate)
+    arguments = ["--workload=tiny.py", "--results-dirname=huge"]
+    assert main(["parse", *arguments, "--output-matrix=m.json"]) == 0
+    assert main(["visualize", *arguments, "--generate", "--report-dest=pages", "--single-file"]) == 0
+    assert main(["check", *arguments]) == 0
+    assert main(["parse", *arguments, "--filters=batch_size=x"]) == 2
+    captured = capsys.readouterr()
+    assert "(3,000,000 characters, " in captured.out
+    assert len(captured.out + captured.err) < 20_000
+    assert Path("pages/index.html").stat().st_size < 1_000_000
+    assert json.loads(Path("m.json").read_text())[0]["settings"]["batch_size"] == huge
+
+
+def test_what_a_parser_quotes_of_a_file_is_cut(directory: Path, new_test: Callable[..., Path], capsys: Capture) -> None:
+    new_test(directory / "huge" / "a", batch_size=["a" * 3_000_000], rate=1.5)
+    new_test(directory / "huge" / "b", batch_size=1, rate="r" * 3_000_000)
+    new_test(directory / "huge" / "c", batch_size=1, rate=1)
+    (directory / "huge" / "c" / "settings.yaml").write_text(f"? {'n' * 3_000_000}\n: 1\n")
+    Path("tiny.py").write_text(Path("tiny.py").read_text().replace("dict(test", "float(results.rate), dict(test"))
+    assert main(["parse", "--workload=tiny.py", "--results-dirname=huge"]) == 0
+    captured = capsys.readouterr()
+    assert "could not convert" in captured.err
+    assert "the name nnn" in captured.err
+    assert len(captured.out + captured.err) < 20_000

@@ -84,6 +84,16 @@ def test_at_80_columns_the_essence_stays(capsys: Capture) -> None:
     assert {"KPI", "Series", "Verdict", "Change", "Since"} <= set(header)
 
 
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_the_ids_of_alarms_stay_however_narrow_the_terminal_is(width: int, capsys: Capture) -> None:
+    _, wide = shown(analyses.mixed(), capsys)
+    ids = [row[-1] for row in rows_of(wide) if row[-1] != "–"]
+    assert len(ids) == 4
+    _, table = shown(analyses.mixed(), capsys, width)
+    cells = "".join(cell for row in rows_of(table) for cell in row).replace(" ", "")
+    assert all(each in cells for each in ids)
+
+
 def test_off_a_terminal_there_are_no_colours(capsys: Capture) -> None:
     print_analysis(analyses.mixed())
     assert "\x1b" not in capsys.readouterr().out

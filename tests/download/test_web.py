@@ -123,6 +123,25 @@ def test_an_endless_listing_is_given_up(download, monkeypatch, capsys: Capture) 
     assert "its listing is longer than" in capsys.readouterr().err
 
 
+def test_a_listing_that_drips_is_given_up_and_a_file_that_does_is_not(download, files, monkeypatch, capsys) -> None:
+    from matrix_benchmarking.download import http
+
+    monkeypatch.setattr(http, "LISTING_S", 1)
+    pages = {
+        "/": links("slow/", "x"),
+        "/slow/": Answer("<html>" * 1000, pause_s=0.05),
+        "/x": Answer("y" * 40, pause_s=0.05),
+    }
+    with nasty_server(pages) as nasty:
+        assert download(nasty.url, "--mode=all") == 0
+        assert sum(path == "/slow/" for _, path in nasty.requests) == 1
+        assert download(f"{nasty.url}slow/", "--mode=all", to="other") == 2
+    captured = capsys.readouterr().err
+    assert "warning: 'slow': left out, its listing was not whole after 1 s" in captured
+    assert "/slow/: its listing was not whole after 1 s" in captured
+    assert files("here") == {"x"}
+
+
 def test_a_directory_whose_listing_is_elsewhere_is_left_out(download, files, capsys: Capture) -> None:
     pages = {
         "/": links("a/", "x"),

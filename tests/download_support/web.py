@@ -7,6 +7,7 @@ import functools
 import http.server
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -29,11 +30,21 @@ class Web:
 
 
 class Answer:
-    """What a nasty server answers: status, body and headers; ``length`` overrides the Content-Length."""
+    """What a nasty server answers: status, body and headers; ``length`` overrides the Content-Length.
+
+    With ``pause_s`` it waits so long before each byte of the body.
+    """
 
     def __init__(
-        self, body: bytes | str = b"", status: int = 200, *, length: int | None = None, **headers: str
+        self,
+        body: bytes | str = b"",
+        status: int = 200,
+        *,
+        length: int | None = None,
+        pause_s: float = 0.0,
+        **headers: str,
     ) -> None:
+        self.pause_s = pause_s
         self.body = body.encode() if isinstance(body, str) else body
         self.status = status
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -85,7 +96,10 @@ def nasty_server(pages: Pages, tls: ssl.SSLContext | None = None) -> Iterator[We
                 self.send_header(name, value)
             self.end_headers()
             if self.command == "GET":
-                self.wfile.write(answer.body)
+                step = 1 if answer.pause_s else len(answer.body) or 1
+                for start in range(0, len(answer.body), step):
+                    time.sleep(answer.pause_s)
+                    self.wfile.write(answer.body[start : start + step])
 
         do_HEAD = do_GET
 

@@ -293,6 +293,23 @@ def test_a_full_disk_is_a_sentence_and_keeps_what_was_there(tmp_path, small_disk
     assert integrity(path) == "ok"
 
 
+def test_a_disk_that_is_full_while_a_history_is_made_is_a_sentence(small_disk):
+    if small_disk is None:
+        pytest.skip("mounting a small file system is not permitted here")
+    path, filler, block, outcomes = small_disk / "h.db", small_disk / "filler", b"x" * 8192, []
+    filler.write_bytes(block * (shutil.disk_usage(small_disk).free // len(block)))
+    while not outcomes or outcomes[-1] != "made":
+        for name in ("h.db", "h.db-wal", "h.db-shm"):
+            (small_disk / name).unlink(missing_ok=True)
+        try:
+            with SQLiteHistory(path):
+                outcomes.append("made")
+        except HistoryError as error:
+            outcomes.append(str(error))
+        os.truncate(filler, filler.stat().st_size - len(block))
+    assert set(outcomes[:-1]) == {f"history '{path}': the disk is full; what was committed before is kept"}
+
+
 def test_a_read_only_file_is_a_sentence_for_writers_and_fine_for_readers(tmp_path):
     path = tmp_path / "h.db"
     with SQLiteHistory(path) as kept:

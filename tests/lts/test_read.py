@@ -37,7 +37,7 @@ def test_an_array_and_single_files_give_the_same_entries(written, speed, tmp_pat
     for number, each in enumerate(json.loads(written.read_text())):
         (single / f"{number}.json").write_text(json.dumps(each))
     of_array, of_files = lts.read_matrix(speed, written.parent), lts.read_matrix(speed, single)
-    for matrix in (of_array, of_files, lts.read_matrix(speed, written)):
+    for matrix in (of_array, of_files, lts.read_matrix(speed, written), lts.read_matrix(speed, str(written))):
         assert [(e.settings, e.repeat, dict(e.kpis), e.exit_code) for e in matrix] == [
             ({"size": number}, 0, {"speed": number * 1.5}, 0) for number in (1, 2, 3)
         ]

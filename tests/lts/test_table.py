@@ -65,6 +65,27 @@ def test_a_file_name_that_is_not_utf8_is_written_with_backslashes(make_entry: Ma
     assert table(Matrix([make_entry("run_\udcff")]), "t.csv")["location"][0] == "run_\\udcff"
 
 
+@pytest.mark.parametrize("text", ["=1+1", "+cmd|' /C calc'!A0", "-1+1", "@SUM(A1)", "\t=1", "-"])
+def test_text_that_a_spreadsheet_would_compute_is_text_in_a_csv(make_entry: MakeEntry, text: str) -> None:
+    frame = table(Matrix([make_entry(text, settings={"x": text, text: 1})]), "t.csv")
+    assert [frame["x"][0], frame["location"][0], list(frame.columns)[1]] == [f"'{text}"] * 3
+    kept = table(Matrix([make_entry(text, settings={"x": text})]), "t.parquet")
+    assert kept["x"][0] == text
+
+
+def test_a_carriage_return_ends_no_row_of_a_csv(make_entry: MakeEntry) -> None:
+    frame = table(
+        Matrix([make_entry("a", settings={"x": "1\r=1+1"}), make_entry("b", settings={"x": "\r=1"})]), "t.csv"
+    )
+    assert list(frame["x"]) == ["1\n=1+1", "'\n=1"]
+
+
+@pytest.mark.parametrize("number", [-5, -0.5, -1e-7, "-5", "+1.5", "-1e3"])
+def test_a_negative_number_stays_a_number_in_a_csv(make_entry: MakeEntry, number: float | str) -> None:
+    frame = table(Matrix([make_entry("a", settings={"x": number, "y": "-x"})]), "t.csv")
+    assert (frame["x"][0], frame["y"][0]) == (float(number), "'-x")
+
+
 @pytest.mark.parametrize("name", ["table.xlsx", "table", "csv"])
 def test_an_ending_that_names_no_format_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' ends in neither"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import time
 from pathlib import Path
 from typing import Any
 
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.plotting import logs
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -48,13 +49,17 @@ def test_failures_are_one_where_exit_code_and_last_line_are(workload: Workload, 
             failed(tmp_path, "b", stderr__log=b"out of memory after 13 s"),
             failed(tmp_path, "c", code=2, stderr__log=b"out of memory after 13 s"),
             failed(tmp_path, "d", run__log=b""),
-            unfinished=(failed(tmp_path, "e", code=None, k6__log=b"killed"),),
+            unfinished=(
+                failed(tmp_path, "e", code=None, k6__log=b"killed"),
+                dataclasses.replace(failed(tmp_path, "f", code=None), problems=(Problem("settings: …"),)),
+            ),
         )
     )
     assert "1 out of memory after 12 s 2 2 tests a b" in shown
     assert "2 out of memory after 13 s 1 c" in shown
     assert "1 no log 1 d" in shown
     assert "did not finish killed 1 e" in shown
+    assert "can&#x27;t be read no log 1 f" in shown
     assert "stderr.log started out of memory after 12 s" in shown
 
 

@@ -143,8 +143,46 @@ def test_a_parser_that_stops_is_the_problem_of_that_test_alone(tmp_path):
             raise KeyError("metrics")
 
     matrix = store.parse_tree(speed_workload(parse_once=parse_once), tmp_path)
-    assert "parse_once stopped: KeyError: 'metrics' (test_artifacts.py, line" in str(matrix.entries[0].problems[0])
+    assert "parse_once stopped: there is no 'metrics' (test_artifacts.py, line" in str(matrix.entries[0].problems[0])
     assert [entry.results.before for entry in matrix] == [1, 1]
+
+
+def test_a_parser_that_stops_names_the_file_that_it_read_last(tmp_path):
+    write_test(tmp_path / "a", {}, files=speed_files(1.0))
+
+    def parse_once(results, test_dir):
+        content = read_text(test_dir.artifact_paths.RUN_DIR / "result.json")
+        assert test_dir.artifact_paths.RUN_DIR is not None
+        results.speed = float(content)
+
+    problem = store.parse_tree(speed_workload(parse_once=parse_once), tmp_path).entries[0].problems[0]
+    assert str(problem).startswith("parse_once stopped after it read '000__run/result.json': ValueError: could not")
+
+
+@pytest.mark.parametrize("leniently", [True, False])
+@pytest.mark.parametrize("read", [lambda path: path.open(), lambda path: path.read_bytes(), read_text])
+def test_a_directory_in_the_place_of_an_artifact_is_a_sentence_about_it(tmp_path, leniently, read):
+    write_test(tmp_path / "a", {})
+    (tmp_path / "a" / "000__run" / "result.json").mkdir(parents=True)
+
+    def parse_once(results, test_dir):
+        parse = ignore_file_not_found(read) if leniently else read
+        results.speed = parse(test_dir.artifact_paths.RUN_DIR / "result.json")
+
+    entry = store.parse_tree(speed_workload(parse_once=parse_once), tmp_path).entries[0]
+    assert [str(problem) for problem in entry.problems] == ["000__run/result.json: can't be read: Is a directory"]
+    assert hasattr(entry.results, "speed") is leniently
+
+
+def test_text_of_another_encoding_is_a_sentence_about_its_file(tmp_path):
+    write_test(tmp_path / "a", {}, files={"000__run/result.json": ""})
+    (tmp_path / "a" / "000__run" / "result.json").write_bytes(b"\xff")
+
+    def parse_once(results, test_dir):
+        results.speed = (test_dir.artifact_paths.RUN_DIR / "result.json").read_text()
+
+    problem = store.parse_tree(speed_workload(parse_once=parse_once), tmp_path).entries[0].problems[0]
+    assert str(problem) == "000__run/result.json: is not UTF-8 text: invalid start byte at byte 0"
 
 
 def test_a_pipe_is_refused_and_does_not_block(test_dir):

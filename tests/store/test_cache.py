@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking import download_record, store
 from matrix_benchmarking.download_record import Held, Record, Tree
-from matrix_benchmarking.store import cache, sealed
+from matrix_benchmarking.store import cache, loading, sealed
 from matrix_benchmarking.workload import load
 
 CACHE = ".matbench_cache"
@@ -67,6 +67,27 @@ def test_parse_always_runs_each_time_and_is_not_cached(tree, calls):
         matrix = parse(tree, calls, parse_always=parse_always)
         assert matrix.entries[0].results.extra[0] == 1
     assert calls == ["a"]
+
+
+def test_what_is_asked_for_after_a_parse_is_not_parsed_again(tree, calls):
+    always = []
+    for number in range(12):
+        write_test(tree / f"t{number}", {"vus": number}, files=speed_files(2.0))
+    matrix = parse(tree, calls, parse_always=lambda results, test_dir, settings: always.append(test_dir.name))
+    for entry in matrix.entries:
+        assert entry.results.speed == 2.0
+        assert entry.lts.results.speed == 2.0
+    assert len(always) == len(calls) == len(matrix.entries) == 13
+
+
+def test_results_that_are_too_large_to_keep_are_loaded_again(tree, calls, monkeypatch):
+    monkeypatch.setattr(loading, "_KEPT_BYTES", 0)
+    for number in range(12):
+        write_test(tree / f"t{number}", {"vus": number}, files=speed_files(float(number)))
+    always = []
+    matrix = parse(tree, calls, parse_always=lambda results, test_dir, settings: always.append(test_dir.name))
+    assert sorted(entry.results.speed for entry in matrix.entries) == sorted([2.0, *map(float, range(12))])
+    assert (len(calls), len(always)) == (13, 26)
 
 
 def test_editing_an_artifact_makes_the_cache_stale(tree, calls):

@@ -54,6 +54,14 @@ def tree(tmp_path: Path) -> Path:
     return tree
 
 
+def test_a_tree_may_be_given_as_text(tree: Path) -> None:
+    parsed = store.parse_tree(speed_workload(), str(tree))
+    indexed = store.read_index(speed_workload(), str(tree))
+    assert indexed is not None
+    assert len(indexed.matrix) == len(parsed) == len(store.parse_tree(speed_workload(), tree)) > 0
+    assert store.clean(speed_workload(), str(tree)) == len(parsed)
+
+
 def fields(entry: Entry) -> list[object]:
     """All of an entry but its loaders, with the types of its values."""
     parts: list[object] = [getattr(entry, name) for name in FIELDS]

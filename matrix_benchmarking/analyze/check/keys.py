@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ... import lts
-from ...filters import show
+from ...filters import exact
 from ...matrix import Entry, Matrix
 from ...settings import is_nearly
 from ...workload import Workload
@@ -91,7 +91,7 @@ def _reasons(entries: Sequence[Entry], names: Iterable[str | None]) -> str:
 
 def _is_priced(entry: Entry, name: str) -> bool:
     """Whether the settings name the hardware of the price *name*: ``vendor/hw_type`` or ``hw_type``."""
-    values = {show(value) for value in entry.settings.values()}
+    values = {exact(value) for value in entry.settings.values()}
     return all(part in values for part in name.split("/", 1))
 
 

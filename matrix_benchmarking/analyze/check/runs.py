@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from collections.abc import Iterator, Sequence
 
-from ...matrix import Entry, Matrix, typed
+from ...matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ...workload import Workload
 from .. import doubts
 from ..points import by_point
@@ -15,17 +15,15 @@ from ..wording import plural
 from .finding import ANALYSES, EVERY, Finding
 from .wording import first_of
 
-NOT_FINISHED = "did not finish"
-
 
 def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The findings on the runs of *matrix* as such."""
     yield from _failed(matrix, workload)
-    unfinished = [entry for entry in matrix.unfinished if _reason(entry).startswith(NOT_FINISHED)]
+    unfinished = [entry for entry in matrix.unfinished if not entry.is_unreadable]
     if unfinished:
         sentence = f"{_runs(unfinished)} did not finish and {_take(unfinished)} no part."
         yield Finding("unfinished", sentence, runs=_names(unfinished))
-    lost = [entry for entry in matrix.unfinished if entry not in unfinished]
+    lost = [entry for entry in matrix.unfinished if entry.is_unreadable]
     if lost:
         sentence = f"{_runs(lost)} can't be placed and {_take(lost)} no part: {_first(lost)}."
         yield Finding("lost", sentence, EVERY, _names(lost))
@@ -130,7 +128,7 @@ def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
 
 
 def _reason(entry: Entry) -> str:
-    return str(entry.problems[0]) if entry.problems else NOT_FINISHED
+    return str(entry.problems[0]) if entry.problems else DID_NOT_FINISH
 
 
 def _first(entries: Sequence[Entry]) -> str:

@@ -14,7 +14,7 @@ import collections
 import math
 from collections.abc import Iterable, Mapping
 
-from ...filters import show
+from ...filters import exact
 from ...lts.openmetrics import escape, label_name
 from ..verdict.model import Analysis, Outcome, SeriesVerdict
 from .one_line import one_line
@@ -76,7 +76,7 @@ def _of_series(analysis: Analysis, verdict: SeriesVerdict) -> dict[str, str]:
             mapped = label_name(name)
             while mapped in labels or mapped in _OWN or mapped in ("series", "outcome"):
                 mapped = f"label_{mapped}"
-            labels[mapped] = show(value)
+            labels[mapped] = exact(value)
     return {name: one_line(value, _LONGEST) for name, value in labels.items()}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigError, WorkloadError, did_you_mean
-from ...filters import show
+from ...filters import exact, show
 from ...matrix import NOT_SET, typed
 from ...workload import Workload
 from .labelled import LabelledRun
@@ -65,7 +65,7 @@ def given(explicit: Explicit, versions: Mapping[Item, Any], *, is_required: bool
     Raises:
         ConfigError: it lacks versions, and is required.
     """
-    places = {item: explicit.find(show(value)) for item, value in versions.items() if value is not NOT_SET}
+    places = {item: explicit.find(exact(value)) for item, value in versions.items() if value is not NOT_SET}
     missing = [show(versions[item]) for item, place in places.items() if place is None]
     if missing and not is_required:
         return None

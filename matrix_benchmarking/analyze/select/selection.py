@@ -121,15 +121,31 @@ def select(
     order = Order(runs, workload) if order is None else order
     notes = _about_entries(entries, runs, workload)
     if since_us is not None:
-        every, runs = (
-            len(runs),
-            [run for run in runs if (time_us := run.load_time()) is not None and time_us >= since_us],
-        )
-        late = every - len(runs)
-        if late:
-            notes.append(f"{late} {plural(late, 'run')} left out: from before the time asked for, or of unknown time")
+        every = runs
+        runs = [run for run in every if (time_us := run.load_time()) is not None and time_us >= since_us]
+        early = len(every) - len(runs)
+        if early:
+            notes.append(
+                f"{early} {plural(early, 'run')} left out: from before the time asked for, or of unknown time"
+                f"{_of_the_newest(every, runs, order)}"
+            )
     notes += _about_runs(runs, workload, now_us)
     return select_runs(runs, workload, order, notes, kpi_filter=kpi_filter)
+
+
+def _of_the_newest(every: Sequence[LabelledRun], left: Sequence[LabelledRun], order: Order) -> str:
+    """The end of a sentence on what was left out of *every*: how much of it was of the newest version."""
+    axis = order.axis
+    if axis is None:
+        return ""
+    newest = typed(order.newest)
+    had, has = (sum(typed(run.versions[axis]) == newest for run in some) for some in (every, left))
+    if had == has:
+        return ""
+    of_it = f"{show(order.newest)}, the newest version"
+    if has:
+        return f"; {had - has} of {had} runs of {of_it}, among them"
+    return f"; among them all of {of_it}, which is not judged"
 
 
 def select_runs(

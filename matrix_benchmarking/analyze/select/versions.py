@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ...filters import show
+from ...filters import exact, show
 from ...matrix import NOT_SET
 
 UNKNOWN, NUMBERED, DATED, PLAIN = range(4)
@@ -63,7 +63,7 @@ def key(label: object) -> Key:
     """
     if label is None or label is NOT_SET:
         return (UNKNOWN,)
-    text = show(label)
+    text = exact(label)
     version, _, build = text.partition("+")
     if isinstance(label, bool) or any(_COMMIT.fullmatch(part) for part in _TOKENS.findall(version)):
         return (PLAIN,)

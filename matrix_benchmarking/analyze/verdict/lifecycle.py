@@ -7,7 +7,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...filters import show
+from ...filters import exact
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
 from ..select.selection import series_id
 from ..select.versions import key, same_kind
@@ -105,7 +105,7 @@ def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) 
     day = date_of(until)
     if day is not None:
         return now.astimezone(dt.UTC).date() > day
-    meant = [place for place, label in enumerate(versions) if show(label) == until]
+    meant = [place for place, label in enumerate(versions) if exact(label) == until]
     if meant:
         return meant[-1] < len(versions) - 1
     return any(same_kind([label, until]) is not None and key(label) > key(until) for label in versions)

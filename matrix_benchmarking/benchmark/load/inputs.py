@@ -76,7 +76,7 @@ def _read(path: Path) -> list[Input]:
 def _from_json(path: Path, number: int, line: str) -> Input:
     try:
         content: Any = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputsError(f"{path}:{number}: is not JSON: {error}") from error
     text = content.get("input") if isinstance(content, dict) else None
     if not isinstance(text, str) or not text:

@@ -96,7 +96,7 @@ def _read(path: Path) -> Lease:
         return Lease.model_validate(content)
     except OSError as error:
         raise MatbenchError(f"the lease {path} can't be read: {os_reason(error).lower()}; {hint}") from error
-    except ValueError as error:  # a validation error is one, too
+    except (ValueError, RecursionError) as error:  # a validation error is a ValueError
         with contextlib.suppress(AttributeError):
             if content is not None and content.get("version") != VERSION:
                 version = content.get("version")

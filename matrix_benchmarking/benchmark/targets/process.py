@@ -188,7 +188,7 @@ def versions(command: Sequence[str], directory: Path) -> dict[str, Any]:
     text = answer.stdout.strip()
     try:
         content = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     return content if isinstance(content, dict) else {"server": text[:200]}
 

@@ -136,7 +136,7 @@ def _scalar(value: Any) -> Any:
 
 def token(name: str, value: Any) -> str:
     """One setting as a term that filters look for."""
-    return f"{name}={filters.show(value)}"
+    return f"{name}={filters.exact(value)}"
 
 
 def query_body(query: Query) -> dict[str, Any]:

@@ -76,6 +76,7 @@ class Facets:
         """Raises ConfigError for a filter on a setting that no entry has."""
         unfinished = {name for entry in self.matrix.unfinished for name in entry.settings}
         filter_language.check_names(filters, {*self._columns, *unfinished, "repeat"})
+        filter_language.check_values(filters, {name: self._there(name) for name in filters})
 
     def select(self, filters: Filters) -> Matrix:
         """The entries that *filters* leave; none is fine."""
@@ -96,6 +97,13 @@ class Facets:
             counts = numpy.bincount(column.codes[mask], minlength=len(column.values))
             wanted = filters.get(name, ())
             yield Facet(name, list(_options(column, counts, wanted)))
+
+    def _there(self, name: str) -> Iterator[Any]:
+        """The values of the setting *name*, of tests that did not finish, too."""
+        column = self._repeat if name == "repeat" else self._columns.get(name)
+        for value in () if column is None else column.values:
+            yield None if isinstance(value, NotSet) else value
+        yield from (e.repeat if name == "repeat" else e.settings.get(name) for e in self.matrix.unfinished)
 
     def _mask(self, filters: Filters) -> Mask:
         import numpy

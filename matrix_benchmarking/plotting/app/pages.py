@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...analyze import wording
 from ...analyze.check import Answer
 from ...errors import MatbenchError, did_you_mean
+from ...matrix import Entry
 from .. import problems
 from ..base import Plot
 from ..catalogue import Catalogue
@@ -41,10 +42,9 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
 
     if not len(catalogue.matrix):
-        unfinished = len(catalogue.matrix.unfinished)
-        rest = f" {unfinished} {wording.plural(unfinished, 'test')} did not finish." if unfinished else ""
         lead = "No run is left by these filters." if current.filters else "There is no finished run."
-        return html.Div(html.P(f"{lead}{rest}", className="lead"), className="verdict")
+        lines = [lead, *_without_results(catalogue.matrix.unfinished)]
+        return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
     chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
     box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
     found = check_line(catalogue.findings, Answer.BEST, _check_address(snapshot, current))
@@ -57,6 +57,14 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     # Elsewhere the first sentence is enough, and the rest a click away.
     title = html.Summary("What stands behind it")
     return html.Div([lines[0], html.Details([title, *lines[1:]]), found], className=box.className)
+
+
+def _without_results(tests: Sequence[Entry]) -> Iterator[str]:
+    """A sentence on those that did not finish, and one on those that can't be read."""
+    lost = sum(entry.is_unreadable for entry in tests)
+    for count, what in ((len(tests) - lost, "did not finish"), (lost, "can't be read")):
+        if count:
+            yield f"{count} {wording.plural(count, 'test')} {what}."
 
 
 def _check_address(snapshot: Snapshot, current: View) -> str | None:

@@ -35,6 +35,7 @@ def test_images_become_data_uris_with_the_label_of_their_directory(tmp_path):
         ("a.txt", b"\xff", "not UTF-8"),
         ("a.jsonl", "{}\n", r"a\.jsonl:1: is not of the form"),
         ("a.jsonl", '{"input": "x"}\n{', r"a\.jsonl:2: is not JSON"),
+        pytest.param("a.jsonl", "[" * 100_000, r"a\.jsonl:1: is not JSON", id="deep"),
         ("a.jsonl", '{"input": "x", "label": 3}', "write it in quotes"),
         ("a.jsonl", "[]", "is not of the form"),
         ("a.png", "x", "give the directory"),

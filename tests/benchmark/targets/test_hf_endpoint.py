@@ -249,7 +249,13 @@ def test_after_kill_9_the_cleanup_finds_it(api, tmp_path, repository, starting):
 
 @pytest.mark.parametrize(
     ("content", "sentence"),
-    [("{", "is broken"), ("[]", "is broken"), ('{"version": 2}', "has version 2"), ("{}", "has version None")],
+    [
+        ("{", "is broken"),
+        pytest.param("[" * 100_000, "is broken", id="deep"),
+        ("[]", "is broken"),
+        ('{"version": 2}', "has version 2"),
+        ("{}", "has version None"),
+    ],
 )
 def test_a_lease_that_cannot_be_read_is_named(tmp_path, content, sentence):
     place = tmp_path / ".matbench" / "leases"

@@ -122,3 +122,9 @@ def test_an_id_is_shortened_as_far_as_it_is_the_only_one() -> None:
     ids = ["12345678-aaaa", "12345678-aaab", "9abcdef0-0000"]
     matrix = Matrix([entry({}, test_uuid=identity) for identity in [*ids, ids[0]]])
     assert short_ids(matrix) == {ids[0]: "12345678-aaaa", ids[1]: "12345678-aaab", ids[2]: "9abcdef0"}
+
+
+@pytest.mark.parametrize("text", ["hw=gpux", "hw=cpu:gpux", "repeat=77"])
+def test_a_filter_value_that_nothing_has_is_an_error_beside_others_too(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"no test has {text[:2]}.*: (known|did you mean)"):
+        Facets(MATRIX).check(filters.parse(text))

@@ -198,15 +198,19 @@ def test_a_table_is_sorted_filtered_and_exported(browser: Any, address: str, tmp
         visit.until(
             "[...document.querySelectorAll('.ag-center-cols-container')].some(e => !e.innerText.includes('int8'))"
         )
-        with visit.page.expect_download() as download:
-            box.get_by_role("button", name="Export as CSV").click()
-        path = tmp_path / "table.csv"
-        download.value.save_as(path)
-        rows = list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
+        rows = exported(visit, box, tmp_path / "table.csv")
         assert {row["image"] for row in rows} == {"onnx-fp32"}
         costs = [float(row["1B_cost (USD)"]) for row in rows]
         assert costs == sorted(costs)
         assert visit.complaints == []
+
+
+def exported(visit: Visit, box: Any, path: Path) -> list[dict[str, str]]:
+    """The rows of the table in *box*, from its export as CSV."""
+    with visit.page.expect_download() as download:
+        box.get_by_role("button", name="Export as CSV").click()
+    download.value.save_as(path)
+    return list(csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines()))
 
 
 @pytest.mark.parametrize(("kind", "start"), [("svg", b"<svg"), ("png", b"\x89PNG")])
@@ -300,7 +304,7 @@ def test_a_results_directory_that_vanishes_leaves_the_application_running(
 def test_hostile_text_is_text(browser: Any, tmp_path: Path, sample: Path) -> None:
     results = tmp_path / "results"
     shutil.copytree(sample / "cpu-2", results)
-    hostile = "<script>alert(1)</script><img src=x onerror=alert(2)>"
+    hostile = "=<script>alert(1)</script><img src=x onerror=alert(2)>"
     for settings in results.rglob("settings.yaml"):
         text = settings.read_text().replace("image: onnx-fp32", f"image: '{hostile}'")
         settings.write_text(text)
@@ -313,6 +317,13 @@ def test_hostile_text_is_text(browser: Any, tmp_path: Path, sample: Path) -> Non
             visit.open(query)
             visit.see_all()
         assert hostile in visit.text("#selectors")
+        visit.open("?show=kpi-overview")
+        box = visit.page.locator(".grid-box", has_text="Mean over the runs at each point")
+        box.scroll_into_view_if_needed()
+        rows = exported(visit, box, tmp_path / "table.csv")
+        assert f"'{hostile}" in {row["image"] for row in rows}
+        assert not any(cell.startswith(("=", "@")) for row in rows for cell in row.values())
+        assert all(float(row["1B_cost (USD)"]) > 0 for row in rows)
         link = visit.page.locator("a[href*='run=']").first.get_attribute("href")
         visit.open("" if link is None else link)
         visit.open("")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from plotting_support.app_support import elements, pages_over, texts
 
-from matrix_benchmarking import store
+from matrix_benchmarking import filters, store
 from matrix_benchmarking.errors import ConfigError, MatbenchError
-from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.workload import Workload
@@ -44,6 +44,28 @@ def test_the_verdict_stands_above_all_pages_and_follows_the_filters(pages: Pages
     _, verdict, _ = pages.frame("?filters=image=onnx-fp32")
     assert "onnx-fp32" in texts(verdict)
     assert "Can't be told apart from it: batch_size 8" not in text_of(pages, "")  # the page itself doesn't say it again
+
+
+def test_a_huge_setting_is_cut_on_every_page_and_can_be_selected(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    entries = [
+        dataclasses.replace(entry, settings={**entry.settings, "image": f"{entry.settings['image']}{'i' * 3_000_000}"})
+        for entry in sample_matrix.filtered(filters.parse("vus=8,batch_size=8"))
+    ]
+    pages = pages_over(Matrix(entries), encoder_workload, [], tmp_path)
+    selectors, _, _ = pages.frame("")
+    assert len(texts(selectors)) < 10_000
+    links = [link.href for link in elements(selectors, "A") if "image=" in str(link.href)]
+    assert links
+    assert max(map(len, links)) < 1000
+    filtered = texts(pages.frame(next(link for link in links if "int8i" in link))[1])
+    assert "onnx-int8ii" in filtered
+    assert "onnx-fp32ii" not in filtered
+    assert pages.data.snapshot is not None
+    for slug in pages.data.snapshot.slugs.values():
+        assert len(text_of(pages, f"?show={slug}")) < 100_000
+    assert len(text_of(pages, f"?run={entries[0].test_uuid}")) < 100_000
 
 
 def test_a_selector_leads_to_the_address_with_its_value(pages: Pages) -> None:
@@ -158,6 +180,24 @@ def test_a_history_that_can_not_be_read_leaves_the_results(
     data.start()
     data.join(20)
     assert "Shown are the results alone" not in texts(pages.frame("")[1])
+
+
+def test_a_filter_value_that_nothing_has_is_said_on_every_page(pages: Pages) -> None:
+    for show in ("", "show=runs&"):
+        assert "no test has image=fp32: did you mean 'onnx-fp32'?" in text_of(pages, f"?{show}filters=image=fp32")
+    pages.frame("?filters=image=fp32")
+
+
+def test_tests_that_can_not_be_read_are_not_said_to_be_unfinished(
+    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+) -> None:
+    interrupted, broken = (
+        dataclasses.replace(entry, finished=False, exit_code=None, problems=(Problem(reason),))
+        for entry, reason in zip(sample_matrix, ("did not finish: there is no exit code", "settings: …"), strict=False)
+    )
+    matrix = Matrix([], unfinished=[interrupted, broken, broken])
+    _, verdict, _ = pages_over(matrix, encoder_workload, [], tmp_path).frame("")
+    assert "There is no finished run. 1 test did not finish. 2 tests can't be read." in texts(verdict)
 
 
 def odd(matrix: Matrix, change: dict[str, Any], count: int | None = None) -> Matrix:

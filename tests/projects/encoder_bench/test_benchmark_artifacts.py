@@ -11,6 +11,7 @@ import pytest
 
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import load
 
@@ -53,6 +54,44 @@ def test_k6_that_uses_up_its_cores_may_be_the_limit(run):
     assert "k6 used 95% of a core, and had 1: it may be the limit, not the server" in doubts(entry)
     entry = run(GENERATOR=lambda content: content.update(cpus=[1, 2]))
     assert "may be the limit" not in doubts(entry)
+
+
+@pytest.mark.parametrize("cpus", ["0", 0, {"0": 1}, ["0"], [True], [-1]])
+def test_cores_that_cannot_be_understood_leave_the_cpu_load_unknown_and_are_a_problem(run, cpus):
+    entry = run(SERVER=lambda content: content.update(cpus=cpus), GENERATOR=lambda content: content.update(cpus=cpus))
+    assert [str(problem) for problem in entry.problems] == [
+        f"{SERVER}: 'cpus' is no list of core numbers: {cpus!r}",
+        f"{GENERATOR}: 'cpus' is no list of core numbers: {cpus!r}",
+    ]
+    assert entry.missing_kpis["cpu_util"] == "CPU load was not measured"
+    assert entry.kpis["throughput"] > 0
+
+
+def test_of_a_server_whose_place_is_not_understood_no_load_is_told(run, tmp_path):
+    entry = run(SERVER=lambda content: content.update(local="no"))
+    assert str(entry.problems[0]) == f"{SERVER}: 'local' is neither true nor false: 'no'"
+    assert "cpu_util" not in entry.kpis
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{"])
+def test_a_damaged_description_of_the_server_leaves_the_cpu_load_unknown(sample, tmp_path, content):
+    shutil.copytree(sample / RUN, tmp_path / "results" / "run")
+    (tmp_path / "results" / "run" / SERVER).write_text(content)
+    (entry,) = store.parse_tree(load("encoder_bench"), tmp_path / "results").entries
+    assert str(entry.problems[0]).startswith(f"{SERVER}: is ")
+    assert "cpu_util" not in entry.kpis
+
+
+def test_a_missing_summary_is_named_by_the_kpis_that_need_it_and_as_a_strict_problem(sample, tmp_path, capsys):
+    shutil.copytree(sample / RUN, tmp_path / "results" / "run")
+    (tmp_path / "results" / "run" / SUMMARY).unlink()
+    (entry,) = store.parse_tree(load("encoder_bench"), tmp_path / "results").entries
+    for kpi in ("1B_cost", "throughput", "avg_latency", "p95_latency", "error_rate"):
+        assert entry.missing_kpis[kpi].endswith(" was not measured: no *__k6__run/summary.json could be read")
+    directory, output = f"--results-dirname={tmp_path / 'results'}", f"--output-lts={tmp_path / 'lts.json'}"
+    assert main(["parse", "--workload=encoder_bench", directory, output]) == 1
+    said = "run: results.requests: expected a whole number, not null (not there: *__k6__run/summary.json)"
+    assert f"\n  {said}\n" in capsys.readouterr().err
 
 
 def test_dropped_iterations_are_said(run):

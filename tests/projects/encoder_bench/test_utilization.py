@@ -58,7 +58,7 @@ def test_gpus_are_averaged_and_the_highest_memory_counts():
         ({"time": 3}, "has no list 'time'"),
         (LOG | {"cpus_load": [[1.0]]}, "'cpus_load' has 1 samples where 'time' has 4"),
         (LOG | {"main_memory": "x"}, "'main_memory' is not a list"),
-        (LOG | {"cpus_load": [["a"], ["b"], ["c"], ["d"]]}, "something else than numbers"),
+        (LOG | {"cpus_load": [["a"], ["b"], ["c"], ["d"]]}, "something else than numbers: 'cpus_load'"),
         (LOG | {"processes": [1]}, "'processes' is not a mapping"),
         (LOG | {"load_window": {"start": 1}}, "'load_window' needs a start and an end"),
     ],

@@ -124,7 +124,7 @@ def test_failed_runs_and_runs_without_a_log_are_no_steps(workload: Workload, tmp
     matrix = parse_tree(workload, tmp_path)
     assert [step.label for step in steps(matrix, workload)] == ["experiment 1"]
     missing = {entry.settings["experiment"]: entry.missing_kpis.get("best_api_throughput") for entry in matrix}
-    assert missing[3] == missing[4] == "throughput over concurrency was not measured"
+    assert missing[3] == missing[4] == "throughput over concurrency (benchmark.log) was not measured"
     (damaged,) = [entry for entry in matrix if entry.problems]
     assert damaged.settings["experiment"] == 4
 
@@ -138,7 +138,7 @@ def test_a_run_of_the_model_alone_has_a_curve_and_no_best_step(workload: Workloa
     assert draw(workload, matrix, "Best throughput of each step")[0] is None
     (entry,) = matrix
     assert entry.kpis["best_baseline_throughput"] == 20
-    assert entry.missing_kpis["serving_efficiency"] == "throughput over concurrency was not measured"
+    assert entry.missing_kpis["serving_efficiency"] == "throughput over concurrency (benchmark.log) was not measured"
 
 
 def test_a_busy_client_and_a_throughput_beyond_the_maximum_are_doubtful(workload: Workload, tmp_path: Path) -> None:

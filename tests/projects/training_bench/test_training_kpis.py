@@ -33,6 +33,15 @@ def test_the_first_two_epochs_are_warm_up_unless_the_option_says_otherwise(workl
     assert entry.lts.results.warm_up_epochs == 4
 
 
+def test_a_directory_in_the_place_of_the_timings_is_a_sentence_about_it(workload, tmp_path):
+    write_native(tmp_path / "run", SETTINGS, epochs([9.0, 8.0, 4.0]), log(23), peak_rss_bytes=10**9)
+    (tmp_path / "run" / "timings.feather").unlink()
+    (tmp_path / "run" / "timings.feather").mkdir()
+    entry = parse(workload, tmp_path)
+    assert [str(problem) for problem in entry.problems] == ["timings.feather: can't be read: Is a directory"]
+    assert entry.kpis["process_memory"] == 10**9
+
+
 def test_rates_loads_and_waiting_are_those_of_the_epochs_that_count(workload, tmp_path):
     rows = epochs([10.0, 10.0, 4.0, 4.0], wait_s=[9.0, 9.0, 1.0, 3.0], read_bytes=[0, 0, 80_000_000, 80_000_000])
     gpu = log(28, gpu=lambda moment: 1.0 if moment >= 20 else 0.0)
@@ -119,7 +128,7 @@ def test_a_damaged_artifact_is_a_problem_of_its_run_and_stops_nothing(workload, 
     (run / file).write_bytes(content)
     entry = parse(workload, tmp_path)
     assert problem in " ".join(map(str, entry.problems))
-    assert entry.kpis or entry.missing_kpis["epoch_duration"] == "no epoch's duration was recorded"
+    assert entry.kpis or entry.missing_kpis["epoch_duration"] == "no epoch's duration was recorded in timings.feather"
 
 
 def test_facts_of_the_wrong_kind_are_unknown(workload, tmp_path):

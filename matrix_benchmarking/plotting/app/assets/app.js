@@ -160,14 +160,22 @@
     return title.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "") || "figure";
   }
 
+  // What a spreadsheet would take for a formula gets a ' before it; a number, and a share, stay what they are.
+  function noFormula(value) {
+    const isFormula = typeof value === "string" && /^[=+\-@\t\r\n]/.test(value);
+    return isFormula && !/^[+-]?[\d.,]+(e[+-]?\d+)?\s*[%×]?$/i.test(value) ? `'${value}` : value;
+  }
+
   function exportGrid(id) {
     const processCellCallback = ({ value, node, column }) => {
       const parts = node.data[`${column.getColDef().field}p`];
       const text = parts ? parts.map((part) => (typeof part === "object" ? part.text : part)).join("") : value;
       const isPlain = value !== null && value !== undefined && !/[%×]/.test(String(text));
-      return isPlain ? value : text; // a share is exported as it is shown, and so is what has no number
+      return noFormula(isPlain ? value : text); // a share is exported as it is shown, and so is what has no number
     };
-    window.dash_ag_grid.getApi(id).exportDataAsCsv({ fileName: `${id}.csv`, processCellCallback });
+    const processHeaderCallback = ({ column }) => noFormula(column.getColDef().headerName);
+    const handlers = { processCellCallback, processHeaderCallback };
+    window.dash_ag_grid.getApi(id).exportDataAsCsv({ fileName: `${id}.csv`, ...handlers });
   }
 
   async function copy(button) {

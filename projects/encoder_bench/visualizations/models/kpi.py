@@ -32,7 +32,7 @@ def cost_of_a_billion(lts_payload: Any) -> float:
             raise UnknownKPI("no price is known: the test's settings name no hw_type")
         hardware = "/".join(named)
         raise UnknownKPI(f"no price is known for {hardware}; give one with --price {hardware}=USD_PER_HOUR")
-    if known(results.throughput, "throughput") == 0:
+    if _of_k6(results, results.throughput, "throughput") == 0:
         raise UnknownKPI("no input was answered")
     return float(BILLION / results.throughput * results.price_usd_per_hour / SECONDS_PER_HOUR)
 
@@ -41,28 +41,28 @@ def cost_of_a_billion(lts_payload: Any) -> float:
 @Format("{:,.1f}")
 @KPIMetadata(help="Inputs answered with the right status and shape", unit="inputs/s")
 def throughput(lts_payload: Any) -> Any:
-    return known(lts_payload.results.throughput, "throughput")
+    return _of_k6(lts_payload.results, lts_payload.results.throughput, "throughput")
 
 
 @LowerBetter
 @Format("{:,.1f}")
 @KPIMetadata(help="Mean latency of the answered requests", unit="ms")
 def avg_latency(lts_payload: Any) -> Any:
-    return known(lts_payload.results.avg_latency_ms, "latency of answered requests")
+    return _of_k6(lts_payload.results, lts_payload.results.avg_latency_ms, "latency of answered requests")
 
 
 @LowerBetter
 @Format("{:,.1f}")
 @KPIMetadata(help="95th percentile of the latency of the answered requests", unit="ms")
 def p95_latency(lts_payload: Any) -> Any:
-    return known(lts_payload.results.p95_latency_ms, "latency of answered requests")
+    return _of_k6(lts_payload.results, lts_payload.results.p95_latency_ms, "latency of answered requests")
 
 
 @LowerBetter
 @Format("{:.2%}")
 @KPIMetadata(help="Share of the sent inputs that were not answered with the right status and shape", unit="")
 def error_rate(lts_payload: Any) -> Any:
-    return known(lts_payload.results.error_rate, "error rate")
+    return _of_k6(lts_payload.results, lts_payload.results.error_rate, "error rate")
 
 
 @NeitherBetter
@@ -123,3 +123,10 @@ def accuracy_loss(lts_payload: Any) -> float:
     if error <= 0:
         raise UnknownKPI("the standard error of the reference's accuracy is 0")
     return max(0.0, float(loss / error))
+
+
+def _of_k6(results: Any, value: Any, what: str) -> Any:
+    """*value*, which k6's summary tells."""
+    if value is None and results.requests is None:
+        raise UnknownKPI(f"{what} was not measured: no *__k6__run/summary.json could be read")
+    return known(value, what)

@@ -15,6 +15,8 @@ import types
 from collections.abc import Mapping
 from typing import Any
 
+from matrix_benchmarking.errors import explained
+
 Values = Mapping[str, Any]
 
 _ANSWERED = "http_req_duration{expected_response:true}"
@@ -37,7 +39,7 @@ def parse_summary(content: Any) -> types.SimpleNamespace:
     try:
         metrics, duration_s = _metrics(content)
     except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"is not a k6 summary: it holds something unexpected ({error})") from error
+        raise ValueError(f"is not a k6 summary: {explained(error)}") from error
     if "http_reqs" not in metrics:
         raise ValueError("is a k6 summary without any HTTP request")
     requests = _count(metrics, "http_reqs")

@@ -50,7 +50,7 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     results.load_generator = _parse_load_generator(test_dir)
     results.k6 = _parse_k6_summary(test_dir)
     results.timeseries = _parse_timeseries(test_dir)
-    results.utilization = _parse_utilization(test_dir, _server_cpus(results.server))
+    results.utilization = _parse_utilization(test_dir, getattr(results.server, "cpus", None))
     results.fidelity = _parse_fidelity(test_dir)
 
 
@@ -89,7 +89,17 @@ def _parse_utilization(test_dir: TestDirectory, server_cpus: list[int] | None) -
 
 @ignore_file_not_found
 def _parse_server(test_dir: TestDirectory) -> types.SimpleNamespace:
-    return _namespace(register_important_file(test_dir, test_dir.artifact_paths.SERVER_DIR / "server.json"))
+    """What is known of the server; of one whose file is damaged, not even that the monitor saw its machine."""
+    path = register_important_file(test_dir, test_dir.artifact_paths.SERVER_DIR / "server.json")
+    try:
+        server = _namespace(path)
+    except ArtifactError as error:
+        path.note_problem(error.reason)
+        return types.SimpleNamespace(local=False)
+    if not isinstance(getattr(server, "local", True), bool):
+        path.note_problem(f"'local' is neither true nor false: {server.local!r:.80}")
+        server.local = False
+    return _with_cores(path, server)
 
 
 @ignore_file_not_found
@@ -99,8 +109,8 @@ def _parse_environment(test_dir: TestDirectory) -> types.SimpleNamespace:
 
 @ignore_file_not_found
 def _parse_load_generator(test_dir: TestDirectory) -> types.SimpleNamespace:
-    path = test_dir.artifact_paths.K6_RUN_DIR / "load_generator.json"
-    return _namespace(register_important_file(test_dir, path))
+    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "load_generator.json")
+    return _with_cores(path, _namespace(path))
 
 
 @ignore_file_not_found
@@ -124,9 +134,13 @@ _COSINE_NUMBERS = ("mean", "minimum", "vectors", "invalid", "embedding_size")
 _LABEL_NUMBERS = ("accuracy", "reference_accuracy", "standard_error", "agreement", "invalid")
 
 
-def _server_cpus(server: types.SimpleNamespace | None) -> list[int] | None:
-    cpus = getattr(server, "cpus", None)
-    return cpus if isinstance(cpus, list) and all(isinstance(cpu, int) for cpu in cpus) else None
+def _with_cores(path: ArtifactPath, content: types.SimpleNamespace) -> types.SimpleNamespace:
+    """*content*, in which ``cpus`` are numbers of cores; none where it is something else, so that nothing follows."""
+    cpus = getattr(content, "cpus", None)
+    if cpus is not None and not (isinstance(cpus, list) and all(type(cpu) is int and cpu >= 0 for cpu in cpus)):
+        path.note_problem(f"'cpus' is no list of core numbers: {cpus!r:.80}")
+        content.cpus = []
+    return content
 
 
 def _namespace(path: ArtifactPath) -> types.SimpleNamespace:

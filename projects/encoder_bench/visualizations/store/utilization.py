@@ -45,8 +45,16 @@ def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) ->
         log.process_cores = {name: mean(_pick(values, inside)) for name, values in processes.items()}
         log.other_cores = _other_cores(_pick(series["cpus_load"], inside), log.process_cores)
     except (TypeError, IndexError) as error:
-        raise ValueError(f"holds something else than numbers: {error}") from error
+        parts = series | {f"processes.{name}": values for name, values in processes.items()} | {"time": content["time"]}
+        odd = next((name for name, values in parts.items() if not _holds_numbers(values)), "load_window")
+        raise ValueError(f"holds something else than numbers: '{odd}'") from error
     return log
+
+
+def _holds_numbers(values: Any) -> bool:
+    if isinstance(values, list):
+        return all(map(_holds_numbers, values))
+    return isinstance(values, (int, float)) and not isinstance(values, bool)
 
 
 def mean(values: Sequence[float]) -> float | None:

@@ -44,7 +44,7 @@ def best_concurrency(lts_payload: Any) -> Any:
 @Format("{:,.2f}")
 @KPIMetadata(help="Best throughput of the model by itself over all batch sizes", unit="requests/s")
 def best_baseline_throughput(lts_payload: Any) -> Any:
-    return known(best(lts_payload.results.baseline), "throughput over batch size").throughput
+    return known(best(lts_payload.results.baseline), "throughput over batch size (benchmark.log)").throughput
 
 
 @HigherBetter
@@ -58,7 +58,7 @@ def serving_efficiency(lts_payload: Any) -> Any:
 @Format("{:,.2f}")
 @KPIMetadata(help="API throughput of one client that waits for each answer", unit="requests/s")
 def throughput_at_1(lts_payload: Any) -> Any:
-    return known(at_concurrency(lts_payload.results.api, 1), "throughput at concurrency 1").throughput
+    return known(at_concurrency(lts_payload.results.api, 1), "throughput at concurrency 1 (benchmark.log)").throughput
 
 
 @HigherBetter
@@ -88,4 +88,4 @@ def share_of_maximum(lts_payload: Any) -> Any:
 
 
 def _best_api(lts_payload: Any) -> Any:
-    return known(best(lts_payload.results.api), "throughput over concurrency")
+    return known(best(lts_payload.results.api), "throughput over concurrency (benchmark.log)")

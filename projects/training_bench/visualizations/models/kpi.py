@@ -120,7 +120,7 @@ def _of_epochs(results: Any, value: float | None, what: str) -> float:
     if value is not None:
         return value
     if not results.epochs:
-        raise UnknownKPI(f"no epoch's {what} was recorded")
+        raise UnknownKPI(f"no epoch's {what} was recorded in timings.feather")
     raise UnknownKPI(f"all {results.epochs} epochs are warm-up")
 
 
