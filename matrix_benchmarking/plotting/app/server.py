@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import MatbenchError, os_reason
 from ..controls import find_run
-from . import artifacts, callbacks, layout
+from . import artifacts, asked, callbacks, layout
 from .answers import Pages
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
@@ -49,6 +49,7 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
     callbacks.register(app, Pages(data, report_dest))
     _serve_artifacts(app.server, data)
     _secure(app, hosts)
+    _refuse(app)
     data.start()
     return app
 
@@ -138,6 +139,26 @@ def _secure(app: Any, hosts: frozenset[str]) -> None:
 
     app.server.before_request(only_from_here)
     app.server.after_request(with_headers)
+
+
+def _refuse(app: Any) -> None:
+    """Answer what no page of ours asks for with a line, not with a stack trace on the terminal."""
+    import flask
+    from dash.exceptions import DependencyException
+
+    def check() -> None:
+        if flask.request.path == asked.CALLBACK and flask.request.method == "POST":
+            asked.check_body(app.callback_map, flask.request)
+
+    def no_component(error: Exception) -> Any:
+        if not flask.request.path.startswith(asked.COMPONENTS):
+            raise error
+        return flask.Response("there is no such component\n", status=404, mimetype="text/plain")
+
+    app.server.config["MAX_CONTENT_LENGTH"] = asked.MOST_BYTES
+    app.server.before_request(check)
+    for kind in (DependencyException, FileNotFoundError):  # Dash registers some source maps that it doesn't bring
+        app.server.register_error_handler(kind, no_component)
 
 
 def _is_own_name(name: str, hosts: frozenset[str]) -> bool:
