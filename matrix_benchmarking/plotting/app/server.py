@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import logging
 import os
+import resource
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,9 @@ from .run_page import ARTIFACT_ROUTE
 
 HOST, PORT = "127.0.0.1", 8050
 _PORTS_TRIED = 20
-_THREADS = 8
+_THREADS = 32  # most of those of many requests at once wait for the page that one of them makes
+_MOST_CONNECTIONS = 4096
+_IDLE_S = 10  # a browser opens a connection anew in no time
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
 
@@ -88,7 +91,30 @@ def serve(app: Any, listener: socket.socket) -> None:
     from waitress.server import create_server
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request that waits for a moment
-    create_server(app.server, sockets=[listener], threads=_THREADS, ident="matbench").run()
+    create_server(
+        app.server,
+        sockets=[listener],
+        threads=_THREADS,
+        ident="matbench",
+        connection_limit=_connections(),
+        asyncore_use_poll=True,  # select knows 1,024 files
+        channel_timeout=_IDLE_S,
+        cleanup_interval=1,
+        max_request_body_size=asked.MOST_BYTES,
+    ).run()
+
+
+def _connections() -> int:
+    """How many may be open at once: connections that ask nothing must not keep out those that do.
+
+    Half of the files that this process may open; that number is raised as far as it may be.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * _MOST_CONNECTIONS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, soft // 2)
 
 
 def _serve_artifacts(server: Any, data: Data) -> None:
