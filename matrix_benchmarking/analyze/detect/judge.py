@@ -105,6 +105,20 @@ def judge_watched(
     return _unchanged(series, scale, walk, minimum, confidence)
 
 
+def changes_of(
+    watched: Watched,
+    *,
+    lower_is_better: bool | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect_absolute: float = 0.0,
+) -> tuple[Change, ...]:
+    """The changes that `judge_watched` sees, without a verdict on them."""
+    minimum = checked(minimum_effect, minimum_effect_absolute)
+    series, index, scale = watched.series, watched.index, watched.scale
+    found = steps(series.points, watched.walk.alarms, Minimum(minimum.relative, minimum.absolute / scale))
+    return tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
+
+
 def _change(
     points: Floats, index: Integers, scale: float, found: list[Step], place: int, lower_is_better: bool | None
 ) -> Change:

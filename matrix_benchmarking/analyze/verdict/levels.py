@@ -13,13 +13,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...workload import MinimumEffect
-from ..detect import Judgement, judge_watched, p_values, watch
+from .. import detect
+from ..detect import Judgement, changes_of, judge_watched, p_values, watch
 from ..select.selection import SelectedSeries
 from .model import Change
 from .returns import FEWEST_OLD, LEFT, early_return
 
 NEARBY = 2
 """What is left of a step can be seen to begin so many versions away from the end of its episode."""
+
+AT_ONCE = 4_000
+"""So many points further the detector goes before episodes are left out: what follows one is gone along again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,7 +53,7 @@ def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
         "minimum_effect": minimum.relative,
         "minimum_effect_absolute": minimum.absolute,
     }
-    kept, series_values, watched = list(range(len(values))), list(values), watch(values)
+    kept, series_values, watched = list(range(len(values))), list(values), watch(values, AT_ONCE)
     found: list[tuple[Change, float]] = []
     place = 0
 
@@ -58,10 +62,12 @@ def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
         return 1.0 if seen is None else seen
 
     while True:
-        judgement = judge_watched(watched, **options)
-        seen = _changes(judgement)
+        seen = _changes(changes_of(watched, **options))
         changes = [change for change in seen if not _is_left_over(_placed(change, kept), [one for one, _ in found])]
-        episode = _first_episode(series_values, changes, place, minimum, kpi.lower_better)
+        episode = _first_episode(series_values[: watched.stop], changes, place, minimum, kpi.lower_better)
+        if episode is None and not watched.is_whole:
+            place, watched = watched.stop, watched.further(AT_ONCE)
+            continue
         if episode is None:
             break
         away, back = episode
@@ -79,7 +85,7 @@ def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
     found.sort(key=lambda each: (each[0].first, each[0].takes_back is None))
     return JudgedSeries(
         series,
-        judgement,
+        judge_watched(watched, **options),
         tuple(_with_levels([change for change, _ in found], values)),
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
@@ -92,10 +98,9 @@ def amount(minimum: MinimumEffect, level: float) -> float:
     return max(minimum.relative * abs(level), minimum.absolute)
 
 
-def _changes(judgement: Judgement) -> list[Change]:
+def _changes(found: Sequence[detect.Change]) -> list[Change]:
     return [
-        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse))
-        for one in judgement.changes
+        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse)) for one in found
     ]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze.verdict import levels
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.matrix import Entry
 
@@ -80,3 +81,16 @@ def test_episodes_that_are_left_out_one_by_one_cost_no_look_at_what_was_before_t
 
     calls(50)
     assert calls(1600) < 6 * calls(400)
+
+
+@pytest.mark.parametrize("change", [quiet, one_step, steps, episodes], ids=lambda change: change.__name__)
+def test_a_series_that_is_gone_along_in_parts_has_the_changes_of_one_gone_along_at_once(
+    change: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found() -> Any:
+        analysis = analyse_runs(runs(900, change), workload(), data="x", kpi_filter=["cost"], now=NOW)
+        return [(one.changes, one.alarms, one.p_value) for one in analysis.verdicts]
+
+    at_once = found()
+    monkeypatch.setattr(levels, "AT_ONCE", 60)
+    assert found() == at_once
