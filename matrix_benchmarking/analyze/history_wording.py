@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Sequence
 
@@ -28,11 +29,11 @@ def step_texts(found: KPISeries) -> list[str]:
     if found.axis is None:
         return []
     axis, shown = found.axis, in_words([step[found.axis] for step in found.steps])
-    counts = {typed(value): sum(typed(step[axis]) == typed(value) for step in found.steps) for value in found.versions}
-    same = [show(value) for value in found.versions]
+    counts = collections.Counter(typed(step[axis]) for step in found.steps)
+    same = collections.Counter(map(show, found.versions))
     texts = []
     for step, name in zip(found.steps, shown, strict=True):
-        label = f'"{name}"' if isinstance(step[axis], str) and same.count(name) > 1 else name
+        label = f'"{name}"' if isinstance(step[axis], str) and same[name] > 1 else name
         if counts[typed(step[axis])] > 1:
             label = " · ".join([label, *(show(value) for key, value in step.items() if key != axis)])
         texts.append(label)

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ..errors import MatbenchError, os_reason
+from . import leftovers
 
 GUARD = Path(__file__).with_name("guard.py")
 SLOWEST_END_S = 10.0  # what the guard takes beyond the grace: TERM, then KILL
@@ -89,6 +90,8 @@ class GuardedProcess:
         cores = ",".join(map(str, cpus or ()))
         guarded = [sys.executable, "-I", "-S", str(GUARD), str(grace_s), cores, program, *command[1:]]
         self.grace_s = grace_s
+        self._mark = leftovers.new_mark()
+        self._is_over = False
         try:
             with contextlib.ExitStack() as stack:
                 stdout = stack.enter_context(output.open("ab"))
@@ -96,7 +99,7 @@ class GuardedProcess:
                 self._guard = subprocess.Popen(
                     guarded,
                     cwd=directory,
-                    env=environment(extra_environment, without_variables),
+                    env={**environment(extra_environment, without_variables), **self._mark},
                     stdin=subprocess.PIPE,
                     stdout=stdout,
                     stderr=stderr,
@@ -110,9 +113,12 @@ class GuardedProcess:
     def poll(self) -> int | None:
         """The exit status, 128 + the signal's number for a killed command; None while it runs."""
         status = self._guard.poll()
-        if status is not None:
-            self._let_go()
-        return status
+        if status is None:
+            return None
+        self._let_go()
+        if status < 0 and not self._is_over:  # somebody killed the guard, which ends workers no more
+            self._is_over = not leftovers.end_marked(self._mark[leftovers.MARK])
+        return 128 - status if status < 0 else status
 
     def wait(self, timeout_s: float | None, keep_on: Callable[[], None] = lambda: None) -> int | None:
         """The exit status; None if the command runs longer than *timeout_s*. *keep_on* may raise to give up."""
@@ -147,7 +153,8 @@ class GuardedProcess:
         self._let_go()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._guard.wait(self.grace_s + SLOWEST_END_S)
-        return self._guard.returncode is not None
+        status = self.poll()
+        return status is not None and (self._guard.returncode >= 0 or self._is_over)
 
     def _let_go(self) -> None:
         """Close the guard's input, which tells it to end the command."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, MatbenchError
+from . import leftovers
 from .campaign import Campaign, Listener, Report, Runner, recorder
 from .expand import Point
 from .file import BenchmarkFile
@@ -34,8 +35,9 @@ def run(
     check_extra(plan.file)
     check_money(plan, max_usd)
     with only_one(plan.root):
-        for sentence in hf_endpoint.cleanup(plan.root):
-            listener.note(f"left behind by an earlier run: {sentence}")
+        for clean in (leftovers.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
+            for sentence in clean():
+                listener.note(f"left behind by an earlier run: {sentence}")
         limits = Limits(max_duration_s, max_usd)
         runner, versions = make_runner(plan, limits, listener)
         record = recorder(repeat_command)
@@ -63,7 +65,7 @@ def run(
 
 
 def cleanup(root: Path) -> list[str]:
-    """Tear down what earlier runs left behind; a sentence for each.
+    """Tear down, and end, what earlier runs left behind; a sentence for each.
 
     Raises:
         MatbenchError: a benchmark still works with it, or it could not be torn down.
@@ -71,7 +73,7 @@ def cleanup(root: Path) -> list[str]:
     if not root.is_dir():
         raise MatbenchError(f"results directory '{root}' does not exist")
     with only_one(root):
-        return hf_endpoint.cleanup(root)
+        return [*leftovers.end_leftovers(), *hf_endpoint.cleanup(root)]
 
 
 def check_extra(file: BenchmarkFile) -> None:

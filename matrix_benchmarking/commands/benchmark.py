@@ -70,7 +70,9 @@ FILE = click.Path(path_type=Path)
     metavar="[VENDOR/]HW_TYPE=USD",
     help="USD per hour of a target, for the estimate and --max-usd. May be given several times.",
 )
-@flag("--cleanup", config_key="", help="Tear down paid targets that an earlier run left behind, and stop.")
+@flag(
+    "--cleanup", config_key="", help="End servers and tear down paid targets that an earlier run left behind, and stop."
+)
 @flag("--file-schema", config_key="", help="Print the JSON Schema of benchmark files, and stop.")
 @common
 @click.pass_context

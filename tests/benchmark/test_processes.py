@@ -6,41 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
+from benchmark_support.stubborn import STUBBORN, eventually, living
 
 from matrix_benchmarking.benchmark.processes import GuardedProcess, ProcessError, environment, which
-
-STUBBORN = """
-import os, signal, subprocess, sys, time
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, signal.SIG_IGN)
-if os.fork() == 0:  # a grandchild in a session of its own, whose parent dies
-    os.setsid()
-    if os.fork():
-        os._exit(0)
-open(sys.argv[1] + f"/{os.getpid()}", "w").close()
-time.sleep(600)
-"""
-
-
-def eventually(condition: Callable[[], object], timeout_s: float = 15.0) -> bool:
-    deadline = time.monotonic() + timeout_s
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.02)
-    return False
-
-
-def living(marks: Path) -> list[int]:
-    """The processes that left their number in *marks* and are alive."""
-    ids = [int(mark.name) for mark in marks.iterdir()]
-    return [pid for pid in ids if psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE]
 
 
 def start(tmp_path: Path, *command: str, **options: object) -> GuardedProcess:
@@ -91,6 +63,16 @@ def test_workers_end_when_their_main_process_dies(tmp_path):
     assert eventually(lambda: len(list(marks.iterdir())) == 2)
     os.kill(process.process_ids()[0], signal.SIGKILL)
     assert process.wait(15) == 128 + signal.SIGKILL
+    assert living(marks) == []
+
+
+def test_workers_whose_guard_was_killed_are_ended_with_the_command(tmp_path):
+    marks = tmp_path / "marks"
+    marks.mkdir()
+    process = start(tmp_path, sys.executable, "-c", STUBBORN, str(marks))
+    assert eventually(lambda: len(list(marks.iterdir())) == 2)
+    os.kill(psutil.Process(process.process_ids()[0]).ppid(), signal.SIGKILL)
+    assert process.wait(30) == 128 + signal.SIGKILL
     assert living(marks) == []
 
 

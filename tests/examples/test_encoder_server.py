@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -71,19 +71,25 @@ def kill_when(
     condition: Callable[[], object], benchmark_file: Path, results: Path, repository: Path, seen: list[int]
 ) -> None:
     """Start the benchmark in a process of its own and kill it, without a chance to clean up, once *condition* holds."""
+    process = started(condition, benchmark_file, results, repository)
+    time.sleep(0.5)
+    seen += [child.pid for child in process.children(recursive=True)]
+    process.kill()
+    process.wait()
+
+
+def started(condition: Callable[[], object], benchmark_file: Path, results: Path, repository: Path) -> psutil.Popen:
+    """The benchmark in a process of its own, once *condition* holds."""
     program = "import sys; from matrix_benchmarking.cli import main; sys.exit(main())"
     options = ["benchmark", str(benchmark_file), f"--results-dirname={results}", "--run"]
     environment = {**os.environ, "PYTHONPATH": str(repository)}
-    process = subprocess.Popen([sys.executable, "-c", program, *options], env=environment, stderr=subprocess.DEVNULL)
+    process = psutil.Popen([sys.executable, "-c", program, *options], env=environment, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not condition():
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    time.sleep(0.5)
-    seen += [child.pid for child in psutil.Process(process.pid).children(recursive=True)]
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    return process
 
 
 def test_killed_twice_and_resumed_each_point_is_there_once(killed_twice):
@@ -103,6 +109,35 @@ def test_neither_a_server_nor_k6_is_left_of_those_that_were_killed(killed_twice)
     while time.monotonic() < deadline and any(is_alive(pid) for pid in seen):
         time.sleep(0.1)
     assert [pid for pid in seen if is_alive(pid)] == []
+
+
+def test_the_next_start_ends_a_server_whose_guard_was_killed_with_the_benchmark(
+    benchmark_file, repository, tmp_path, capsys
+):
+    process = started(lambda: list(tmp_path.glob("r/**/.samples.csv")), benchmark_file, tmp_path / "r", repository)
+    seen, guards = process.children(recursive=True), process.children()
+    for each in (*guards, process):
+        each.kill()
+    process.wait()
+    left = [each.pid for each in seen if each not in guards and is_alive(each.pid)]
+    assert left, "without the next start something lives"
+    options = ["--filters=image=onnx-fp32,vus=1", f"--results-dirname={tmp_path / 'other'}", "--run"]
+    assert main(["benchmark", str(benchmark_file), *options]) == 0
+    sentence = f"left behind by an earlier run: of process {process.pid}, which is gone: "
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if sentence in line]
+    assert {int(word) for word in re.findall(r"(\d+) \(", line)} >= {pid for pid in left if f"{pid} (" in line}
+    assert not [each.pid for each in seen if is_alive(each.pid)]
+
+
+def test_a_benchmark_whose_guards_are_killed_ends_their_servers_and_goes_on(benchmark_file, repository, tmp_path):
+    process = started(lambda: list(tmp_path.glob("r/**/.samples.csv")), benchmark_file, tmp_path / "r", repository)
+    seen, guards = process.children(recursive=True), process.children()
+    for each in guards:
+        each.kill()
+    assert process.wait(120) == 1, "the point under load fails, no other"
+    outcomes = [int(path.read_text()) for path in tmp_path.glob("r/cpu-2/**/exit_code")]
+    assert sorted(map(bool, outcomes)) == [False] * 5 + [True]
+    assert not [each.pid for each in seen if is_alive(each.pid)]
 
 
 def is_alive(pid: int) -> bool:

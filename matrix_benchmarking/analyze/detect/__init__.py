@@ -7,9 +7,10 @@ bound the share of false alarms over many series.
 
 from matrix_benchmarking.analyze.detect.discovery import discoveries, q_values
 from matrix_benchmarking.analyze.detect.effects import EmptyLevelError, InvalidThresholdError, compare_levels
-from matrix_benchmarking.analyze.detect.judge import change_points, judge
+from matrix_benchmarking.analyze.detect.judge import change_points, changes_of, judge, judge_watched, p_values
 from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind
 from matrix_benchmarking.analyze.detect.pair import judge_pair
+from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 __all__ = [
     "Change",
@@ -18,10 +19,15 @@ __all__ = [
     "InvalidThresholdError",
     "Judgement",
     "Kind",
+    "Watched",
     "change_points",
+    "changes_of",
     "compare_levels",
     "discoveries",
     "judge",
     "judge_pair",
+    "judge_watched",
+    "p_values",
     "q_values",
+    "watch",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -14,6 +15,7 @@ from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind
 from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.series import Values, prepare
 from matrix_benchmarking.analyze.detect.splits import Series, length_of
+from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 MINIMUM_EFFECT = 0.01
 _DOUBTFUL = -1.0
@@ -71,11 +73,28 @@ def judge(
     Raises:
         InvalidThresholdError: a minimum effect is negative or not a number, the confidence isn't between 0 and 1.
     """
+    return judge_watched(
+        watch(values),
+        lower_is_better=lower_is_better,
+        minimum_effect=minimum_effect,
+        minimum_effect_absolute=minimum_effect_absolute,
+        confidence=confidence,
+    )
+
+
+def judge_watched(
+    watched: Watched,
+    *,
+    lower_is_better: bool | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect_absolute: float = 0.0,
+    confidence: float = CONFIDENCE,
+) -> Judgement:
+    """As :func:`judge`, of a series that was gone along already."""
     minimum = checked(minimum_effect, minimum_effect_absolute)
     check_confidence(confidence)
-    series, index, scale = prepare(values)
+    series, index, scale, walk = watched.series, watched.index, watched.scale, watched.walk
     minimum = Minimum(minimum.relative, minimum.absolute / scale)
-    walk = scan.walk(series)
     found = steps(series.points, walk.alarms, minimum)
     changes = tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
     if found:
@@ -84,6 +103,20 @@ def judge(
     if len(series.points) < least:
         return _too_short(series, scale, least)
     return _unchanged(series, scale, walk, minimum, confidence)
+
+
+def changes_of(
+    watched: Watched,
+    *,
+    lower_is_better: bool | None = None,
+    minimum_effect: float = MINIMUM_EFFECT,
+    minimum_effect_absolute: float = 0.0,
+) -> tuple[Change, ...]:
+    """The changes that `judge_watched` sees, without a verdict on them."""
+    minimum = checked(minimum_effect, minimum_effect_absolute)
+    series, index, scale = watched.series, watched.index, watched.scale
+    found = steps(series.points, watched.walk.alarms, Minimum(minimum.relative, minimum.absolute / scale))
+    return tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
 
 
 def _change(
@@ -105,11 +138,8 @@ def _first_level(points: Floats, step: Step) -> float:
 
 def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ...], confidence: float) -> Judgement:
     """The verdict after at least one change: it is about the last one."""
-    old, new = series.points[slice(*step.old)], series.points[step.first :]
-    split = split_of(old, new, series.precision[step.first :], series.runs[step.first :])
-    prior = Prior(scan.MOST_CARRIED, step.alarm.deviation, step.alarm.correlation)
-    weighed = evidence.weigh(split, prior if len(old) < scan.MOST_CARRIED else Prior())
-    now = float(weighed.score - evidence.threshold(split.after, len(old) + len(new)))
+    old = series.points[slice(*step.old)]
+    split, weighed, p_value = _weighed(series, step, len(series.points))
     change = changes[-1]
     kind = {True: Kind.REGRESSION, False: Kind.IMPROVEMENT, None: Kind.CHANGE}[change.worse]
     effect, difference = estimates(split, level(old), weighed, scale, confidence)
@@ -121,12 +151,42 @@ def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ..
         change.new_level,
         change.first,
         change.last_before,
-        chance(max(now, step.alarm.excess)),
+        p_value,
         int(series.runs[slice(*step.old)].sum()),
         int(series.runs[step.first :].sum()),
         None,
         changes,
     )
+
+
+def _weighed(series: Series, step: Step, stop: int) -> tuple[Split, Weighed, float]:
+    """The new level up to *stop* against the old one, and the p-value of that."""
+    old, new = series.points[slice(*step.old)], slice(step.first, stop)
+    split = split_of(old, series.points[new], series.precision[new], series.runs[new])
+    prior = Prior(scan.MOST_CARRIED, step.alarm.deviation, step.alarm.correlation)
+    weighed = evidence.weigh(split, prior if len(old) < scan.MOST_CARRIED else Prior())
+    now = float(weighed.score - evidence.threshold(split.after, len(old) + stop - step.first))
+    return split, weighed, chance(max(now, step.alarm.excess))
+
+
+def p_values(watched: Watched, minimum_effect: float, minimum_effect_absolute: float) -> list[float]:
+    """Of each change the p-value that it had when the next one began, as `judge` would have said then."""
+    minimum = checked(minimum_effect, minimum_effect_absolute)
+    series, alarms = watched.series, watched.walk.alarms
+    found = steps(series.points, alarms, Minimum(minimum.relative, minimum.absolute / watched.scale))
+    seen = dict(zip(map(id, alarms), itertools.accumulate((alarm.seen for alarm in alarms), max), strict=True))
+    values = []
+    for place, step in enumerate(found):
+        stop = found[place + 1].first if place + 1 < len(found) else len(series.points)
+        if max(seen[id(step.alarm)], step.seen) < stop:
+            values.append(_weighed(series, step, stop)[2])
+        else:  # it was seen later than that, or is only because of what was seen later
+            before = watched.until(int(watched.index[stop - 1]) + 1)
+            p_value = judge_watched(
+                before, minimum_effect=minimum_effect, minimum_effect_absolute=minimum_effect_absolute
+            ).p_value
+            values.append(1.0 if p_value is None else p_value)
+    return values
 
 
 def _too_short(series: Series, scale: float, least: int) -> Judgement:

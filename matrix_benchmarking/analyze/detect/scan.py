@@ -7,6 +7,7 @@ up to there. After an alarm the new level is learnt from where it starts, with w
 from __future__ import annotations
 
 import dataclasses
+import itertools
 
 import numpy as np
 
@@ -40,23 +41,61 @@ class Alarm:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Walk:
-    """The alarms of a series in order, and the *begin* of the level on which it ends, with what was known before it."""
+    """What was decided along the first *count* points of a series.
 
+    Attributes:
+        alarms: in order.
+        begin: of the level on which it ends.
+        prior: what was known of the noise before that level.
+        levels: what was estimated of each level on the way.
+    """
+
+    count: int
     alarms: list[Alarm]
     begin: int
     prior: Prior
+    levels: list[Levels | None]
 
 
-def walk(series: Series) -> Walk:
-    """Once along the whole series."""
-    found: list[Alarm] = []
-    begin, prior, least = 0, series.prior, least_history(series.prior)
-    while (alarm := _first(series, begin, prior, least)) is not None:
+def walk(series: Series, known: Walk | None = None) -> Walk:
+    """Once along the whole series; from where *known* ends, which is that along its first points."""
+    known = Walk(0, [], 0, series.prior, [None]) if known is None else known
+    found, levels, begin, prior = [*known.alarms], known.levels[:-1], known.begin, known.prior
+    there, same = known.levels[-1], known.count - begin
+    while True:
+        least = _LEAST_LATER if found else least_history(prior)
+        alarm, there = _first(series, begin, prior, least, there, same)
+        levels.append(there)
+        if alarm is None:
+            return Walk(len(series.points), found, begin, prior, levels)
         found.append(alarm)
-        degrees = min(MOST_CARRIED, alarm.start - begin + prior.degrees)
-        begin, least = alarm.start, _LEAST_LATER
-        prior = Prior(degrees, alarm.deviation, alarm.correlation)
-    return Walk(found, begin, prior)
+        prior, begin = _prior(alarm, begin, prior), alarm.start
+        there, same = None, 0  # a level may begin long before it is seen
+
+
+def up_to(whole: Walk, count: int, prior: Prior) -> Walk:
+    """What *whole* had decided after *count* points; *prior* is that of the series."""
+    known = [*itertools.takewhile(lambda alarm: alarm.seen < count, whole.alarms)]
+    begin = 0
+    for alarm in known:
+        begin, prior = alarm.start, _prior(alarm, begin, prior)
+    return Walk(
+        count, known, begin, prior, [*whole.levels[: len(known)], _first_of(whole.levels[len(known)], count - begin)]
+    )
+
+
+def _prior(alarm: Alarm, begin: int, prior: Prior) -> Prior:
+    """What is known of the noise on the level after *alarm*, which ended the one that starts at *begin*."""
+    degrees = min(MOST_CARRIED, alarm.start - begin + prior.degrees)
+    return Prior(degrees, alarm.deviation, alarm.correlation)
+
+
+def _first_of(levels: Levels | None, count: int) -> Levels | None:
+    """Those that were estimated from the first *count* points, or fewer."""
+    if levels is None or levels.counts[0] > count:
+        return None
+    few = int(levels.counts.searchsorted(count, side="right"))
+    return Levels(*[getattr(levels, field.name)[:few] for field in dataclasses.fields(Levels)])
 
 
 def least_history(prior: Prior) -> int:
@@ -75,12 +114,18 @@ def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
     return weigh(series, begin, levels, every_lag(levels, last), prior)
 
 
-def _first(series: Series, begin: int, prior: Prior, least: int) -> Alarm | None:
-    """The first alarm of the level that starts at *begin*."""
+def _first(
+    series: Series, begin: int, prior: Prior, least: int, levels: Levels | None, same: int
+) -> tuple[Alarm | None, Levels | None]:
+    """The first alarm of the level that starts at *begin*, and what was estimated of it on the way.
+
+    Args:
+        levels: what is known of it already.
+        same: so many of its first points are known to raise no alarm.
+    """
     points = series.points[begin:]
     counts = counts_up_to(len(points) - 1, least)
-    levels: Levels | None = None
-    start, step = least, _FIRST_CHUNK
+    start, step = max(least, same), _FIRST_CHUNK
     while start < len(points):
         stop = min(len(points), start + step)
         done = 0 if levels is None else len(levels.counts)
@@ -89,9 +134,9 @@ def _first(series: Series, begin: int, prior: Prior, least: int) -> Alarm | None
         assert levels is not None
         found = candidates(series, begin, levels, (start, stop), prior)
         if (alarm := _earliest(found, series, begin, levels, prior, least)) is not None:
-            return alarm
+            return alarm, levels
         start, step = stop, 2 * step
-    return None
+    return None, levels
 
 
 def _earliest(

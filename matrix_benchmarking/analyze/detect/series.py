@@ -36,7 +36,7 @@ def prepare(values: Values) -> tuple[Series, Integers, float]:
     scaled = [[run / scale for run in runs] for runs in kept]
     points = np.array([_middle(runs) for runs in scaled], dtype=np.float64)
     counts = np.array([len(runs) for runs in scaled], dtype=np.float64)
-    return Series(points, counts, _precision(counts), _prior(scaled), bool((counts > 1.0).any())), index, scale
+    return Series(points, counts, precision(counts), _prior(scaled), bool((counts > 1.0).any())), index, scale
 
 
 def _alone(values: Floats) -> tuple[Series, Integers, float]:
@@ -69,7 +69,7 @@ def _middle(runs: list[float]) -> float:
     return ordered[half] if len(runs) % 2 else ordered[half - 1] + (ordered[half] - ordered[half - 1]) / 2.0
 
 
-def _precision(counts: Floats) -> Floats:
+def precision(counts: Floats) -> Floats:
     """Variance of each point, relative to that of the least known one up to there: more repeats never cost an alarm."""
     variance = _SHARED + (1.0 - _SHARED) / counts
     return np.asarray(variance / np.maximum.accumulate(variance))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -90,6 +91,7 @@ class Order:
         if not any(name in filters for name in self._workload.regression.comparison_keys):
             return self
         other = copy.copy(self)
+        other.__dict__.pop("keys", None)
         other._part = [run for run in self._part if matches(filters, run.entry.settings, run.entry.repeat)]
         return other
 
@@ -100,7 +102,7 @@ class Order:
         known |= {id(run.entry): run for run in labelled(rest, self._workload)}
         return [known[id(entry)] for entry in entries if id(entry) in known]
 
-    @property
+    @functools.cached_property
     def keys(self) -> list[str]:
         """The comparison keys that have several values, in the workload's order."""
         return axes(self._part, self._workload)
@@ -109,7 +111,7 @@ class Order:
     def axis(self) -> str | None:
         return self._axis or next(iter(self.keys), None)
 
-    @property
+    @functools.cached_property
     def _first_axis(self) -> str | None:
         return next(iter(axes(self._runs, self._workload)), None)
 

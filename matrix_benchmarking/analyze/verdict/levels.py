@@ -7,20 +7,23 @@ that comes later can be told. So the series is judged again without them, as if 
 from __future__ import annotations
 
 import dataclasses
-import itertools
 import math
 import statistics
 from collections.abc import Sequence
 from typing import Any
 
 from ...workload import MinimumEffect
-from ..detect import Judgement, judge
+from .. import detect
+from ..detect import Judgement, changes_of, judge_watched, p_values, watch
 from ..select.selection import SelectedSeries
 from .model import Change
 from .returns import FEWEST_OLD, LEFT, early_return
 
 NEARBY = 2
 """What is left of a step can be seen to begin so many versions away from the end of its episode."""
+
+AT_ONCE = 4_000
+"""So many points further the detector goes before episodes are left out: what follows one is gone along again."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,18 +53,21 @@ def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
         "minimum_effect": minimum.relative,
         "minimum_effect_absolute": minimum.absolute,
     }
-    kept = list(range(len(values)))
+    kept, series_values, watched = list(range(len(values))), list(values), watch(values, AT_ONCE)
     found: list[tuple[Change, float]] = []
+    place = 0
 
     def p_value(stop: int) -> float:
-        seen = judge([values[place] for place in kept[:stop]], **options).p_value
+        seen = judge_watched(watched.until(stop), **options).p_value
         return 1.0 if seen is None else seen
 
     while True:
-        judgement = judge([values[place] for place in kept], **options)
-        seen = _changes(judgement)
+        seen = _changes(changes_of(watched, **options))
         changes = [change for change in seen if not _is_left_over(_placed(change, kept), [one for one, _ in found])]
-        episode = _first_episode([values[place] for place in kept], changes, minimum, kpi.lower_better)
+        episode = _first_episode(series_values[: watched.stop], changes, place, minimum, kpi.lower_better)
+        if episode is None and not watched.is_whole:
+            place, watched = watched.stop, watched.further(AT_ONCE)
+            continue
         if episode is None:
             break
         away, back = episode
@@ -70,14 +76,16 @@ def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
         # One version can take several changes back; the first of them says how far.
         found = [each for each in found if each[0].takes_back is None or each[0].first != back_to.first]
         found += [(away_from, p), (back_to, p)]
-        del kept[away.first : back.first]
+        watched = watched.without(away.first, back.first)
+        del kept[away.first : back.first], series_values[away.first : back.first]
+        place = away.first
     # What was seen up to a change depends on nothing later, so the series up to the next one gives its p-value.
-    stops = {one.first: after.first for one, after in itertools.pairwise(seen)}
-    found += [(_placed(one, kept), p_value(stops.get(one.first, len(kept)))) for one in changes]
+    p_of = dict(zip((one.first for one in seen), p_values(watched, minimum.relative, minimum.absolute), strict=True))
+    found += [(_placed(one, kept), p_of[one.first]) for one in changes]
     found.sort(key=lambda each: (each[0].first, each[0].takes_back is None))
     return JudgedSeries(
         series,
-        judgement,
+        judge_watched(watched, **options),
         tuple(_with_levels([change for change, _ in found], values)),
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
@@ -90,20 +98,22 @@ def amount(minimum: MinimumEffect, level: float) -> float:
     return max(minimum.relative * abs(level), minimum.absolute)
 
 
-def _changes(judgement: Judgement) -> list[Change]:
+def _changes(found: Sequence[detect.Change]) -> list[Change]:
     return [
-        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse))
-        for one in judgement.changes
+        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse)) for one in found
     ]
 
 
 def _first_episode(
     values: Sequence[Sequence[float]],
     changes: Sequence[Change],
+    asked: int,
     minimum: MinimumEffect,
     lower_is_better: bool | None,
 ) -> tuple[Change, Change] | None:
     """The first change that was taken back before the detector saw another one, and what took it back.
+
+    Of changes that were followed by another one before the point *asked*, this was asked before.
 
     A better level that lasted is one: to lose it is a regression, which the detector sees.
     """
@@ -112,8 +122,10 @@ def _first_episode(
     for place, change in enumerate(changes):
         begin = changes[place - 1].first if place else 0
         stop = changes[place + 1].seen if place + 1 < len(changes) else len(values)
+        if stop < asked:
+            continue
         is_up = change.is_worse == lower_is_better
-        back = early_return(values[:stop], begin, change, amount(minimum, change.old_level), is_up=is_up)
+        back = early_return(values, begin, change, stop, amount(minimum, change.old_level), is_up=is_up)
         if back is not None and (change.is_worse or back.first - change.first < FEWEST_OLD):
             return dataclasses.replace(change, new_level=back.old_level), back
     return None

@@ -12,6 +12,7 @@ import itertools
 import math
 import statistics
 from collections.abc import Sequence
+from fractions import Fraction
 
 from ..detect.series import power_of_two
 from .model import Change
@@ -23,6 +24,8 @@ CERTAIN = 4.0
 FEWEST_POINTS, FEWEST_RUNS = 2, 3
 """One version counts if it was run so often, else it takes two."""
 FEWEST_OLD = 5
+FURTHEST = 2_000
+"""How many points are looked at, of the old level and after a change was seen: a later end the detector sees itself."""
 _MAD = 1.4826
 
 
@@ -35,48 +38,50 @@ class _Old:
 
 
 def early_return(
-    values: Sequence[Sequence[float]], begin: int, change: Change, least: float, *, is_up: bool
+    values: Sequence[Sequence[float]], begin: int, change: Change, end: int, least: float, *, is_up: bool
 ) -> Change | None:
     """The change back to the old level after *change*; None for none.
 
     The first points that show it decide: what comes later is about the levels after it.
 
     Args:
-        values: the repeats of each point, in the KPI's unit, up to where the detector saw another change.
+        values: the repeats of each point, in the KPI's unit.
         begin: the first point of the old level, which ends before ``change.first``.
+        end: where the detector saw another change.
         least: what may be left of the step in any case, in the KPI's unit.
         is_up: *change* leads to a higher level.
     """
     if change.first - begin < FEWEST_OLD:
         return None
+    begin = max(begin, change.first - FURTHEST)
+    values = values[begin : min(end, change.seen + FURTHEST)]
     unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
     points = [statistics.median(repeats) / unit for repeats in values]
-    runs = [len(repeats) for repeats in values]
-    old = _old(points[begin : change.first])
-    for stop in range(change.seen + 2, len(points) + 1):
-        first = _first_back(points[:stop], runs, change.first, old, least / unit, 1.0 if is_up else -1.0)
-        if first is not None:
-            away, back = points[change.first : first], points[first:]
-            levels = statistics.fmean(away) * unit, statistics.fmean(back) * unit
-            return Change(first, first - 1, stop - 1, *levels, is_worse=False, takes_back=change.first)
-    return None
+    start, least, sign = change.first - begin, least / unit, 1.0 if is_up else -1.0
+    old = _old(points[:start])
+    sums = [*itertools.accumulate(map(Fraction, points[start:]), initial=Fraction())]
 
+    def mean(first: int, stop: int) -> float:
+        return float(sums[stop - start] - sums[first - start]) / (stop - first)
 
-def _first_back(
-    points: Sequence[float], runs: Sequence[int], start: int, old: _Old, least: float, sign: float
-) -> int | None:
-    """The first point of those at the end that are back on the old level; None where that isn't certain."""
-    for first in range(start + 1, len(points)):
-        away, back = points[start:first], points[first:]
-        step = (statistics.fmean(away) - old.level) * sign
-        enough = len(back) >= FEWEST_POINTS or sum(runs[first : len(points)]) >= FEWEST_RUNS
-        left = (statistics.fmean(back) - old.level) * sign
-        is_back = all((point - old.level) * sign < step / 2.0 for point in back)
-        if not (enough and step > 0.0 and is_back and left <= max(LEFT * step, least)):
+    # Points that may be the first one back, and their steps: all that came after each lies on the old level's side.
+    waiting: list[tuple[int, float]] = []
+    for stop in range(start + 2, len(points) + 1):
+        step = (mean(start, stop - 1) - old.level) * sign
+        off = (points[stop - 1] - old.level) * sign
+        waiting = [one for one in (*waiting, (stop - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
+        if stop < change.seen - begin + 2:
             continue
-        error = old.deviation * math.sqrt(1.0 / len(away) + 1.0 / len(back))
-        if step - left > CERTAIN * error:
-            return first
+        for first, step in waiting:
+            count = stop - first
+            left = (mean(first, stop) - old.level) * sign
+            enough = count >= FEWEST_POINTS or len(values[first]) >= FEWEST_RUNS
+            error = old.deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
+            if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
+                levels = mean(start, first) * unit, mean(first, stop) * unit
+                seen = begin + stop - 1
+                back = begin + first
+                return Change(back, back - 1, seen, *levels, is_worse=False, takes_back=change.first)
     return None
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ...errors import ConfigError, MatbenchError
 from .. import problems, site
@@ -21,6 +22,7 @@ from .view import View
 
 FIRST_ANSWER_S = 1.5
 _KEPT_PAGES = 24
+Answer = TypeVar("Answer")
 
 
 class Pages:
@@ -31,10 +33,36 @@ class Pages:
         self.report_dest = report_dest
         self._deferred: OrderedDict[str, Deferred] = OrderedDict()
         self._lock = threading.Lock()
+        self._making: dict[Hashable, Future[Any]] = {}
         self._writing = threading.Lock()
 
     def frame(self, query: str) -> tuple[Any, Any, Any]:
         """Selectors, verdict and tabs."""
+        return self._once(("frame", query), lambda: self._frame(query))
+
+    def page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
+        """The page that is open, the inputs of its configuration, and its title."""
+        return self._once(("page", query, *wanted), lambda: self._page(query, wanted))
+
+    def _once(self, asked: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:
+        """What *make* gives; who asks for the same while it is being made gets the same, at no cost."""
+        key = (self.version(), *asked)
+        with self._lock:
+            others = self._making.get(key)
+            answer = self._making.setdefault(key, Future())
+        if others is not None:
+            return cast("Answer", others.result())
+        try:
+            answer.set_result(make())
+        except BaseException as error:
+            answer.set_exception(error)
+            raise
+        finally:
+            with self._lock:
+                del self._making[key]
+        return cast("Answer", answer.result())
+
+    def _frame(self, query: str) -> tuple[Any, Any, Any]:
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             return [], self._without_data(), []
@@ -56,8 +84,7 @@ class Pages:
             headline = [problems.box(*snapshot.problem.splitlines()), headline]
         return selectors, headline, pages.tabs(snapshot, current)
 
-    def page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
-        """The page that is open, the inputs of its configuration, and its title."""
+    def _page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             return [], [], ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import view
+from . import asked, view
 from .answers import Pages
 
 
@@ -34,19 +34,20 @@ def register(app: Any, answers: Pages) -> None:
     )
     app.clientside_callback(ClientsideFunction("matbench", "title"), Input("title", "data"))
 
-    def frame(request: dict[str, Any]) -> Any:
-        return answers.frame(request["search"])
+    def frame(request: Any) -> Any:
+        return answers.frame(asked.address(request)[0])
 
-    def page(request: dict[str, Any]) -> Any:
-        return answers.page(request["search"], request["parts"])
+    def page(request: Any) -> Any:
+        return answers.page(*asked.address(request))
 
-    def part(wanted: Any, request: dict[str, Any]) -> Any:
+    def part(wanted: Any, request: Any) -> Any:
         identity = ctx.outputs_list["id"]
-        return answers.part(request["search"], identity["of"], identity["index"]) if wanted else no_update
+        return answers.part(asked.address(request)[0], identity["of"], identity["index"]) if wanted else no_update
 
-    def act(event: dict[str, Any], query: str | None) -> Any:
-        search, notice = answers.act(event, query or "")
-        is_same = search is None or view.same(search, query or "")
+    def act(event: Any, query: Any) -> Any:
+        current = asked.text(query)
+        search, notice = answers.act(event, current)
+        is_same = search is None or view.same(search, current)
         return no_update if is_same else search, notice, False
 
     def tick(_: int | None, known: int | None) -> Any:

@@ -5,6 +5,7 @@ Values are numbered once, so that a selection among ten thousand entries is a fe
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -169,8 +170,9 @@ class _Column:
 def _written(values: Sequence[Any]) -> list[Value]:
     """Each value as a filter that means it alone, in quotes only where another one reads the same."""
     texts = ["null" if isinstance(value, NotSet) else show(value) for value in values]
+    counts = collections.Counter(texts)
     return [
-        Value(text, quoted=isinstance(value, str) and (texts.count(text) > 1 or text != text.strip()))
+        Value(text, quoted=isinstance(value, str) and (counts[text] > 1 or text != text.strip()))
         for text, value in zip(texts, values, strict=True)
     ]
 

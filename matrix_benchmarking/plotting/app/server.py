@@ -6,6 +6,7 @@ import contextlib
 import ipaddress
 import logging
 import os
+import resource
 import socket
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,14 +14,16 @@ from typing import Any
 
 from ...errors import MatbenchError, os_reason
 from ..controls import find_run
-from . import artifacts, callbacks, layout
+from . import artifacts, asked, callbacks, layout
 from .answers import Pages
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
 
 HOST, PORT = "127.0.0.1", 8050
 _PORTS_TRIED = 20
-_THREADS = 8
+_THREADS = 32  # most of those of many requests at once wait for the page that one of them makes
+_MOST_CONNECTIONS = 4096
+_IDLE_S = 10  # a browser opens a connection anew in no time
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
 
@@ -49,6 +52,7 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
     callbacks.register(app, Pages(data, report_dest))
     _serve_artifacts(app.server, data)
     _secure(app, hosts)
+    _refuse(app)
     data.start()
     return app
 
@@ -87,7 +91,30 @@ def serve(app: Any, listener: socket.socket) -> None:
     from waitress.server import create_server
 
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request that waits for a moment
-    create_server(app.server, sockets=[listener], threads=_THREADS, ident="matbench").run()
+    create_server(
+        app.server,
+        sockets=[listener],
+        threads=_THREADS,
+        ident="matbench",
+        connection_limit=_connections(),
+        asyncore_use_poll=True,  # select knows 1,024 files
+        channel_timeout=_IDLE_S,
+        cleanup_interval=1,
+        max_request_body_size=asked.MOST_BYTES,
+    ).run()
+
+
+def _connections() -> int:
+    """How many may be open at once: connections that ask nothing must not keep out those that do.
+
+    Half of the files that this process may open; that number is raised as far as it may be.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * _MOST_CONNECTIONS
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, soft // 2)
 
 
 def _serve_artifacts(server: Any, data: Data) -> None:
@@ -138,6 +165,26 @@ def _secure(app: Any, hosts: frozenset[str]) -> None:
 
     app.server.before_request(only_from_here)
     app.server.after_request(with_headers)
+
+
+def _refuse(app: Any) -> None:
+    """Answer what no page of ours asks for with a line, not with a stack trace on the terminal."""
+    import flask
+    from dash.exceptions import DependencyException
+
+    def check() -> None:
+        if flask.request.path == asked.CALLBACK and flask.request.method == "POST":
+            asked.check_body(app.callback_map, flask.request)
+
+    def no_component(error: Exception) -> Any:
+        if not flask.request.path.startswith(asked.COMPONENTS):
+            raise error
+        return flask.Response("there is no such component\n", status=404, mimetype="text/plain")
+
+    app.server.config["MAX_CONTENT_LENGTH"] = asked.MOST_BYTES
+    app.server.before_request(check)
+    for kind in (DependencyException, FileNotFoundError):  # Dash registers some source maps that it doesn't bring
+        app.server.register_error_handler(kind, no_component)
 
 
 def _is_own_name(name: str, hosts: frozenset[str]) -> bool:

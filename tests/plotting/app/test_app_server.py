@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
+import urllib.request
 from pathlib import Path
 from typing import Any
 
 import pytest
+from plotting_support.app_process import application
 
 from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Matrix
@@ -14,6 +17,7 @@ from matrix_benchmarking.plotting.app import server
 from matrix_benchmarking.plotting.app.data import Source
 from matrix_benchmarking.workload import Workload
 
+WORKLOAD = "--workload=encoder_bench"
 HERE = {"Host": "127.0.0.1:8050"}
 
 
@@ -120,3 +124,25 @@ class TestWhatIsSent:
         answer = client.get("/artifact/nobody/settings.yaml", headers=HERE)
         assert answer.status_code == 404
         assert answer.text.startswith("there is no run 'nobody'")
+
+
+class TestManyAtOnce:
+    """Connections that ask nothing keep nobody out."""
+
+    def test_a_page_is_answered_beside_hundreds_of_connections_that_never_finish_their_request(
+        self, sample: Path
+    ) -> None:
+        with contextlib.ExitStack() as stack:
+            place = stack.enter_context(application(f"--results-dirname={sample}", WORKLOAD, "--port=0"))
+            host, _, port = place.removeprefix("http://").partition(":")
+            for number in range(300):
+                half_open = stack.enter_context(socket.create_connection((host, int(port))))
+                half_open.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-" if number % 2 else b"")
+            assert urllib.request.urlopen(f"{place}/", timeout=30).status == 200
+
+    def test_a_connection_that_asks_nothing_is_closed_after_a_while(self, sample: Path) -> None:
+        with application(f"--results-dirname={sample}", WORKLOAD, "--port=0") as place:
+            host, _, port = place.removeprefix("http://").partition(":")
+            with socket.create_connection((host, int(port)), timeout=60) as idle:
+                idle.sendall(b"GET / HTTP/1.1\r\n")
+                assert idle.recv(1) == b""

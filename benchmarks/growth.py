@@ -1,0 +1,103 @@
+"""What ten times as many points of one series cost: to analyse, and to keep in each history. User CPU time of ours.
+
+    python benchmarks/growth.py [--points 10000] [--times 10]
+
+OpenSearch is the genuine server that ``make opensearch`` collects; without it its line is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
+
+from history_support.payloads import payload  # noqa: E402
+from toy_runs import entry, workload  # noqa: E402
+
+from matrix_benchmarking import history  # noqa: E402
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
+from matrix_benchmarking.history.credentials import Credentials  # noqa: E402
+
+MOST = 12.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--points", type=int, default=10_000, help="of the shorter series")
+    parser.add_argument("--times", type=int, default=10, help="how many times as many the longer one has")
+    options = parser.parse_args()
+    few, many = options.points, options.points * options.times
+    print(
+        f"seconds of user CPU time for {few:,} and for {many:,} points of one series; at most {MOST:g} × is asked for"
+    )
+    for shape in ("quiet", "one step", "a step each 1,000", "an episode each 500"):
+        _report(f"analysed, {shape}", *(_analysed(count, shape) for count in (few, many)))
+    with tempfile.TemporaryDirectory(prefix="matbench-growth-") as directory:
+        places = [history.SQLiteLocation(Path(directory) / f"{count}.db") for count in (few, many)]
+        _report("pushed to SQLite", *(_pushed(count, at) for count, at in zip((few, many), places, strict=True)))
+        _opensearch(few, many, Path(directory))
+
+
+def _analysed(count: int, shape: str) -> float:
+    values = 100.0 + np.random.default_rng(5).normal(0.0, 1.0, count)
+    if shape == "one step":
+        values[count // 2 :] += 8.0
+    for first in range(500, count, 2000 if shape == "a step each 1,000" else 500):
+        length = {"a step each 1,000": 1000, "an episode each 500": 3}.get(shape, 0)
+        values[first : first + length] += 8.0
+    runs = [
+        entry({"version": f"1.{number}.0", "cost": float(value), "day": number}, number)
+        for number, value in enumerate(values)
+    ]
+    now = dt.datetime(2400, 1, 1, tzinfo=dt.UTC)
+    return _user_s(lambda: analyse_runs(runs, workload(), data="growth", kpi_filter=["cost"], now=now))
+
+
+def _pushed(count: int, location: history.Location) -> float:
+    """Without what making the payloads takes."""
+    made = [payload(number, {"cost": 100.0 + number % 7}, settings={"vus": 1}) for number in range(count)]
+    with history.open_history(location, writable=True) as kept:
+        return _user_s(lambda: kept.push(map(history.record, made)))
+
+
+def _opensearch(few: int, many: int, directory: Path) -> None:
+    from history_support.opensearch_server import OpenSearchServer
+
+    try:
+        server = OpenSearchServer(directory / "opensearch")
+        server.start()
+    except BaseException as error:  # pytest's way to say that something is missing is no Exception
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        print(f"OpenSearch: left out ({error})")
+        return
+    try:
+        places = [history.OpenSearchLocation(server.url, f"g{n}", f"g{n}-prom", Credentials()) for n in (few, many)]
+        _report("pushed to OpenSearch", *(_pushed(n, at) for n, at in zip((few, many), places, strict=True)))
+    finally:
+        server.stop()
+
+
+def _user_s(call: Callable[[], object]) -> float:
+    before = os.times().user
+    call()
+    return os.times().user - before
+
+
+def _report(what: str, few: float, many: float) -> None:
+    print(
+        f"  {what:30} {few:7.2f} {many:8.2f}  {many / few:6.1f} ×{'' if many <= MOST * few else '  MISSED'}", flush=True
+    )
+
+
+if __name__ == "__main__":
+    main()
