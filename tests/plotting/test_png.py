@@ -53,9 +53,7 @@ def test_without_a_chromium_the_sentence_comes_before_any_work(tmp_path: Path, m
 
     pytest.importorskip("kaleido")
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        ConfigError, match="needs Chromium or Chrome on the PATH: apt-get install chromium-"
-    ):
+    with pytest.raises(ConfigError, match="needs Chromium or Chrome on the PATH: apt-get install chromium-"):
         png.find_browser()
     command = ["visualize", "--workload=encoder_bench", "--results-dirname=nowhere", "--generate", "--format=png"]
     assert main(command) == 2
