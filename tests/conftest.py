@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,11 +33,8 @@ def sample() -> Path:
 
 @pytest.fixture(scope="session")
 def foreign_samples() -> Path:
-    """Real data from elsewhere, named by MATBENCH_TEST_SAMPLES."""
-    named = os.environ.get("MATBENCH_TEST_SAMPLES")
-    if not named or not Path(named).is_dir():
-        missing("samples from elsewhere; set MATBENCH_TEST_SAMPLES to their directory")
-    return Path(str(named)).resolve()
+    """Real data from elsewhere; its README says whose."""
+    return REPOSITORY / "tests" / "data" / "elsewhere"
 
 
 @pytest.fixture(scope="session")
