@@ -38,6 +38,12 @@ def foreign_samples() -> Path:
 
 
 @pytest.fixture(scope="session")
+def onnx_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the example servers' models are built, by the first test that needs one."""
+    return tmp_path_factory.mktemp("onnx")
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """Debian's browser, for the tests that look at pages: its headless shell takes a third of the time."""
     found = shutil.which("chromium-headless-shell")

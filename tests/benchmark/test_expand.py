@@ -61,6 +61,14 @@ def test_additional_points_count_with_their_repeats(tmp_path, extra, points):
         _expand(tmp_path, {"expe": {"cpu": {"a": 1, "repeat": 2, "extra": [extra]}}})
 
 
+def test_as_many_points_as_are_taken_for_meant_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(expand, "MOST_POINTS", 8)
+    case = {"expe": {"cpu": {"a": 1, "repeat": 2, "extra": [{"a": [2, 3, 4]}]}}}
+    assert len(_expand(tmp_path, case).points) == 8
+    with pytest.raises(MatbenchError, match="9 points"):
+        _expand(tmp_path, {"expe": {"cpu": {"a": list(range(9))}}})
+
+
 def test_a_huge_repeat_is_refused_too(tmp_path):
     with pytest.raises(MatbenchError, match="10,000,000 points"):
         _expand(tmp_path, {"expe": {"cpu": {"a": 1, "repeat": 10_000_000}}})

@@ -40,12 +40,6 @@ def packages() -> None:
         missing(f"the encoder server's packages ({', '.join(absent)}); run `make test`, which installs them")
 
 
-@pytest.fixture(scope="session")
-def onnx_cache(tmp_path_factory) -> Path:
-    """Built by the first that needs it."""
-    return tmp_path_factory.mktemp("serving_onnx")
-
-
 @contextmanager
 def served(repository: Path, log: Path, cache: Path, *options: str) -> Iterator[tuple[str, ProcessTarget]]:
     command = ["python", "server.py", "--task=classification", f"--cache-dir={cache}", "--port={port}", *options]

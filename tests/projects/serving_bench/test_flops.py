@@ -173,12 +173,6 @@ def test_the_example_servers_graph_takes_what_the_formula_says(repository: Path,
         )
 
 
-@pytest.fixture(scope="module")
-def onnx_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Built by the first test that needs it: int8 is made of fp32."""
-    return tmp_path_factory.mktemp("onnx")
-
-
 @pytest.mark.parametrize("image", ["onnx-fp32", "onnx-int8"])
 def test_minilm_takes_half_a_billion_operations_for_a_text_of_24_tokens(
     image: str, repository: Path, onnx_cache: Path, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
