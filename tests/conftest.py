@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import runpy
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,12 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Unpack the sample before a test, or a worker, looks for it."""
+    if not hasattr(config, "workerinput"):
+        runpy.run_path(str(REPOSITORY / "data" / "samples" / "unpack.py"), run_name="__main__")
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout."""
@@ -27,7 +34,7 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def sample() -> Path:
-    """The committed sample of encoder_bench."""
+    """The sample of encoder_bench."""
     return REPOSITORY / "data" / "samples" / "encoder_bench"
 
 
