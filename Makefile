@@ -9,7 +9,6 @@ export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
 INSTALL = $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 SAMPLE = data/samples/encoder_bench
-UNPACKED = data/samples/.encoder_bench.unpacked
 WORKLOAD = projects.encoder_bench.visualizations
 HISTORY = sqlite:///demo.db
 RELEASES = data/samples/encoder_history/history.jsonl.gz
@@ -17,9 +16,9 @@ RELEASES = data/samples/encoder_history/history.jsonl.gz
 # What `make app` shows of the past: the history that `make demo` filled, if it did.
 PAST = $(if $(wildcard demo.db),--history=$(HISTORY))
 
-.PHONY: demo app demo-live screenshots test lint format typecheck pytest bench opensearch system-packages clean
+.PHONY: demo app unpacked demo-live screenshots test lint format typecheck pytest bench opensearch system-packages clean
 
-demo: $(VENV)/installed $(UNPACKED)
+demo: $(VENV)/installed unpacked
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
 	$(BIN)/matbench upload_lts --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --replace
 	$(BIN)/matbench history --history=$(HISTORY)
@@ -28,11 +27,10 @@ demo: $(VENV)/installed $(UNPACKED)
 	$(BIN)/matbench analyze_lts --workload=$(WORKLOAD) --history=sqlite:///demo-releases.db --report-dest=report/regression --exit-zero
 	@echo "Explore it in a browser: make app, or $(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)"
 
-$(UNPACKED): $(SAMPLE).tar.gz | $(VENV)/bin/python
-	$(BIN)/python data/samples/unpack.py
-	@touch $@
+unpacked: $(VENV)/bin/python
+	@$(BIN)/python data/samples/unpack.py
 
-app: $(VENV)/installed $(UNPACKED)
+app: $(VENV)/installed unpacked
 	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) $(PAST)
 
 # A sweep on this machine, about two minutes of it; the first time it also installs the server and builds its models.
@@ -61,7 +59,7 @@ format: $(VENV)/installed-for-tests
 pytest: $(VENV)/installed-for-tests
 	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
-bench: $(VENV)/installed-for-tests $(UNPACKED) opensearch
+bench: $(VENV)/installed-for-tests unpacked opensearch
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/saturation_search.py
 	$(BIN)/python benchmarks/monitor.py
@@ -108,7 +106,7 @@ $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/uv
 	@touch $@ $(VENV)/installed $(VENV)/installed-for-live
 
 # The pictures of docs/visualize.md.
-screenshots: $(VENV)/installed-for-tests $(UNPACKED) system-packages
+screenshots: $(VENV)/installed-for-tests unpacked system-packages
 	$(BIN)/python docs/screenshots.py
 
 clean:
