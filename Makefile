@@ -16,9 +16,9 @@ RELEASES = data/samples/encoder_history/history.jsonl.gz
 # What `make app` shows of the past: the history that `make demo` filled, if it did.
 PAST = $(if $(wildcard demo.db),--history=$(HISTORY))
 
-.PHONY: demo app demo-live screenshots test lint format typecheck pytest bench opensearch system-packages clean
+.PHONY: demo app unpacked demo-live screenshots test lint format typecheck pytest bench opensearch system-packages clean
 
-demo: $(VENV)/installed
+demo: $(VENV)/installed unpacked
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
 	$(BIN)/matbench upload_lts --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) --history=$(HISTORY) --replace
 	$(BIN)/matbench history --history=$(HISTORY)
@@ -27,7 +27,10 @@ demo: $(VENV)/installed
 	$(BIN)/matbench analyze_lts --workload=$(WORKLOAD) --history=sqlite:///demo-releases.db --report-dest=report/regression --exit-zero
 	@echo "Explore it in a browser: make app, or $(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)"
 
-app: $(VENV)/installed
+unpacked: $(VENV)/bin/python
+	@$(BIN)/python data/samples/unpack.py
+
+app: $(VENV)/installed unpacked
 	$(BIN)/matbench visualize --results-dirname=$(SAMPLE) --workload=$(WORKLOAD) $(PAST)
 
 # A sweep on this machine, about two minutes of it; the first time it also installs the server and builds its models.
@@ -56,7 +59,7 @@ format: $(VENV)/installed-for-tests
 pytest: $(VENV)/installed-for-tests
 	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
-bench: $(VENV)/installed-for-tests opensearch
+bench: $(VENV)/installed-for-tests unpacked opensearch
 	$(BIN)/python benchmarks/parse.py
 	$(BIN)/python benchmarks/saturation_search.py
 	$(BIN)/python benchmarks/monitor.py
@@ -106,7 +109,7 @@ $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/uv
 	@touch $@ $(VENV)/installed $(VENV)/installed-for-live
 
 # The pictures of docs/visualize.md.
-screenshots: $(VENV)/installed-for-tests system-packages
+screenshots: $(VENV)/installed-for-tests unpacked system-packages
 	$(BIN)/python docs/screenshots.py
 
 clean:

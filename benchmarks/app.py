@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
-import signal
 import statistics
 import subprocess
 import sys
@@ -158,7 +157,7 @@ def served(command: list[str]) -> Iterator[str]:
         assert found is not None, "the server said no address"
         yield found.group()
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()  # a job in the background ignores SIGINT
         process.wait()
 
 

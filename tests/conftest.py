@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import runpy
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +20,12 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Unpack the sample before a test, or a worker, looks for it."""
+    if not hasattr(config, "workerinput"):
+        runpy.run_path(str(REPOSITORY / "data" / "samples" / "unpack.py"), run_name="__main__")
+
+
 @pytest.fixture(scope="session")
 def repository() -> Path:
     """The root of the checkout."""
@@ -28,17 +34,20 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def sample() -> Path:
-    """The committed sample of encoder_bench."""
+    """The sample of encoder_bench."""
     return REPOSITORY / "data" / "samples" / "encoder_bench"
 
 
 @pytest.fixture(scope="session")
 def foreign_samples() -> Path:
-    """Real data from elsewhere, named by MATBENCH_TEST_SAMPLES."""
-    named = os.environ.get("MATBENCH_TEST_SAMPLES")
-    if not named or not Path(named).is_dir():
-        missing("samples from elsewhere; set MATBENCH_TEST_SAMPLES to their directory")
-    return Path(str(named)).resolve()
+    """Real data from elsewhere; its README says whose."""
+    return REPOSITORY / "tests" / "data" / "elsewhere"
+
+
+@pytest.fixture(scope="session")
+def onnx_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the example servers' models are built, by the first test that needs one."""
+    return tmp_path_factory.mktemp("onnx")
 
 
 @pytest.fixture(scope="session")

@@ -30,6 +30,7 @@ from typing import Any
 
 import pytest
 import yaml
+from copies import linked_copy
 from requirements import missing
 
 from matrix_benchmarking import scaffold
@@ -89,6 +90,7 @@ def run(command: str, directory: Path) -> tuple[int, str]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MATBENCH_")}
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
     environment["XDG_CACHE_HOME"] = str(directory / ".cache")
+    environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those that are installed here are none of the page's
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=directory,
@@ -129,8 +131,7 @@ def write_code(page: str, directory: Path) -> set[str]:
 
 
 def executed(page: str, directory: Path) -> Iterator[tuple[Step, int, str]]:
-    """Each step of a page with the exit status and output that it really has, today being the day of the page."""
-    copy_checkout(directory)
+    """Each step of a page, in a copy of the checkout, with its real status and output, today being the page's day."""
     write_code(page, directory)
     status, first_day = 0, _day()
     for step in (step for block in blocks(page, "console") for step in steps(block) if is_run(step.command)):
@@ -170,9 +171,19 @@ def of_all_pages(language: str) -> list[str]:
     return [name for name, page in zip(NAMES, PAGES, strict=True) if blocks(page.read_text("utf-8"), language)]
 
 
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the commands of the pages need; it stays as it is."""
+    copy_checkout(directory := tmp_path_factory.mktemp("checkout"))
+    return directory
+
+
 @pytest.mark.parametrize("name", of_all_pages("console"))
-def test_commands_print_what_the_page_says_with_the_status_that_it_says(name: str, tmp_path: Path) -> None:
+def test_commands_print_what_the_page_says_with_the_status_that_it_says(
+    name: str, checkout: Path, tmp_path: Path
+) -> None:
     page = (REPOSITORY / name).read_text(encoding="utf-8")
+    linked_copy(checkout, tmp_path)
     previous: tuple[Step, int] | None = None
     for step, status, output in executed(page, tmp_path):
         if previous is not None and previous[1] != 0:
@@ -250,19 +261,18 @@ def test_the_committed_notebook_was_executed_and_is_small() -> None:
     assert [cell["execution_count"] for cell in cells] == list(range(1, len(cells) + 1))
 
 
-def test_the_notebook_runs_and_still_says_what_it_said(tmp_path: Path) -> None:
+def test_the_notebook_runs_and_still_says_what_it_said(checkout: Path, tmp_path: Path) -> None:
     try:
         import nbclient  # noqa: F401
     except ImportError:
         missing("nbclient; run `make test`, which installs it")
-    assert _texts(execute_notebook(tmp_path)) == _texts(_read_notebook())
+    assert _texts(execute_notebook(linked_copy(checkout, tmp_path))) == _texts(_read_notebook())
 
 
 def execute_notebook(directory: Path) -> Any:
-    """The committed notebook, run anew in a copy of the checkout."""
+    """The committed notebook, run anew in *directory*, a copy of the checkout."""
     import nbclient
 
-    copy_checkout(directory)
     notebook = _read_notebook()
     resources = {"metadata": {"path": str(directory / "docs")}}
     nbclient.NotebookClient(notebook, timeout=120, resources=resources).execute()
@@ -288,6 +298,7 @@ def update(path: Path) -> None:
     """Write the outputs on a page anew."""
     page = path.read_text(encoding="utf-8")
     with tempfile.TemporaryDirectory() as directory:
+        copy_checkout(Path(directory))
         real = [(step, output) for step, _, output in executed(page, Path(directory))]
     position = 0
     for step, output in real:
@@ -318,6 +329,7 @@ def update_notebook() -> None:
     import nbformat
 
     with tempfile.TemporaryDirectory() as directory:
+        copy_checkout(Path(directory))
         notebook = execute_notebook(Path(directory))
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)

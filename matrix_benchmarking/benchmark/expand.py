@@ -191,10 +191,13 @@ def _check_size(file: BenchmarkFile, experiments: Mapping[str, Experiment]) -> N
         count = math.prod(sizes.values()) * experiment.repeat
         for extra in experiment.extra:
             joined = {**file.common_settings, **_values(extra)}.values()
-            count += math.prod(len(each) for each in joined if isinstance(each, list)) * (extra.repeat or 1)
+            count += math.prod(len(each) for each in joined if isinstance(each, list)) * (
+                extra.repeat or experiment.repeat
+            )
         if count > MOST_POINTS:
             factors = " × ".join([*(f"{size} of {key}" for key, size in sizes.items()), f"repeat {experiment.repeat}"])
+            more = ", and those of extra" if experiment.extra else ""
             raise ConfigError(
-                f"expe.{name} has {count:,} points ({factors}); more than {MOST_POINTS:,} are taken for a mistake: "
-                "split it into several experiments or files"
+                f"expe.{name} has {count:,} points ({factors}{more}); more than {MOST_POINTS:,} are taken for a "
+                "mistake: split it into several experiments or files"
             )

@@ -48,6 +48,27 @@ def test_ten_million_points_are_refused_before_they_are_made(tmp_path):
         _expand(tmp_path, case)
 
 
+@pytest.mark.parametrize(
+    ("extra", "points"),
+    [
+        ({"a": list(range(50_000))}, "100,002"),  # repeated as often as the experiment
+        ({"a": list(range(33_333)), "repeat": 3}, "100,001"),
+        ({"a": [1, 2], "b": list(range(25_000))}, "100,002"),
+    ],
+)
+def test_additional_points_count_with_their_repeats(tmp_path, extra, points):
+    with pytest.raises(MatbenchError, match=rf"expe\.cpu has {points} points \(repeat 2, and those of extra\)"):
+        _expand(tmp_path, {"expe": {"cpu": {"a": 1, "repeat": 2, "extra": [extra]}}})
+
+
+def test_as_many_points_as_are_taken_for_meant_are_made(tmp_path, monkeypatch):
+    monkeypatch.setattr(expand, "MOST_POINTS", 8)
+    case = {"expe": {"cpu": {"a": 1, "repeat": 2, "extra": [{"a": [2, 3, 4]}]}}}
+    assert len(_expand(tmp_path, case).points) == 8
+    with pytest.raises(MatbenchError, match="9 points"):
+        _expand(tmp_path, {"expe": {"cpu": {"a": list(range(9))}}})
+
+
 def test_a_huge_repeat_is_refused_too(tmp_path):
     with pytest.raises(MatbenchError, match="10,000,000 points"):
         _expand(tmp_path, {"expe": {"cpu": {"a": 1, "repeat": 10_000_000}}})

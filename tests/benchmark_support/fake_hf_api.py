@@ -40,6 +40,7 @@ class FakeApi:
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # headers and body are two writes
 
             def answer(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)

@@ -16,6 +16,7 @@ import time
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # headers and body are two writes
     ready = True
 
     def do_GET(self) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from interruptible import interruptible
 
 from matrix_benchmarking.cli import main
 
@@ -400,6 +401,26 @@ def test_an_interrupt_ends_the_point_as_interrupted_and_says_how_to_go_on(direct
     assert len(finished()) == 8
 
 
+def test_a_job_in_the_background_ignores_an_interrupt_and_ends_in_order_when_it_is_told_to(
+    directory, benchmark
+) -> None:
+    slow = "import time; time.sleep(30)"
+    write(directory, red=slow, blue=slow)
+
+    def as_a_shell_starts_it() -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    process = run_apart(directory, as_a_shell_starts_it)
+    assert wait_for(lambda: list(Path("measured").glob("**/settings.yaml")))
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Interrupted; go on with: matbench benchmark benchmark.yaml" in err
+
+
 def test_killed_again_and_again_it_completes_the_matrix_with_each_point_once(directory, benchmark) -> None:
     short = "import time; time.sleep(0.15)"
     write(directory, red=short, blue=short)
@@ -414,12 +435,14 @@ def test_killed_again_and_again_it_completes_the_matrix_with_each_point_once(dir
     assert len(settings) == len(set(settings)) == 8
 
 
-def run_apart(directory: Path) -> subprocess.Popen[str]:
+def run_apart(directory: Path, prepare: Callable[[], None] = interruptible) -> subprocess.Popen[str]:
     program = "import sys; from matrix_benchmarking.cli import main; sys.exit(main())"
     repository = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-c", program, "benchmark", "benchmark.yaml", "--results-dirname=measured", "--run"]
     environment = {**os.environ, "PYTHONPATH": str(repository)}
-    return subprocess.Popen(command, cwd=directory, env=environment, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, cwd=directory, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=prepare
+    )
 
 
 def wait_for(condition: Callable[[], object], timeout_s: float = 20.0) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import shlex
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from copies import linked_copy
 from plotting_support.app_process import application
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
@@ -29,19 +31,26 @@ LINES = [line for line in DOCUMENTED if line not in OPENING]
 WORKLOAD = "--workload=projects.encoder_bench.visualizations"
 
 
-@pytest.fixture
-def checkout(directory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A directory that looks like the checkout, in which files may be written, with a history of the sample."""
-    shutil.copytree(REPOSITORY / "data", directory / "data")
-    shutil.copytree(REPOSITORY / "projects", directory / "projects")
-    shutil.copytree(REPOSITORY / "examples", directory / "examples")
-    shutil.copy(REPOSITORY / "setup.cfg", directory / "setup.cfg")
+@pytest.fixture(scope="module")
+def uploaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that looks like the checkout, with a history of the sample."""
+    place = tmp_path_factory.mktemp("checkout")
+    for name in ("data", "projects", "examples"):
+        shutil.copytree(REPOSITORY / name, place / name)
+    shutil.copy(REPOSITORY / "setup.cfg", place)
     upload = ["upload_lts", "--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench"]
-    assert main(upload) == 0
-    assert main(["history", "export", "everything.jsonl.gz"]) == 0
     releases = "data/samples/encoder_history/history.jsonl.gz"
-    assert main(["history", "import", releases, "--history=sqlite:///releases.db"]) == 0
-    return directory
+    with contextlib.chdir(place):
+        assert main(upload) == 0
+        assert main(["history", "export", "everything.jsonl.gz"]) == 0
+        assert main(["history", "import", releases, "--history=sqlite:///releases.db"]) == 0
+    return place
+
+
+@pytest.fixture
+def checkout(directory: Path, uploaded: Path) -> Path:
+    """A directory like *uploaded*, in which files may be written."""
+    return linked_copy(uploaded, directory)
 
 
 @pytest.fixture

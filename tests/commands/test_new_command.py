@@ -27,7 +27,8 @@ def typed(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
     """*command* as a person types it in *directory*."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     cache = str(directory / ".cache")
-    environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": cache, "PYTHONDONTWRITEBYTECODE": "1"}
+    quick = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": cache, **quick}
     return subprocess.run(command, shell=True, cwd=directory, env=environment, capture_output=True, text=True)
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from download_support.web import Answer, links, nasty_server
+from interruptible import interruptible
 
 from matrix_benchmarking.download import is_downloaded
 
@@ -27,7 +28,9 @@ LAST_MODIFIED = "Wed, 18 Nov 2026 10:00:00 GMT"
 def running(address: object) -> Iterator[subprocess.Popen[bytes]]:
     """A download in a process of its own, which is gone after the block."""
     command = [sys.executable, "-m", "matrix_benchmarking", "download", f"--url={address}", "--results-dirname=here"]
-    with subprocess.Popen([*command, "--mode=all"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*command, "--mode=all"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=interruptible
+    ) as process:
         try:
             yield process
         finally:

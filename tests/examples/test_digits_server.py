@@ -57,12 +57,6 @@ def server_directory(repository) -> Path:
 
 
 @pytest.fixture(scope="session")
-def onnx_cache(tmp_path_factory) -> Path:
-    """Built by the first server that needs it."""
-    return tmp_path_factory.mktemp("digits_onnx")
-
-
-@pytest.fixture(scope="session")
 def digits(repository) -> list[dict[str, str]]:
     """The committed pictures that the model has not been trained on."""
     lines = (repository / SERVER / "digits.jsonl").read_text(encoding="utf-8").splitlines()

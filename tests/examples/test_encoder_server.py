@@ -28,12 +28,6 @@ PACKAGES = ("litserve", "onnxruntime", "onnx", "tokenizers", "safetensors", "gt_
 pytestmark = pytest.mark.xdist_group("load")
 
 
-@pytest.fixture(scope="session")
-def onnx_cache(tmp_path_factory) -> Path:
-    """Built by the first server that needs it."""
-    return tmp_path_factory.mktemp("texts_onnx")
-
-
 @pytest.fixture(scope="module")
 def benchmark_file(repository, onnx_cache, tmp_path_factory) -> Path:
     """Six points of examples/encoder_cpu.yaml, short ones, on all cores."""

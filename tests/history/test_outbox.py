@@ -34,7 +34,9 @@ class Server:
         pushed = Pushed()
         for number, each in enumerate(records):
             if number == self.fails_after:
-                raise UnavailableError("away", number)
+                error = UnavailableError("away", number)
+                error.not_kept = [each.id for each in pushed.rejected]
+                raise error
             if each.id in self.refuses:
                 pushed.rejected.append(Refused(each.id, "no"))
             else:
@@ -85,6 +87,19 @@ def test_what_was_acknowledged_before_a_failure_is_not_kept(box):
     server = Server()
     box.deliver(box.batches()[0], server)
     assert [number for number, _ in server.got] == [4, 5, 6, 7, 8, 9]
+
+
+def test_what_was_refused_before_a_failure_stays_with_what_was_not_sent(box):
+    with pytest.raises(UnavailableError):
+        box.deliver(box.add(writer(*range(6))), Server(fails_after=4, refuses=[test_id(1), test_id(3)]))
+    (rest,) = box.batches()
+    assert numbers(rest) == [1, 3, 4, 5]
+
+
+def test_a_failure_before_anything_was_acknowledged_keeps_all(box):
+    with pytest.raises(UnavailableError):
+        box.deliver(box.add(writer(*range(3))), Server(fails_after=0))
+    assert numbers(box.batches()[0]) == [0, 1, 2]
 
 
 def test_what_is_rejected_stays_and_nothing_else(box):

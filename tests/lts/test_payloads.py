@@ -34,7 +34,12 @@ def problems(workload: Workload, *entries: Entry, unfinished: tuple[Entry, ...] 
     with pytest.raises(VerdictError) as raised:
         write_payloads(workload, Matrix(entries, unfinished=unfinished), io.BytesIO(), pretty=False)
     assert raised.value.exit_status == 1
-    return [line.strip() for line in str(raised.value).splitlines()[1:]]
+    head, *found = [line.strip() for line in str(raised.value).splitlines()]
+    plural = "problem" if len(found) == 1 else "problems"
+    concerned = len({line.partition(":")[0] for line in found})
+    tests = len(entries) + len(unfinished)
+    assert head == f"no LTS payloads were written: {len(found)} {plural} in {concerned} of {tests} tests"
+    return found
 
 
 def test_a_payload_holds_metadata_results_and_each_kpi_with_its_labels(strict: Workload, make_entry: MakeEntry) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plotting_support.visit import Visit
+from plotting_support.visit import Visit, walk
 
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import site
@@ -35,19 +35,19 @@ def pages(matrix: Matrix, workload: Workload, tmp_path: Path) -> Path:
 def test_pages_draw_their_figures_load_nothing_and_run_nothing_hostile(
     browser: Any, pages: Path, colour_scheme: str
 ) -> None:
-    for name in PAGES:
-        with Visit(browser, pages / name, color_scheme=colour_scheme) as visit:
-            figures = visit.page.locator(".figure")
-            drawn = visit.page.locator(".figure svg.main-svg .trace")
-            assert (drawn.count() > 0) == (figures.count() > 0) == (name == "costs.html")
-            assert visit.complaints == []
-            assert all(url.startswith((pages.as_uri(), "data:")) for url in visit.requests)
-            assert name in (
-                "compare.html",
-                "regression-analysis.html",
-                "kpi-history.html",
-            ) or "alert(1)" in visit.page.inner_text("body")
-            assert visit.page.locator("img, main script:not([type='application/json'])").count() == 0
+    for path, visit in walk(browser, [pages / name for name in PAGES], color_scheme=colour_scheme):
+        name = path.name
+        figures = visit.page.locator(".figure")
+        drawn = visit.page.locator(".figure svg.main-svg .trace")
+        assert (drawn.count() > 0) == (figures.count() > 0) == (name == "costs.html")
+        assert visit.complaints == []
+        assert all(url.startswith((pages.as_uri(), "data:")) for url in visit.requests)
+        assert name in (
+            "compare.html",
+            "regression-analysis.html",
+            "kpi-history.html",
+        ) or "alert(1)" in visit.page.inner_text("body")
+        assert visit.page.locator("img, main script:not([type='application/json'])").count() == 0
 
 
 def test_a_script_that_found_its_way_into_a_page_would_be_refused(browser: Any, pages: Path) -> None:
@@ -72,10 +72,10 @@ def test_a_click_on_a_header_sorts_by_value_and_again_the_other_way(browser: Any
 
 
 def test_a_narrow_window_scrolls_its_tables_and_not_the_page(browser: Any, pages: Path) -> None:
-    for name in PAGES:
-        with Visit(browser, pages / name, viewport={"width": 400, "height": 800}) as visit:
-            width = visit.page.evaluate("document.documentElement.scrollWidth")
-            assert width <= 400, name
+    narrow = {"width": 400, "height": 800}
+    for path, visit in walk(browser, [pages / name for name in PAGES], viewport=narrow):
+        width = visit.page.evaluate("document.documentElement.scrollWidth")
+        assert width <= 400, path.name
 
 
 @pytest.fixture(scope="module")
@@ -90,21 +90,22 @@ def real_pages(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return destination
 
 
-@pytest.mark.parametrize("colour_scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize(("colour_scheme", "widths"), [("light", (1200, 400)), ("dark", (400, 1200))])
 def test_every_figure_of_the_sample_is_drawn_and_nothing_complains(
-    browser: Any, real_pages: Path, colour_scheme: str, width: int
+    browser: Any, real_pages: Path, colour_scheme: str, widths: tuple[int, int]
 ) -> None:
     drawn = {}
-    for path in sorted(real_pages.glob("*.html")):
-        size = {"width": width, "height": 800}
-        with Visit(browser, path, color_scheme=colour_scheme, viewport=size) as visit:
+    sizes = [{"width": width, "height": 800} for width in widths]
+    for path, visit in walk(browser, sorted(real_pages.glob("*.html")), color_scheme=colour_scheme, viewport=sizes[0]):
+        for size in sizes:
+            visit.page.set_viewport_size(size)
             figures = visit.page.locator(".figure")
             for number in range(figures.count()):
                 assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
-            assert visit.complaints == []
-            assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-            drawn[path.name] = figures.count()
+            visit.page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=size["width"])
+        assert visit.complaints == []
+        drawn[path.name] = figures.count()
+        visit.page.set_viewport_size(sizes[0])
     assert (drawn["cost-analysis.html"], drawn["sanity-checks.html"], drawn["runs.html"]) == (3, 2, 3)
 
 
@@ -184,16 +185,15 @@ def test_a_figure_is_saved_as_svg_and_png_with_the_background_of_the_page(
 
 
 def test_each_section_has_an_address_that_its_link_leads_to(browser: Any, real_pages: Path) -> None:
-    for path in sorted(real_pages.glob("*.html")):
-        with Visit(browser, path) as visit:
-            headings = visit.page.locator("h2, h3")
-            for number in range(headings.count()):
-                heading = headings.nth(number)
-                link = heading.locator("a.anchor")
-                assert link.get_attribute("href") == f"#{heading.get_attribute('id')}"
-                assert (link.get_attribute("aria-label") or "").startswith("Link to the section ")
-            ids = visit.page.locator("[id]").evaluate_all("elements => elements.map(element => element.id)")
-            assert len(ids) == len(set(ids))
+    for _, visit in walk(browser, sorted(real_pages.glob("*.html"))):
+        headings = visit.page.locator("h2, h3")
+        for number in range(headings.count()):
+            heading = headings.nth(number)
+            link = heading.locator("a.anchor")
+            assert link.get_attribute("href") == f"#{heading.get_attribute('id')}"
+            assert (link.get_attribute("aria-label") or "").startswith("Link to the section ")
+        ids = visit.page.locator("[id]").evaluate_all("elements => elements.map(element => element.id)")
+        assert len(ids) == len(set(ids))
     with Visit(browser, real_pages / "runs.html") as visit:
         visit.page.locator("#latency-quantiles-over-virtual-users a.anchor").press("Enter")
         assert visit.page.url.endswith("runs.html#latency-quantiles-over-virtual-users")
@@ -206,13 +206,13 @@ def test_no_page_has_a_serious_barrier(browser: Any, real_pages: Path, pages: Pa
     from axe_playwright_python.sync_playwright import Axe
 
     found = {}
-    for path in [*sorted(real_pages.glob("*.html")), pages / "error-report.html"]:
-        # The page's policy forbids scripts that aren't its own; axe is one.
-        with Visit(browser, path, color_scheme=colour_scheme, bypass_csp=True) as visit:
-            violations = Axe().run(visit.page).response["violations"]
-            found[path.name] = [
-                (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
-                for one in violations
-                if one["impact"] in ("serious", "critical")
-            ]
+    paths = [*sorted(real_pages.glob("*.html")), pages / "error-report.html"]
+    # The page's policy forbids scripts that aren't its own; axe is one.
+    for path, visit in walk(browser, paths, color_scheme=colour_scheme, bypass_csp=True):
+        violations = Axe().run(visit.page).response["violations"]
+        found[path.name] = [
+            (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
+            for one in violations
+            if one["impact"] in ("serious", "critical")
+        ]
     assert {name: barriers for name, barriers in found.items() if barriers} == {}

