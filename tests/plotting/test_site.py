@@ -127,8 +127,8 @@ def test_a_plot_is_written_by_its_name_and_a_report_once_however_it_is_named(
 
 
 def test_a_name_that_is_nearly_a_plot_names_it(matrix: Matrix, workload: Workload, tmp_path: Path) -> None:
-    with pytest.raises(MatbenchError, match="there is no report or plot 'KPI histroy': did you mean 'KPI history'"):
-        write(matrix, workload, tmp_path, "KPI histroy")
+    with pytest.raises(MatbenchError, match="there is no report or plot 'KPI histories': did you mean 'KPI history'"):
+        write(matrix, workload, tmp_path, "KPI histories")
 
 
 def test_an_unknown_report_names_the_nearest_and_nothing_is_written(
