@@ -32,6 +32,7 @@ from .parsing import Context, parse_test, relative_name
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
+_PACKED = (".tar.gz", ".tgz", ".tar", ".zip")
 _CHUNK = 100
 _CHUNKS_PER_PROCESS = 4
 
@@ -119,7 +120,10 @@ def _find(workload: Workload, root: str | os.PathLike[str]) -> tuple[Path, Found
         with contextlib.suppress(OutputError):
             tree_index.remove(resolved, workload)
         wanted = " or ".join(layout.looks_for for layout in layouts_of(workload))
-        notes = "".join(f"\n  {note}" for note in found.notes[:5])
+        packed = [
+            f"'{root}{suffix}' beside it is not unpacked" for suffix in _PACKED if Path(f"{resolved}{suffix}").is_file()
+        ]
+        notes = "".join(f"\n  {note}" for note in (*packed, *found.notes[:5]))
         raise MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{notes}")
     return resolved, found
 

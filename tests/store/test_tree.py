@@ -17,7 +17,7 @@ import pytest
 from builders import speed_files, speed_workload, write_test
 
 from matrix_benchmarking import plausible, store
-from matrix_benchmarking.errors import SettingsError
+from matrix_benchmarking.errors import MatbenchError, SettingsError
 from matrix_benchmarking.store import FoundTest, read_key_values
 from matrix_benchmarking.workload import load
 
@@ -104,6 +104,13 @@ class KeyValueLayout:
 
     def read_exit_code(self, test):
         return None
+
+
+def test_a_directory_beside_its_archive_is_said_not_to_be_unpacked(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs.tar.gz").write_bytes(b"")
+    with pytest.raises(MatbenchError, match=r"no test found in .*\n  '.*/runs\.tar\.gz' beside it is not unpacked"):
+        store.parse_tree(speed_workload(), tmp_path / "runs")
 
 
 def test_a_tree_of_key_value_files_is_read_through_its_own_layout(tmp_path):
