@@ -251,6 +251,8 @@ def load(name: str) -> Workload:
     module = _import_file(Path(name)) if name.endswith(".py") else _import_module(name)
     workload = getattr(module, "workload", None)
     if not isinstance(workload, Workload):
+        if module.__file__ is None:  # a directory without an __init__.py
+            raise _not_found(name)
         raise WorkloadError(f"{name} has no Workload in a variable called 'workload'")
     workload.check()
     return dataclasses.replace(workload, spec=name, source=_source(module))
@@ -287,9 +289,13 @@ def _import_module(name: str) -> types.ModuleType:
             raise
         except (ImportError, SyntaxError, TypeError, ValueError, AttributeError, NameError) as error:
             raise WorkloadError(f"workload '{name}' can't be imported: {type(error).__name__}: {error}") from error
+    raise _not_found(name)
+
+
+def _not_found(name: str) -> WorkloadError:
     file = _file_meant(name)
     meant = f"did you mean the file '{file}'?" if file else did_you_mean(name, known_names())
-    raise WorkloadError(f"workload '{name}' not found: {meant}")
+    return WorkloadError(f"workload '{name}' not found: {meant}")
 
 
 def _file_meant(name: str) -> Path | None:
