@@ -6,6 +6,9 @@ The floor is a Dash application with one line of text, started the same way.
 Filter: from the click on a value until the selectors' counts, the verdict and the page are there again and painted. The
 floor is the same click in a Dash application whose callback answers at once with one line of text.
 
+Many at once: 200 requests for one page, until the last is answered; and a page beside 300 connections that never finish
+their request.
+
     python benchmarks/app.py [--runs 10080] [--rounds 5] [--tree DIR]
 """
 
@@ -13,13 +16,17 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import http.client
+import json
 import re
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +37,16 @@ from matrix_benchmarking.plotting import png
 from matrix_benchmarking.workload import load
 
 PAGES = ("", "?show=cost-analysis", "?show=kpi-overview", "?show=error-report")
+AT_ONCE, HALF_OPEN = 200, 300
+PAGE = {
+    "output": "..content.children...controls.children...title.data..",
+    "outputs": [
+        {"id": "content", "property": "children"},
+        {"id": "controls", "property": "children"},
+        {"id": "title", "property": "data"},
+    ],
+    "inputs": [{"id": "request", "property": "data", "value": {"search": "", "parts": []}}],
+}
 HELLO = """
 import sys
 from dash import Dash, Input, Output, html
@@ -74,6 +91,7 @@ def main() -> None:
         print(f"{runs:,} runs, medians of {options.rounds}")
         measure_start(browser, command, floor, options.rounds)
         measure_filters(browser, command, floor, options.rounds)
+        measure_many(command)
 
 
 def measure_start(browser: Any, command: list[str], floor: list[str], rounds: int) -> None:
@@ -145,6 +163,34 @@ def filter_times(browser: Any, address: str, rounds: int) -> list[float]:
             page.wait_for_timeout(400)
     page.close()
     return times
+
+
+def measure_many(command: list[str]) -> None:
+    """Print the times of many requests at once."""
+    with served(command) as address, contextlib.ExitStack() as stack:
+        host, port = address.removeprefix("http://").split(":")
+        while seconds_of_page(host, port) > 1.0:  # the tree is still being read
+            time.sleep(1.0)
+        print(f"one page             {seconds_of_page(host, port):6.2f} s")
+        began = time.perf_counter()
+        with ThreadPoolExecutor(AT_ONCE) as executor:
+            list(executor.map(lambda _: seconds_of_page(host, port), range(AT_ONCE)))
+        print(f"{AT_ONCE} pages at once    {time.perf_counter() - began:6.2f} s")
+        for _ in range(HALF_OPEN):
+            stack.enter_context(socket.create_connection((host, int(port)))).sendall(b"GET / HTTP/1.1\r\nHost: ")
+        print(f"beside {HALF_OPEN} half-open {seconds_of_page(host, port):6.2f} s")
+
+
+def seconds_of_page(host: str, port: str) -> float:
+    """How long the first page takes, as the page's script asks for it."""
+    began = time.perf_counter()
+    connection = http.client.HTTPConnection(host, int(port), timeout=120)
+    connection.request("POST", "/_dash-update-component", json.dumps(PAGE), {"Content-Type": "application/json"})
+    answer = connection.getresponse()
+    answer.read()
+    connection.close()
+    assert answer.status == 200, answer.status
+    return time.perf_counter() - began
 
 
 @contextlib.contextmanager

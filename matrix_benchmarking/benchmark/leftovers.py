@@ -54,7 +54,8 @@ def _end(is_meant: Callable[[str], bool]) -> tuple[dict[int, tuple[str, str]], l
             ended.setdefault(pid, (mark, _name(pid)))
             _send(pid, mark, number)
         deadline = time.monotonic() + patience_s
-        while any(True for _ in _marked(is_meant)):
+        # A process that ends loses its environment before it lets go of its port.
+        while any(True for _ in _marked(is_meant)) or any(_is_there(pid) for pid in ended):
             if time.monotonic() > deadline:
                 break
             time.sleep(POLL_S)
@@ -118,6 +119,13 @@ def _identity(pid: int) -> str:
     state, *fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     start = "gone" if state in _DEAD else fields[18]
     return f"{os.geteuid()}-{pid}-{start}-{os.stat('/proc/self/ns/pid').st_ino}"
+
+
+def _is_there(pid: int) -> bool:
+    """False for one that is gone, or dead and not yet buried."""
+    with contextlib.suppress(OSError):
+        return "-gone-" not in _identity(pid)
+    return False
 
 
 def _benchmark(mark: str) -> int:

@@ -91,7 +91,7 @@ def test_only_what_is_certainly_of_one_that_is_gone_is_ended(mark: str, is_ended
     process = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: text})
     try:
         leftovers.end_leftovers()
-        assert (process.poll() == -signal.SIGTERM) is is_ended
+        assert (process.poll() == -signal.SIGTERM) is is_ended, process.poll()
     finally:
         process.kill()
         process.wait()
