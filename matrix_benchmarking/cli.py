@@ -21,7 +21,7 @@ from .commands.run import printable
 from .errors import MatbenchError, did_you_mean, os_reason, shortened
 
 INTERRUPTED, BROKEN_PIPE, NOT_CARRIED_OUT = 130, 141, 2
-_LONGEST_LINE = 4000
+_LONGEST_LINE = 10_000
 
 
 class LazyGroup(click.Group):
