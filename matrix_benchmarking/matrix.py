@@ -7,6 +7,7 @@ deduplicated: repeats are entries of their own.
 from __future__ import annotations
 
 import dataclasses
+import re
 import types
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ class NotSet:
 
 
 NOT_SET = NotSet()
+_NUMBER, _DIGITS = re.compile("[0-9]+"), 20
 
 
 def typed(value: object) -> tuple[str, object]:
@@ -41,11 +43,11 @@ def typed(value: object) -> tuple[str, object]:
 
 
 def order(value: object) -> tuple[int, float, str]:
-    """A sorting key over mixed settings: numbers by size, then text, then the rest."""
+    """A sorting key over mixed settings: numbers by size, then text, with the numbers in it by size, then the rest."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return 0, float(value), type(value).__name__
     if isinstance(value, str):
-        return 1, 0.0, value
+        return 1, 0.0, f"{_NUMBER.sub(lambda digits: digits[0].zfill(_DIGITS), value)}\0{value}"
     return 2, 0.0, str(value)
 
 

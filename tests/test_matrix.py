@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking import filters
 from matrix_benchmarking.errors import ConfigError
-from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, Problem, typed
+from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, Problem, order, typed
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.0, 1.0, 2.5, "1", "a"])
 SETTINGS = st.dictionaries(st.sampled_from("abc"), SCALARS)
@@ -28,6 +28,12 @@ def entry(settings: dict[str, Any], repeat: int = 0, **attributes: Any) -> Entry
 @pytest.fixture
 def ones() -> Matrix:
     return Matrix([entry({"a": value}) for value in ONES])
+
+
+def test_numbers_in_texts_are_in_order_by_size() -> None:
+    assert sorted(["2.10.0", "2.8.0", "b", "2.8.0-rc1", 3, "a10", "a9"], key=order) == [
+        *(3, "2.8.0", "2.8.0-rc1", "2.10.0", "a9", "a10", "b")
+    ]
 
 
 def test_one_in_four_types_is_four_settings(ones: Matrix) -> None:

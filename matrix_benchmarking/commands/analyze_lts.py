@@ -57,7 +57,7 @@ def command(
 
     The runs come from a history (--history), from LTS payloads (--lts-results-dirname) or from a results directory;
     a results directory beside a history, or beside payloads, is the newest build. The exit status is 1 if something is
-    worse that nobody acknowledged ('matbench alarms'), 2 if it could not be told, else 0.
+    worse that nobody acknowledged ('matbench alarms'), 2 if nothing could be analysed, else 0.
     """
     from .. import filters
 

@@ -57,8 +57,8 @@ def command(
     """Compare two results trees, or two versions: is B worse than A?
 
     A and B are results directories or directories of LTS payloads; or two versions in --results-dirname or in the
-    history. Settings are paired, and repeats say what is chance. The exit status is 1 if something is worse, 2 if it
-    could not be told, else 0.
+    history. Settings are paired, and repeats say what is chance. The exit status is 1 if something is worse, 2 if
+    nothing could be compared, else 0.
     """
     from ..analyze.verdict.pairs import compare_builds
 

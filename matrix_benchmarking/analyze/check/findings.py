@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from ...matrix import Matrix
 from ...workload import Workload
 from ..select.order import Order
-from . import keys, labels, order, runs, settings
+from . import keys, labels, order, runs, settings, values
 from .finding import Finding
 
 
@@ -23,6 +23,7 @@ def findings(
     found = [
         *settings.findings(matrix),
         *runs.findings(matrix, workload),
+        *values.findings(matrix, workload),
         *labels.findings(matrix, workload),
         *keys.findings(matrix, workload, prices or {}),
         *(() if in_order is None else order.findings(in_order)),

@@ -82,7 +82,7 @@ def tabs(snapshot: Snapshot, current: View) -> Any:
     rows: list[Any] = [_row("Reports", reports, current, shown)]
     if plots:
         is_open = shown in dict(plots)
-        title = html.Summary(f"{len(plots)} single plots")
+        title = html.Summary(f"{len(plots)} single {wording.plural(len(plots), 'plot')}")
         more = html.Details([title, _row("Plots", plots, current, shown)], open=is_open, className="pages-more")
         rows.append(more)
     return rows

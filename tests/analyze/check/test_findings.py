@@ -136,6 +136,29 @@ def test_values_that_can_not_be_change_the_answers() -> None:
     assert (first.runs, first.changes) == (["run 0"], frozenset(Answer))
 
 
+def test_a_headline_below_zero_in_few_runs_changes_the_answers() -> None:
+    runs = entries(*({"version": "1", "cost": cost, "repeat": n} for n, cost in enumerate([-1.0, *[2.0] * 9])))
+    (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "below-zero"]
+    assert (found.runs, found.changes) == (["run 0"], frozenset(Answer))
+    assert found.sentence == "cost is -1 USD in 1 run, and above 0 in 9 others: was it measured?"
+    for costs in ([-1.0, *[2.0] * 8], [-1.0, 0.0, *[2.0] * 9], [0.0, *[2.0] * 9]):
+        runs = entries(*({"version": "1", "cost": cost} for cost in costs))
+        assert "below-zero" not in kinds(findings(Matrix(runs), toy_runs.workload()))
+
+
+def test_a_headline_far_from_its_repeats_which_agree_changes_the_answers() -> None:
+    def found(*costs: float) -> list[Finding]:
+        runs = entries(*({"version": "1", "cost": cost} for cost in costs))
+        return [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "far-off"]
+
+    (far,) = found(42.6, 424.4, 42.0)
+    assert (far.runs, far.changes) == (["run 1"], frozenset(Answer))
+    assert far.sentence.startswith("cost is 424.4 USD where the other repeats have 42.3 USD:")
+    assert found(10.0, 1.9, 10.0)[0].runs == ["run 1"]
+    for ordinary in ([10.0, 50.0, 10.0], [10.0, 2.0, 10.0], [10.0, 100.0], [10.0, 100.0, 30.0]):
+        assert found(*ordinary) == []
+
+
 def test_what_the_walk_noted_is_a_finding() -> None:
     found = findings(Matrix(entries({"version": "1"}), notes=["a link: left out", "b: left out"]), toy_runs.workload())
     assert [one.runs for one in found if one.kind == "notes"] == [["a link: left out", "b: left out"]]
