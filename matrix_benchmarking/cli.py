@@ -18,7 +18,7 @@ from .commands import COMMANDS, canonical, load_command
 from .commands.options import Invocation, Option, set_debug
 from .commands.outputs import silence_stdout
 from .commands.run import printable
-from .errors import MatbenchError, did_you_mean, os_reason, shortened
+from .errors import MatbenchError, did_you_mean, os_reason, place, shortened
 
 INTERRUPTED, BROKEN_PIPE, NOT_CARRIED_OUT = 130, 141, 2
 _LONGEST_LINE = 10_000
@@ -124,6 +124,9 @@ def _guarded(call: Callable[[], int], invocation: Invocation) -> int:
             silence_stdout()
         where = f"{error.filename}: " if error.filename else "input or output failed: "
         return _say(f"{where}{os_reason(error)}", NOT_CARRIED_OUT, invocation)
+    except SystemExit as error:
+        what = f"some code called sys.exit({'' if error.code is None else repr(error.code)[:80]}){place(error)}"
+        return _say(f"{what}: nothing is known to be done", NOT_CARRIED_OUT, invocation)
     except Exception as error:  # noqa: BLE001 - the outermost frame: a bug becomes a sentence, too
         hint = "" if invocation.debug else " (run with --debug for the stack trace)"
         reason = f"{type(error).__name__}: {error}".removesuffix(": ")

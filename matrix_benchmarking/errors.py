@@ -9,6 +9,8 @@ from __future__ import annotations
 import difflib
 import functools
 import hashlib
+import os
+import traceback
 import types
 from collections.abc import Iterable
 
@@ -58,6 +60,10 @@ class DownloadError(MatbenchError):
     """Results that can't be fetched."""
 
 
+class NotFetched(DownloadError):
+    """A part of the results that could not be fetched: the server fails, or refuses."""
+
+
 class OutputError(MatbenchError):
     """An output that can't be written."""
 
@@ -90,7 +96,13 @@ def os_reason(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
-def explained(error: Exception) -> str:
+def place(error: BaseException) -> str:
+    """Where the code is that raised *error*, for the end of a sentence."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({os.path.basename(frames[-1].filename)}, line {frames[-1].lineno})" if frames else ""
+
+
+def explained(error: BaseException) -> str:
     """What an error of code that reads results says of them, without Python's words where there are others."""
     said = str(error.args[0]) if error.args else ""
     if isinstance(error, AttributeError) and error.name is not None:
@@ -102,6 +114,8 @@ def explained(error: Exception) -> str:
         return said if " " in said else f"there is no '{said}'"
     if isinstance(error, IndexError):
         return "a list in it is shorter than expected"
+    if isinstance(error, SystemExit):
+        return f"sys.exit({said}) was called"
     if isinstance(error, TypeError) and "NoneType" in said:
         return "a value that is needed is not known"
     return f"{type(error).__name__}: {str(error)[:300]}"

@@ -206,7 +206,7 @@ def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIVa
             computed.missing[name] = shortened(str(unknown), LONGEST_REASON)
         except ZeroDivisionError:
             computed.missing[name] = "division by zero"
-        except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError, IndexError, ArithmeticError, SystemExit) as error:
             computed.missing[name] = f"not in this test's results: {explained(error)}"
         else:
             computed.values[name] = value

@@ -11,7 +11,7 @@ import yaml
 
 from .errors import ConfigError, os_reason
 
-_LONG, _DEEPEST = 4096, 200
+_LONG, _DEEPEST, _MOST_MERGED = 4096, 200, 10_000
 _TIMESTAMP, _MERGE = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
 
 
@@ -46,7 +46,14 @@ def yaml_loader() -> type[Any]:
         _refuse_repeated_keys(node)
         return base.construct_mapping(loader, node, deep=deep)
 
-    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers, "construct_mapping": construct_mapping})
+    def flatten_mapping(loader: Any, node: yaml.MappingNode) -> None:
+        merges = any(is_merge(key) for key, _ in node.value)
+        base.flatten_mapping(loader, node)
+        if merges and len(node.value) > _MOST_MERGED:
+            raise yaml.MarkedYAMLError(problem="merges (<<) make it too large", problem_mark=node.start_mark)
+
+    members = {"construct_mapping": construct_mapping, "flatten_mapping": flatten_mapping}
+    return type("Loader", (base,), {"yaml_implicit_resolvers": resolvers, **members})
 
 
 def is_merge(key: yaml.Node) -> bool:
@@ -138,8 +145,12 @@ def _load(text: str | bytes, loader_type: type[Any]) -> tuple[yaml.Node | None, 
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise BrokenYaml(error.problem or error.context or "broken", mark.line + 1 if mark else None) from error
+    except BrokenYaml:
+        raise
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise BrokenYaml((str(error).splitlines() or [type(error).__name__])[0][:200]) from error
+    except (KeyError, IndexError, AttributeError, TypeError) as error:  # of PyYAML's constructors
+        raise BrokenYaml("a value is not of the kind that its tag names") from error
 
 
 def _check_nesting(text: str | bytes) -> None:

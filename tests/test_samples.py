@@ -33,6 +33,9 @@ def test_an_archive_is_unpacked_once_and_a_newer_one_takes_its_place(unpack: Any
     (place / "runs" / "one").unlink()
     assert unpack(archive)
     assert (place / "runs" / "one").read_text() == "1"
+    (place / "runs" / "one").write_text("")
+    assert unpack(archive)
+    assert (place / "runs" / "one").read_text() == "1"
     pack(archive, two="3")
     assert unpack(archive)
     assert {path.name: path.read_text() for path in place.rglob("*") if path.is_file()} == {

@@ -104,10 +104,19 @@ def _is_of_one_that_is_gone(mark: str) -> bool:
         return False
     try:
         return _identity(int(found["pid"])) != found["us"]
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    except OSError:
+    except OSError:  # gone, or not shown
+        return not _answers(int(found["pid"]))
+
+
+def _answers(pid: int) -> bool:
+    """False only if the system says that there is no such process; /proc may hide one."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
         return False
+    except OSError:
+        return True
+    return True
 
 
 def _identity(pid: int) -> str:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-from ..errors import DownloadError
+from ..errors import NotFetched
 from .destination import Incomplete
 from .source import Readable, Source, Trouble
 
@@ -45,7 +45,7 @@ def persistently(source: Source, action: Callable[[], T], stop: threading.Event)
     """The outcome of *action*, which is tried again with growing delays where the trouble may pass.
 
     Raises:
-        DownloadError: it failed for good.
+        NotFetched: it failed for good.
         Stopped: *stop* was set while waiting.
     """
     delay_s = FIRST_DELAY_S
@@ -59,9 +59,9 @@ def persistently(source: Source, action: Callable[[], T], stop: threading.Event)
         except source.errors as error:
             trouble = source.explain(error)
         if not trouble.transient:
-            raise DownloadError(trouble.reason)
+            raise NotFetched(trouble.reason)
         if attempt == ATTEMPTS:
-            raise DownloadError(f"{trouble.reason}, {ATTEMPTS} times")
+            raise NotFetched(f"{trouble.reason}, {ATTEMPTS} times")
         if stop.wait(delay_s * random.uniform(0.5, 1.5)):  # noqa: S311 - spreads the attempts, protects nothing
             raise Stopped
         delay_s *= 2

@@ -116,6 +116,7 @@ class _Work:
     def _plan(self, source: Source, chooser: Chooser, start: Iterable[Node] = (("", None),)) -> Plan:
         plan = walk.walk(lambda directories: listings(source, directories, self._means), chooser, start)
         self._outcome.notes += plan.notes
+        self._outcome.problems += plan.problems
         return plan
 
     def _chooser(self, source: Source) -> Chooser:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 
-from ..errors import DownloadError
+from ..errors import DownloadError, NotFetched
 from . import names
 from .source import Directory, File
 from .wanted import Choice, Chooser
@@ -18,11 +18,15 @@ Node = tuple[str, str | None]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be fetched: files in the order of the source, directories to be made, sentences on the rest."""
+    """What is to be fetched: files in the order of the source, directories to be made, sentences on the rest.
+
+    *problems* are on directories that could not be listed, *notes* on what is not taken.
+    """
 
     files: list[File]
     directories: list[str]
     notes: list[str]
+    problems: list[str]
 
 
 def walk(
@@ -42,6 +46,7 @@ def walk(
     files: dict[str, File] = {}
     directories: list[str] = []
     notes: list[str] = []
+    problems: list[str] = []
     entries = 0
     while level:
         below: list[Node] = []
@@ -49,7 +54,8 @@ def walk(
             if isinstance(content, DownloadError):
                 if not name:
                     raise content
-                notes.append(f"{names.shown(name)}: left out, {content}")
+                is_missing = isinstance(content, NotFetched)
+                (problems if is_missing else notes).append(f"{names.shown(name)}: left out, {content}")
                 continue
             entries += len(content.files) + len(content.directories)
             if entries > MAX_ENTRIES:
@@ -59,7 +65,7 @@ def walk(
         level = below
     files |= {file.name: file for file in chooser.inherited()}
     in_order = sorted(files.values(), key=lambda file: (file.position, file.name))
-    return Plan(in_order, directories, notes)
+    return Plan(in_order, directories, notes, problems)
 
 
 def _add(choice: Choice, files: dict[str, File], directories: list[str], below: list[Node]) -> None:

@@ -162,11 +162,18 @@ def plot_section(plot: Plot, args: Arguments, texts: Mapping[str, str] | None = 
     return html.Section([html.H3(plot.name), part], className="plot")
 
 
+def _drawn(plot: Plot, args: Arguments) -> tuple[Any, Any]:
+    figure, text = plot.do_plot(*args)
+    if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
+        raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
+    return figure, text
+
+
 def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
     """The plot without its heading."""
     from dash import dcc, html
 
-    figure, text = problems.called(plot.name, plot.workload.source, lambda: plot.do_plot(*args))
+    figure, text = problems.called(plot.name, plot.workload.source, lambda: _drawn(plot, args))
     parts: list[Any] = []
     if figure is not None:
         parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []

@@ -44,7 +44,8 @@ def failed(what: str, error: Exception) -> Any:
 def sentence(what: str, error: Exception) -> str:
     """Why *what* can't be shown."""
     if isinstance(error, MatbenchError):
-        return str(error)
+        is_named = isinstance(error, BrokenPlotError) or not isinstance(error, WorkloadError)
+        return str(error) if is_named else f"{what}: {error}"
     return f"{what} can't be shown ({type(error).__name__}: {str(error)[:300]})."
 
 
@@ -56,14 +57,14 @@ def called(name: str, source: Path | None, call: Callable[[], T]) -> T:
     """
     try:
         return call()
-    except MatbenchError:
+    except (MatbenchError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # sys.exit() in a plot ends the plot
         reason = f"{type(error).__name__}: {str(error)[:300]}{_place(error, source)}"
         raise BrokenPlotError(f"'{name}' can't be shown ({reason}).") from error
 
 
-def _place(error: Exception, source: Path | None) -> str:
+def _place(error: BaseException, source: Path | None) -> str:
     """The last line of the workload's own code that *error* went through; nothing where it went through none."""
     own = Path(__file__).parents[1]
     frames = traceback.extract_tb(error.__traceback__)

@@ -71,10 +71,15 @@ def _questions(found: Finding) -> str:
     return ", ".join(text for answer, text in _QUESTIONS.items() if answer in found.changes)
 
 
-def check_line(found: Sequence[Finding], answer: Answer, href: str | None = None) -> Any:
-    """How many findings there are and how many change this *answer*, and the way to them."""
+def check_line(found: Sequence[Finding], answer: Answer, href: str | None = None, *, is_part: bool = False) -> Any:
+    """How many findings there are and how many change this *answer*, and the way to them.
+
+    Args:
+        is_part: the answer is about a part of the runs, and the findings about all.
+    """
     from dash import html
 
     link: list[Any] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
     changes = any(answer in one.changes for one in found)
-    return html.P([f"Check: {counted(found, answer)}.", *link], className="warning" if changes else "note")
+    said = f"Check of all runs: {counted(found)}." if is_part else f"Check: {counted(found, answer)}."
+    return html.P([said, *link], className="warning" if changes else "note")

@@ -191,7 +191,7 @@ def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
         store.parse_once(results, test_dir)
         if store.generate_lts_payload is None:
             _add_times(results, test_dir)
-    except Exception as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error, recorder))
     wanted = important_files(context.workload, context.layout(candidate))
     missing = [] if candidate.is_file else _missing_files(recorder, wanted)
@@ -329,7 +329,7 @@ def _parse_always(
     )
     try:
         store.parse_always(results, test_dir, entry.settings)
-    except Exception as error:  # noqa: BLE001  as for parse_once
+    except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
         problems.append(_parser_problem("parse_always", error, test_dir.recorder))
     problems.extend(test_dir.recorder.problems)
 
@@ -347,11 +347,11 @@ def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) 
     if workload.warnings is not None:
         try:
             entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))
-        except Exception as error:  # noqa: BLE001  as for parse_once
+        except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
             entry.problems += (_parser_problem("warnings", error),)
 
 
-def _parser_problem(function: str, error: Exception, recorder: Recorder | None = None) -> Problem:
+def _parser_problem(function: str, error: BaseException, recorder: Recorder | None = None) -> Problem:
     if isinstance(error, MatbenchError):
         path = getattr(error, "path", None)
         return Problem(getattr(error, "reason", str(error)), None if path is None else str(path))

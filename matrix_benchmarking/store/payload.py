@@ -19,7 +19,7 @@ def build_payload(
     generate = workload.store.generate_lts_payload or _default_payload
     try:
         payload = generate(results, entry.settings)
-    except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
+    except (Exception, SystemExit) as error:  # noqa: BLE001  an incomplete test must still be looked at
         problem = Problem(f"generate_lts_payload stopped: {explained(error)}")
         payload = types.SimpleNamespace(results=types.SimpleNamespace())
     if not hasattr(payload, "metadata"):

@@ -97,6 +97,29 @@ def test_only_what_is_certainly_of_one_that_is_gone_is_ended(mark: str, is_ended
         process.wait()
 
 
+def test_what_belongs_to_a_benchmark_that_is_hidden_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden = subprocess.Popen(["sleep", "60"])
+    own = leftovers.new_mark()[MARK].partition(":")[0]
+    user, _, start, namespace = own.split("-")
+    identity = leftovers._identity
+
+    def unless_hidden(pid: int) -> str:
+        if pid == hidden.pid:
+            raise FileNotFoundError(f"/proc/{pid}/stat")
+        return identity(pid)
+
+    monkeypatch.setattr(leftovers, "_identity", unless_hidden)
+    mark = f"{user}-{hidden.pid}-{start}-{namespace}:1"
+    process = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: mark})
+    try:
+        leftovers.end_leftovers()
+        assert process.poll() is None
+    finally:
+        for each in (hidden, process):
+            each.kill()
+            each.wait()
+
+
 def test_a_process_does_not_end_itself_nor_those_that_started_it(repository: Path) -> None:
     own = leftovers.new_mark()[MARK].partition(":")[0]
     user, pid, _, namespace = own.split("-")

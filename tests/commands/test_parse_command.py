@@ -254,3 +254,26 @@ def test_what_a_parser_quotes_of_a_file_is_cut(directory: Path, new_test: Callab
     assert "could not convert" in captured.err
     assert "the name nnn" in captured.err
     assert len(captured.out + captured.err) < 20_000
+
+
+@pytest.mark.parametrize("code", ["0", "3", ""])
+def test_code_of_a_workload_that_calls_exit_ends_nothing_but_itself(
+    code: str, directory: Path, parse: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = (directory / "tiny.py").read_text()
+    leave = f"    if lts.results.rate > 4:\n        raise SystemExit({code})\n    return lts.results.rate"
+    (directory / "tiny.py").write_text(source.replace("    return lts.results.rate", leave))
+    assert parse("--output-matrix=matrix.json") == 0
+    assert len(json.loads((directory / "matrix.json").read_text())) == 3
+    assert parse("--output-lts=lts.json") == 0
+    assert parse() == 0
+    assert f"(1 × rate is unknown: not in this test's results: sys.exit({code}) was called)" in capsys.readouterr().out
+    leave = f"    if results.rate > 4:\n        raise SystemExit({code})\n    results.prices"
+    (directory / "tiny.py").write_text(source.replace("    results.prices", leave))
+    assert parse("--output-lts=lts.json") == 1
+    assert (
+        f"run_3: parse_once stopped after it read 'rate.json': sys.exit({code}) was called" in capsys.readouterr().err
+    )
+    (directory / "tiny.py").write_text(f"{source}\nraise SystemExit({code})\n")
+    assert parse() == 2
+    assert f"sys.exit({code}) (tiny.py, line" in capsys.readouterr().err

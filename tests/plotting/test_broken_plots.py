@@ -13,6 +13,8 @@ from matrix_benchmarking.plotting import site
 from matrix_benchmarking.workload import Workload, load
 
 SOURCE = """
+import sys
+
 import plotly.graph_objects as go
 
 from matrix_benchmarking import kpi
@@ -58,9 +60,23 @@ class Unshowable(Whole):
         return go.Figure(go.Bar(x=["a"], y=[1])), object()
 
 
+class Leaving(Whole):
+    name = "Leaving"
+
+    def do_plot(self, *args):
+        sys.exit(0)  # or even here
+
+
+class Nothing(Whole):
+    name = "Nothing"
+
+    def do_plot(self, *args):
+        return "a", "b"
+
+
 class Curves(PlotsReport):
     name = "report: Curves"
-    plots = (Raising, OfControls, Unshowable, Whole)
+    plots = (Raising, OfControls, Unshowable, Leaving, Nothing, Whole)
 
 
 class Broken(Report):
@@ -73,13 +89,14 @@ class Broken(Report):
 workload = Kind(
     name="fragile",
     store=BaseStore(parse_once=parse, models_kpis=kpi.collect([duration])),
-    plots=lambda: [Raising, OfControls, Unshowable, Whole],
+    plots=lambda: [Raising, OfControls, Unshowable, Leaving, Nothing, Whole],
     reports=lambda: [Curves, Broken],
 )
 """
 SAID = {
     "Raising": "KeyError: 'nothing is called so' in {file}, line {here}",
     "Of controls": "RuntimeError: no data in {file}, line {or here}",
+    "Leaving": "SystemExit: 0 in {file}, line {or even here}",
     "report: Broken": "AssertionError: never in {file}, line {or there}",
 }
 
@@ -122,8 +139,9 @@ def test_a_static_report_lacks_only_the_parts_that_fail(
     said = "\n".join(written.failures)
     for sentence in sentences(file).values():
         assert sentence in said
-    assert "a object can't be shown on a page" in said
-    assert len(written.failures) == 4
+    assert "'Unshowable': a object can't be shown on a page" in said
+    assert "'Nothing' can't be shown (TypeError: do_plot gives a str in the place of a figure)." in said
+    assert len(written.failures) == 6
     page = next(path for path in written.pages if single_file or path.stem == "curves")
     text = page.read_text(encoding="utf-8")
     assert text.count('<script type="application/json" data-figure=') == 1
@@ -157,10 +175,12 @@ def test_the_pictures_of_the_other_plots_are_drawn(
 
 def test_the_application_shows_the_same_sentences(fragile: Workload, file: Path, results: Path, tmp_path: Path) -> None:
     pages = pages_over(store.parse_tree(fragile, results), fragile, [results], tmp_path / "report")
-    shown, _, _ = pages.page("?show=curves", [0, 1, 2, 3])
+    shown, _, _ = pages.page("?show=curves", [0, 1, 2, 3, 4, 5])
     text = texts(shown)
     assert sentences(file)["Raising"] in text
     assert sentences(file)["Of controls"] in text
+    assert sentences(file)["Leaving"] in text
+    assert "do_plot gives a str in the place of a figure" in text
     assert "a object can't be shown on a page" in text
     assert "All is well." in text
     assert sentences(file)["report: Broken"] in texts(pages.page("?show=broken", [])[0])

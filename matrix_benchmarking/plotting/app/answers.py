@@ -220,4 +220,5 @@ class Pages:
             order=lambda: shown.order,
             selection=view.write_filters(current.filters),
             analysis_options=shown.analysis_options,
+            findings=shown.findings,
         )

@@ -60,7 +60,7 @@ class Deferred:
 
     def make(self, number: int) -> Any:
         """The part with this number; a sentence where it can't be made, nothing where there is none."""
-        if not 0 <= number < len(self._makers):
+        if not isinstance(number, int) or not 0 <= number < len(self._makers):
             return []
         prefix = f"part-{number}"
         return problems.guarded(lambda: convert(self._makers[number](), None, prefix), "This part")

@@ -47,7 +47,8 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
         return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
     chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
     box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
-    found = check_line(catalogue.findings, Answer.BEST, _check_address(snapshot, current))
+    address = _check_address(snapshot, current)
+    found = check_line(catalogue.findings, Answer.BEST, address, is_part=bool(current.filters))
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
     lines = box.children
     if not isinstance(lines, list):

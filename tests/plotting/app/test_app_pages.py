@@ -185,6 +185,11 @@ def test_a_history_that_can_not_be_read_leaves_the_results(
     assert "Shown are the results alone" not in texts(pages.frame("")[1])
 
 
+def test_findings_are_about_all_runs_and_say_so_where_a_part_is_selected(pages: Pages) -> None:
+    assert "Check: 3 findings, none of which changes an answer." in texts(pages.frame("")[1])
+    assert "Check of all runs: 3 findings, none of" in texts(pages.frame("?filters=image=onnx-fp32")[1])
+
+
 def test_a_filter_value_that_nothing_has_is_said_on_every_page(pages: Pages) -> None:
     for show in ("", "show=runs&"):
         assert "no test has image=fp32: did you mean 'onnx-fp32'?" in text_of(pages, f"?{show}filters=image=fp32")
