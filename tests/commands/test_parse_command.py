@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,10 +82,17 @@ def test_strict_problems_are_all_named_and_nothing_is_written(
     assert sorted(path.name for path in directory.iterdir()) == ["lts.json", "results", "tiny.py"]
 
 
-@pytest.mark.parametrize("name", ["mine", "mine/", "mine/workload", "mine.workload"])
-def test_the_directory_of_a_workload_in_a_file_leads_to_the_file(name: str, directory: Path, capsys: Capture) -> None:
+@pytest.mark.parametrize(
+    ("name", "is_importable"),
+    [("mine", False), ("mine", True), ("mine/", False), ("mine/workload", False), ("mine.workload", False)],
+)
+def test_the_directory_of_a_workload_in_a_file_leads_to_the_file(
+    name: str, is_importable: bool, directory: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (directory / "mine").mkdir()
     (directory / "tiny.py").rename(directory / "mine" / "workload.py")
+    elsewhere = [path for path in sys.path if path not in ("", ".", str(directory))]
+    monkeypatch.setattr(sys, "path", [*([str(directory)] if is_importable else []), *elsewhere])
     assert main(["parse", f"--workload={name}", "--results-dirname=results"]) == 2
     expected = f"matbench: workload '{name}' not found: did you mean the file 'mine/workload.py'?\n"
     assert capsys.readouterr().err == expected
