@@ -93,6 +93,7 @@ def test_the_directory_of_a_workload_in_a_file_leads_to_the_file(
     (directory / "tiny.py").rename(directory / "mine" / "workload.py")
     elsewhere = [path for path in sys.path if path not in ("", ".", str(directory))]
     monkeypatch.setattr(sys, "path", [*([str(directory)] if is_importable else []), *elsewhere])
+    monkeypatch.delitem(sys.modules, "mine", raising=False)  # of another test's directory
     assert main(["parse", f"--workload={name}", "--results-dirname=results"]) == 2
     expected = f"matbench: workload '{name}' not found: did you mean the file 'mine/workload.py'?\n"
     assert capsys.readouterr().err == expected
