@@ -118,8 +118,21 @@ def write_site(
         documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
     elif html:
         documents = {page.file: pages.render(page, site, provenance) for page in site}
-    beside = html and not single_file and any(page.has_figures for page in site)
-    if beside:
+    needs_plotly = html and not single_file and any(page.has_figures for page in site)
+    failures = [failure for page in report_pages for failure in page.failures]
+    return _write_files(destination, documents, pictures, failures, needs_plotly=needs_plotly)
+
+
+def _write_files(
+    destination: Path,
+    documents: dict[str, str],
+    pictures: Mapping[str, bytes],
+    failures: Sequence[str],
+    *,
+    needs_plotly: bool,
+) -> Written:
+    """Write all files by their names, the first of *documents*, the index, last."""
+    if needs_plotly:
         _write_plotly(destination)
     for name, picture in pictures.items():
         _write(destination / name, picture)
@@ -128,8 +141,8 @@ def write_site(
     return Written(
         pages=[destination / name for name in documents],
         pictures=[destination / name for name in pictures],
-        others=[destination / pages.PLOTLY_FILE] if beside else [],
-        failures=[failure for page in report_pages for failure in page.failures],
+        others=[destination / pages.PLOTLY_FILE] if needs_plotly else [],
+        failures=failures,
     )
 
 

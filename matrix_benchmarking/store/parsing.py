@@ -7,7 +7,6 @@ import fnmatch
 import functools
 import hashlib
 import os
-import traceback
 import types
 import uuid
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kpi, plausible
-from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, shortened
+from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, place, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
 from ..settings import SETTINGS_FILE, check_settings
@@ -359,11 +358,9 @@ def _parser_problem(function: str, error: BaseException, recorder: Recorder | No
         unreadable = recorder.unreadable(error)
         if unreadable is not None:
             return unreadable
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     last = recorder.last_read if recorder is not None else None
     after = f" after it read '{last}'" if last else ""
-    return Problem(f"{function} stopped{after}: {explained(error)}{where}")
+    return Problem(f"{function} stopped{after}: {explained(error)}{place(error)}")
 
 
 def _missing_files(recorder: Recorder, patterns: Sequence[str]) -> list[str]:
