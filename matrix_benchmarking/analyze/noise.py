@@ -1,0 +1,85 @@
+"""What is known of the noise of one group of runs from the other groups: variances that lend each other degrees.
+
+Pure mathematics, arrays over groups. Three runs say little of their own spread; many groups of three say much of how
+spreads are distributed. The variance of each group is taken as drawn from a scaled inverse chi-squared distribution
+whose place and width are estimated from all groups (Smyth 2004, Statistical Applications in Genetics and Molecular
+Biology 3(1), article 3, the method of limma), and what is left to its own group is its share of the degrees.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Prior:
+    """How the variances of groups are distributed.
+
+    Attributes:
+        variance: the typical variance of one run, in squared units.
+        degrees: degrees of freedom that this knowledge is worth beside a group's own; infinite where groups show no
+            sign of differing.
+    """
+
+    variance: float
+    degrees: float
+
+
+def prior_of(variances: Floats, degrees: Floats) -> Prior | None:
+    """The prior that the *variances* of groups, with their *degrees* of freedom (n − 1), speak for.
+
+    Groups without degrees, or without spread, say nothing of it; None where none is left. One group, or groups that
+    differ by no more than chance, give infinite degrees about the pooled variance.
+    """
+    told = (degrees > 0) & (variances > 0) & np.isfinite(variances)
+    squares, freedom = variances[told], degrees[told]
+    if not len(squares):
+        return None
+    pooled = float(np.sum(freedom * squares) / np.sum(freedom))
+    half = freedom / 2.0
+    logs = np.log(squares) - special.digamma(half) + np.log(half)
+    if len(logs) < 2:
+        return Prior(pooled, math.inf)
+    excess = float(np.var(logs, ddof=1) - np.mean(special.polygamma(1, half)))
+    if excess <= 0.0:
+        return Prior(pooled, math.inf)
+    worth = 2.0 * _inverse_trigamma(excess)
+    centre = float(np.mean(logs)) + float(special.digamma(worth / 2.0)) - math.log(worth / 2.0)
+    return Prior(math.exp(centre), worth)
+
+
+def moderated(variances: Floats, degrees: Floats, prior: Prior | None) -> tuple[Floats, Floats]:
+    """Each group's variance with what the *prior* adds to it, and the degrees of freedom behind that.
+
+    A group without degrees has the prior's. Without a prior both stay as they are.
+    """
+    if prior is None:
+        return variances, degrees
+    if math.isinf(prior.degrees):
+        return np.full_like(variances, prior.variance), np.full_like(degrees, math.inf)
+    together = degrees + prior.degrees
+    own = np.where(degrees > 0, variances, 0.0) * degrees
+    return (own + prior.variance * prior.degrees) / together, together
+
+
+def _inverse_trigamma(value: float) -> float:
+    """The argument at which the trigamma function is *value*, by Newton's method on its reciprocal (Smyth 2004)."""
+    if value > 1e7:
+        return 1.0 / math.sqrt(value)
+    if value < 1e-6:
+        return 1.0 / value
+    found = 0.5 + 1.0 / value
+    for _ in range(50):
+        trigamma = float(special.polygamma(1, found))
+        step = trigamma * (1.0 - trigamma / value) / float(special.polygamma(2, found))
+        found += step
+        if -step / found < 1e-9:
+            break
+    return found
