@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kpi, plausible
+from ..block_file import read_block
 from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, place, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
@@ -245,6 +246,7 @@ def _settings_files(context: Context, candidate: Candidate) -> list[str]:
 
 
 def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
+    block = read_block(candidate.path)
     return Entry(
         settings=cached.settings,
         repeat=cached.repeat,
@@ -253,6 +255,8 @@ def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
         exit_code=cached.exit_code,
         test_uuid=cached.own_uuid or content_uuid(context.workload, cached),
         has_own_uuid=cached.own_uuid is not None,
+        campaign=block.campaign,
+        round=block.round,
         measurement=measurement_digest(cached),
         missing_files=tuple(cached.missing_files),
     )

@@ -497,6 +497,8 @@ def entries(draw: st.DrawFn) -> Entry:
         finished=draw(st.booleans()),
         test_uuid=draw(st.none() | text),
         has_own_uuid=draw(st.booleans()),
+        campaign=draw(st.none() | text),
+        round=draw(st.none() | st.integers(1, 1 << 31)),
         problems=tuple(draw(st.lists(st.builds(Problem, text, st.none() | text), max_size=2))),
         missing_files=tuple(draw(st.lists(text, max_size=2))),
         kpis=draw(st.dictionaries(text, numbers, max_size=3)),
