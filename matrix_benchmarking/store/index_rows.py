@@ -47,6 +47,7 @@ class Row(msgspec.Struct, array_like=True, frozen=True, gc=False):
     has_own_uuid: bool
     campaign: bytes | None
     round: Number | None
+    span_us: tuple[int | None, int | None]
     measurement: bytes | None
     problems: Number
     missing_files: Number
@@ -119,6 +120,7 @@ class Writer:
             has_own_uuid=entry.has_own_uuid,
             campaign=None if entry.campaign is None else to_bytes(entry.campaign),
             round=entry.round,
+            span_us=entry.span_us,
             measurement=None if entry.measurement is None else to_bytes(entry.measurement),
             problems=self._problems(entry.problems),
             missing_files=self._list(entry.missing_files),
@@ -195,6 +197,7 @@ class Reader:
             has_own_uuid=row.has_own_uuid,
             campaign=None if row.campaign is None else to_text(row.campaign),
             round=row.round,
+            span_us=row.span_us,
             measurement=None if row.measurement is None else to_text(row.measurement),
             problems=self._problems[row.problems],
             missing_files=lists[row.missing_files],

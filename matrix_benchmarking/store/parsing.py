@@ -18,6 +18,7 @@ from ..block_file import read_block
 from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, place, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
+from ..moments import time_us
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
@@ -294,10 +295,6 @@ def of_its_version(measurement: str, workload: Workload, settings: Mapping[str, 
     return state.hexdigest()
 
 
-def _is_timed(payload: types.SimpleNamespace) -> bool:
-    return any(getattr(payload.metadata, name, None) is not None for name in ("start", "end"))
-
-
 def content_uuid(workload: Workload, cached: CachedTest) -> str:
     """The id of a test without one of its own: a digest of workload, settings, repeat and content."""
     settings = sorted((name, *typed(value)) for name, value in cached.settings.items())
@@ -340,7 +337,9 @@ def _parse_always(
 def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
     """Fill the entry's KPIs, and what is doubtful or can't be."""
     payload, problem = build_payload(workload, entry, results)
-    if entry.measurement is not None and not entry.has_own_uuid and not _is_timed(payload):
+    times = getattr(payload.metadata, "start", None), getattr(payload.metadata, "end", None)
+    entry.span_us = time_us(times[0]), time_us(times[1])
+    if entry.measurement is not None and not entry.has_own_uuid and times == (None, None):
         entry.measurement = of_its_version(entry.measurement, workload, entry.settings)
     if problem is not None:
         entry.problems += (problem,)

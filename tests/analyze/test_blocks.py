@@ -194,6 +194,6 @@ def test_where_nothing_but_the_environment_tells_hosts_apart_it_does(tmp_path: P
         (directory / "environment.json").write_text(f'{{"cpu_model": "{cpu}", "kernel": "Linux 6.1"}}')
     runs = [run("A", 0) for _ in "abc"]
     for entry, name in zip(runs, "abc", strict=True):
-        entry.facts, entry.location = None, tmp_path / name
+        entry.facts, entry.location, entry.span_us = None, tmp_path / name, (0, 1)
     assert campaigns(runs) == [0, 1, 0]
     assert blocks.host_of_entry(runs[0]) == "Xeon, Linux 6.1"

@@ -139,6 +139,6 @@ def test_the_facts_of_a_payload_are_when_it_started_and_where_too(speed: Workloa
 
 @pytest.mark.parametrize("time", ["yesterday", "2026-01-01T00:00:00", 5, None])
 def test_a_time_that_is_none_is_unknown(time: Any) -> None:
-    from matrix_benchmarking.lts.facts import time_us
+    from matrix_benchmarking.moments import time_us
 
     assert time_us(time) is None

@@ -62,6 +62,16 @@ def test_the_cache_does_not_hide_that_it_changed_and_the_index_keeps_it(tmp_path
     assert calls == ["a"]
 
 
+def test_an_entry_and_the_index_know_when_the_run_took_place(tmp_path):
+    times = {"start": "1970-01-01T00:00:01Z", "end": "1970-01-01T01:00:03+01:00"}
+    write_test(tmp_path / "a", {"vus": 1}, files={**speed_files(3), "test_start_end.json": json.dumps(times)})
+    write_test(tmp_path / "b", {"vus": 2}, files=speed_files(4))
+    parsed = store.parse_tree(speed_workload(), tmp_path)
+    assert [entry.span_us for entry in parsed] == [(1_000_000, 3_000_000), (None, None)]
+    indexed = store.read_index(speed_workload(), tmp_path).matrix
+    assert [entry.span_us for entry in indexed] == [(1_000_000, 3_000_000), (None, None)]
+
+
 def test_it_comes_with_a_cache():
     assert "block.json" in store.COMES_WITH_A_CACHE
 
