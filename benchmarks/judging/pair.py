@@ -1,0 +1,181 @@
+"""A against B: how often "worse" is said without a change, and how often a change is found.
+
+Noise is lognormal with mean 1; the moods of rounds and campaigns too. All series of an analysis are of one KPI.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from matrix_benchmarking.analyze import pair
+from matrix_benchmarking.analyze.detect import q_values
+from matrix_benchmarking.analyze.lending import correlation_of, lent
+from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, Ground
+
+from .row import Row
+
+Floats = npt.NDArray[np.float64]
+MINIMUM, RATE, MIXED = 0.01, 0.05, "1–9 %"
+COUNTS, SERIES = (2, 3, 5, 10), (1, 10, 40)
+BOOTSTRAPS = 400
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Said:
+    """Per replication and series."""
+
+    worse: npt.NDArray[np.bool_]
+    suspected: npt.NDArray[np.bool_]
+
+    @property
+    def any_worse(self) -> float:
+        return float(self.worse.any(axis=1).mean())
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Case:
+    """What is drawn: as many *blocks* a side of so many *series*; *noise* of a run; *mood* of what blocks share."""
+
+    series: int
+    blocks: int
+    noise: float | str
+    is_round: bool
+    mood: float = 0.0
+    change: float = 0.0
+
+    def draw(self, random: np.random.Generator, replications: int) -> tuple[Floats, Floats]:
+        """Logarithms of both sides, of which the first series changed."""
+        shape = (replications, self.series, self.blocks)
+        noise: Floats | float
+        if isinstance(self.noise, str):
+            noise = np.exp(random.uniform(math.log(0.01), math.log(0.09), (replications, self.series, 1)))
+        else:
+            noise = self.noise
+        old, new = _lognormal(random, shape, noise), _lognormal(random, shape, noise)
+        new[:, 0] += math.log1p(self.change)
+        moods = [
+            _lognormal(random, (replications, 1, self.blocks), self.mood) for _ in range(1 if self.is_round else 2)
+        ]
+        return old + moods[0], new + moods[-1]
+
+    def ask(self, random: np.random.Generator, replications: int) -> Said:
+        return judged(*self.draw(random, replications), is_round=self.is_round)
+
+
+def _lognormal(random: np.random.Generator, shape: tuple[int, ...], noise: Floats | float) -> Floats:
+    sigma = np.sqrt(np.log1p(np.square(noise)))
+    return np.asarray(random.normal(size=shape) * sigma - sigma * sigma / 2)
+
+
+def judged(old: Floats, new: Floats, *, is_round: bool) -> Said:
+    """What the engine says."""
+    if is_round:
+        weighed, deviations = pair.weigh_shared(new - old), _centred(new - old)
+    else:
+        weighed = pair.weigh_apart(old, new)
+        deviations = np.concatenate([_centred(old), _centred(new)], axis=-1)
+    variance, degrees = lent(weighed.variance, weighed.degrees, correlation_of(deviations))
+    told = pair.tell(dataclasses.replace(weighed, variance=variance, degrees=degrees))
+    return _said(np.asarray(weighed.difference), told.p_value)
+
+
+def welch(old: Floats, new: Floats) -> Said:
+    """The same with Welch's t-test for each series."""
+    return _said(new.mean(axis=-1) - old.mean(axis=-1), stats.ttest_ind(new, old, axis=-1, equal_var=False).pvalue)
+
+
+def bootstrap(random: np.random.Generator, old: Floats, new: Floats) -> Said:
+    """The same with the percentiles of the difference of means over resampled runs."""
+    means = []
+    for side in (old, new):
+        chosen = random.integers(0, side.shape[-1], (BOOTSTRAPS, *side.shape))
+        means.append(np.take_along_axis(np.broadcast_to(side, chosen.shape), chosen, axis=-1).mean(axis=-1))
+    below = (means[1] <= means[0]).mean(axis=0)
+    return _said(new.mean(axis=-1) - old.mean(axis=-1), 2 * np.minimum(below, 1 - below))
+
+
+def _centred(values: Floats) -> Floats:
+    return np.asarray(values - values.mean(axis=-1, keepdims=True))
+
+
+def _said(difference: Floats, p_value: Floats) -> Said:
+    q = np.array([q_values(row) for row in p_value.tolist()], dtype=np.float64)
+    counts = np.abs(np.expm1(difference)) >= MINIMUM
+    told = counts & (p_value <= pair.SIGNIFICANT)
+    return Said(told & (q <= RATE) & (difference > 0), told & (q > RATE))
+
+
+def rows(seed: int, replications: int) -> Iterator[Row]:
+    """The rows of pairs."""
+    random = np.random.default_rng([seed, 17])
+    yield from _false_alarms(random, replications)
+    yield from _shared_moods(random, replications)
+    yield from _one_block(random, min(replications, 300))
+    yield from _power(random, 4 * replications)
+
+
+def _false_alarms(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    for noise in (0.03, MIXED):
+        for is_round in (False, True):
+            how = "in rounds of 8 %" if is_round else "each run its own block"
+            of = noise if isinstance(noise, str) else f"{noise:.0%}"
+            for series in SERIES:
+                found = [Case(series, n, noise, is_round, 0.08 if is_round else 0.0).ask(random, replications)
+                         for n in COUNTS]  # fmt: skip
+                limits = [0.1 if noise == MIXED and n <= 3 else 0.055 for n in COUNTS]
+                yield Row(
+                    "pair",
+                    f"any worse without a change; {of}, {how}, {series} series, n = 2, 3, 5, 10 (suspected series)",
+                    ", ".join(f"{one.any_worse:.3f} ({one.suspected.mean():.3f})" for one in found),
+                    "up to .13",
+                    "≤ .055" if noise != MIXED else "≤ .10 up to n = 3, then ≤ .055",
+                    all(one.any_worse <= limit for one, limit in zip(found, limits, strict=True)),
+                )
+    case = Case(10, 3, MIXED, is_round=False)
+    old, new = case.draw(random, min(replications, 300))
+    yield Row("pair", "… Welch, 10 series of 1–9 %, n = 3", f"{welch(old, new).any_worse:.3f}")
+    yield Row("pair", "… bootstrap, the same", f"{bootstrap(random, old, new).any_worse:.3f}")
+
+
+def _shared_moods(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    """What all series of a campaign share may not be counted once a series."""
+    found = [Case(10, n, 0.005, is_round=False, mood=0.02).ask(random, replications) for n in (2, 3, 5)]
+    yield Row(
+        "pair",
+        "any worse without a change; campaigns with moods of 2 %, noise of .5 %, 10 series, n = 2, 3, 5",
+        ", ".join(f"{one.any_worse:.3f}" for one in found),
+        to_reach="≤ .055",
+        reached=all(one.any_worse <= 0.055 for one in found),
+    )
+
+
+def _one_block(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    sides, rounds = np.repeat([OLD, NEW], 5), np.full(10, NO_ROUND)
+    told = 0
+    for _ in range(replications):
+        moods = np.repeat(_lognormal(random, (2,), 0.02), 5)
+        values = np.exp(moods + _lognormal(random, (10,), 0.03))
+        told += pair.evidence(pair.runs_of(values.tolist(), sides, sides, rounds)).ground is not Ground.NONE
+    case = "any worse, one block a side, moods of 2 %, nothing known; told at all"
+    yield Row("pair", case, f"{told / replications:.3f}", ".13–.71", "≤ .05", told / replications <= 0.05)
+
+
+def _power(random: np.random.Generator, replications: int) -> Iterator[Row]:
+    for is_round, reach, before in ((False, (0.75, 0.75), (".45", ".70")), (True, (0.6, 0.75), ("–", "–"))):
+        for n, change, least, was in zip((3, 10), (0.1, 0.05), reach, before, strict=True):
+            case = Case(10, n, 0.03, is_round, 0.08 if is_round else 0.0, change)
+            old, new = case.draw(random, replications)
+            power = float(judged(old, new, is_round=is_round).worse[:, 0].mean())
+            how = "in rounds of 8 %" if is_round else "each run its own block"
+            what = f"{change:.0%} found in one of 10 series of 3 %, {how}, n = {n}"
+            yield Row("pair", what, f"{power:.3f}", was, f"≥ {least:.2f}", power >= least)
+            yield Row("pair", "… Welch", f"{welch(old, new).worse[:, 0].mean():.3f}")
+            if not is_round and n == 3:
+                few = bootstrap(random, old[:300], new[:300])
+                yield Row("pair", "… bootstrap", f"{few.worse[:, 0].mean():.3f}")

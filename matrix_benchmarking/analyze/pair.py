@@ -1,0 +1,358 @@
+"""A against B: how far they differ, and whether that is more than chance, from the blocks in which they were measured.
+
+Pure mathematics. Positive values are compared by their logarithms, so that differences are ratios, others as they are.
+The unit of evidence is a block: a round in which both sides were measured, else a campaign.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import decimal
+import enum
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from .intervals import Scale, scale_of
+from .lending import correlation_of, lent
+
+Floats = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+OLD, NEW, OTHER = 0, 1, 2
+"""The sides of runs; from OTHER on, each number is another side, which tells how sides and campaigns differ anyway."""
+NO_ROUND = -1
+SIGNIFICANT = 0.05
+CONFIDENCE = 0.95
+POWER = 0.8
+FEWEST_STEPS = 6
+"""From so many steps between campaigns on, what campaigns differ by can be told from them."""
+_MAD = 1.4826
+# How many degrees of freedom a step between campaigns is worth: the median of steps that share campaigns says less than
+# as many independent values do.
+_WORTH_OF_A_STEP = 0.5
+# A block that lies farther from the others of its side than chance alone has it once in so many is held back.
+_FEWEST_WITH_A_SPIKE = 4
+_SPIKE_CHANCE = 0.002
+LARGEST_LOGARITHM = 700.0
+_MOST_DECIMALS = 15
+
+
+class Ground(enum.Enum):
+    """What a comparison stands on."""
+
+    ROUNDS = "rounds that both sides share"
+    SHARED = "campaigns that both sides share"
+    CAMPAIGNS = "campaigns of each side"
+    HISTORY = "how campaigns differ anyway"
+    NONE = "nothing"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Runs:
+    """The runs of one series, one entry a run in each array; those without a value are left out.
+
+    Attributes:
+        scale: on which *values* are compared.
+        unit: what a value of 1 is in the KPI's unit, where values aren't logarithms.
+        values: on that scale.
+        sides: OLD, NEW, or OTHER and more.
+        campaigns: numbers, older ones first.
+        rounds: numbers, unique over campaigns; NO_ROUND where a run belongs to none.
+        step: to which the values are rounded, on that scale: no spread is known to be smaller.
+    """
+
+    scale: Scale
+    unit: float
+    values: Floats
+    sides: Integers
+    campaigns: Integers
+    rounds: Integers
+    step: float
+
+    def as_differences(self) -> Runs:
+        """The same runs, compared as they are."""
+        if self.scale is Scale.DIFFERENCE:
+            return self
+        values = np.exp(np.minimum(self.values, LARGEST_LOGARITHM))
+        return dataclasses.replace(self, scale=Scale.DIFFERENCE, values=values, step=self.step * float(values.min()))
+
+    def back(self, value: float) -> float:
+        """A value of the scale in the KPI's unit."""
+        return math.exp(min(value, LARGEST_LOGARITHM)) if self.scale is Scale.RATIO else value * self.unit
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Weighed:
+    """How far apart two sides are, and what their blocks say of the chance of it; floats, or arrays of one shape.
+
+    Attributes:
+        difference: new − old, on the scale that is compared.
+        variance: of one block, in squared units; not known where there are no degrees.
+        degrees: of freedom behind it.
+        size: squared standard error of the difference / variance of one block.
+    """
+
+    difference: Floats
+    variance: Floats
+    degrees: Floats
+    size: Floats
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the runs of one series say.
+
+    Attributes:
+        ground: what it stands on.
+        weighed: of :attr:`Ground.NONE` without degrees.
+        old: middle of the old side, on the scale that is compared.
+        blocks: how many blocks each side has; the same ones where they share them.
+        deviations: how far each block lies from the middle, by side and number of the block.
+        others: variance and degrees of the differences between two other sides in the same rounds.
+    """
+
+    ground: Ground
+    weighed: Weighed
+    old: float
+    blocks: tuple[int, int]
+    deviations: Mapping[tuple[int, int], float]
+    others: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether more than one block speaks on each side."""
+        return self.ground is not Ground.HISTORY and min(self.blocks) > 1
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Told:
+    """The chance of differences, floats or arrays of one shape.
+
+    Attributes:
+        p_value: two-sided.
+        reach: half the width of the 95 % interval of the difference.
+        seen: how large a difference would have been seen in four of five cases.
+    """
+
+    p_value: Floats
+    reach: Floats
+    seen: Floats
+
+
+def weigh_shared(differences: Floats) -> Weighed:
+    """Of the *differences* within blocks that both sides share, at least two along the last axis."""
+    held = hold_spikes(differences)
+    blocks = held.shape[-1]
+    size = np.full(held.shape[:-1], 1.0 / blocks)
+    degrees = np.full(held.shape[:-1], blocks - 1.0)
+    return Weighed(held.mean(axis=-1), held.var(axis=-1, ddof=1), degrees, size)
+
+
+def weigh_apart(old: Floats, new: Floats) -> Weighed:
+    """Of the blocks of two sides, three together at least, along the last axes; both sides spread alike."""
+    sides = [hold_spikes(side) for side in (old, new)]
+    counts = [side.shape[-1] for side in sides]
+    shape = old.shape[:-1]
+    squares = sum(side.var(axis=-1) * count for side, count in zip(sides, counts, strict=True))
+    degrees = sum(counts) - 2.0
+    difference = sides[NEW].mean(axis=-1) - sides[OLD].mean(axis=-1)
+    size = np.full(shape, sum(1.0 / count for count in counts))
+    return Weighed(difference, np.asarray(squares / degrees), np.full(shape, degrees), size)
+
+
+def hold_spikes(values: Floats) -> Floats:
+    """The blocks along the last axis, of which one that lies far from all others counts as if it lay nearer.
+
+    As far as Student's quantile of the others' spread has it; four are needed to tell, and equal ones don't.
+    """
+    count = values.shape[-1]
+    if count < _FEWEST_WITH_A_SPIKE:
+        return values
+    rest = (values.sum(axis=-1, keepdims=True) - values) / (count - 1)
+    farthest = np.abs(values - rest).argmax(axis=-1)[..., None]
+    others = np.ones(values.shape, dtype=bool)
+    np.put_along_axis(others, farthest, False, axis=-1)
+    middle = np.take_along_axis(rest, farthest, axis=-1)
+    squares = np.where(others, (values - middle) ** 2, 0.0).sum(axis=-1, keepdims=True) / (count - 2)
+    quantile = float(special.stdtrit(count - 2, 1.0 - _SPIKE_CHANCE / count))
+    room = np.where(squares > 0.0, quantile * np.sqrt(squares), np.inf)
+    return np.asarray(np.where(others, values, np.clip(values, middle - room, middle + room)))
+
+
+def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, rounds: Integers) -> Runs:
+    """The runs of one series, from their finite *values* in the KPI's unit; some of both sides are among them.
+
+    Others count only where they can be compared on the scale of both sides.
+    """
+    known = np.array(values, dtype=np.float64)
+    compared = known[sides < OTHER]
+    step = step_of(known)
+    if scale_of(compared) is Scale.DIFFERENCE:
+        unit = math.ldexp(1.0, math.frexp(float(np.abs(compared).max()))[1])
+        return Runs(Scale.DIFFERENCE, unit, known / unit, sides, campaigns, rounds, step / unit)
+    kept = known > 0.0
+    logarithms = np.log(known[kept])
+    return Runs(
+        Scale.RATIO, 1.0, logarithms, sides[kept], campaigns[kept], rounds[kept], step / float(np.median(compared))
+    )
+
+
+def step_of(values: Floats) -> float:
+    """The step to which *values* are rounded, by the decimals that they are written with; at most 1.
+
+    0 where all are the same: what is rounded in them can't be seen.
+    """
+    if (values == values[0]).all():
+        return 0.0
+    exponents = [decimal.Decimal(repr(float(value))).normalize().as_tuple().exponent for value in values]
+    return 10.0 ** max(min(0, *(int(one) for one in exponents)), -_MOST_DECIMALS)
+
+
+def evidence(runs: Runs) -> Evidence:
+    """What the runs of one series say by themselves: by rounds, else by campaigns, else by how campaigns differ."""
+    old, new, least = runs.sides == OLD, runs.sides == NEW, runs.step * runs.step / 12.0
+    for ground, numbers in ((Ground.ROUNDS, runs.rounds), (Ground.SHARED, runs.campaigns)):
+        shared = np.intersect1d(numbers[old], numbers[new])
+        shared = shared[shared != NO_ROUND]
+        if len(shared) > 1:
+            before, after = (_means(runs.values[side], numbers[side], shared) for side in (old, new))
+            weighed = _at_least(weigh_shared(after - before), 2.0 * least)
+            deviations = dict(
+                zip([(NEW, int(one)) for one in shared], after - before - weighed.difference, strict=True)
+            )
+            middle = float(before.mean())
+            others = tuple(_other_sides(runs, shared, 2.0 * least)) if ground is Ground.ROUNDS else ()
+            return Evidence(ground, weighed, middle, (len(shared), len(shared)), deviations, others)
+    return _by_campaigns(runs, least)
+
+
+def _other_sides(runs: Runs, rounds: Integers, least: float) -> Iterator[tuple[float, float]]:
+    """What other sides, two by two, differ by within these *rounds*: variance and degrees of freedom."""
+    there = np.isin(runs.rounds, rounds)
+    others = np.unique(runs.sides[there & (runs.sides >= OTHER)])
+    for one, other in zip(others[::2], others[1::2], strict=False):
+        chosen = [there & (runs.sides == side) for side in (one, other)]
+        shared = np.intersect1d(*(runs.rounds[each] for each in chosen))
+        if len(shared) > 1:
+            first, second = (_means(runs.values[each], runs.rounds[each], shared) for each in chosen)
+            weighed = weigh_shared(second - first)
+            yield max(float(weighed.variance), least), float(weighed.degrees)
+
+
+def _by_campaigns(runs: Runs, least: float) -> Evidence:
+    """The evidence on sides without two common blocks; *least* is the smallest variance that can be known."""
+    sides = np.minimum(runs.sides, OTHER)
+    numbers = {side: np.unique(runs.campaigns[sides == side]) for side in (OLD, NEW, OTHER)}
+    means = {
+        side: _means(runs.values[sides == side], runs.campaigns[sides == side], each) for side, each in numbers.items()
+    }
+    counts = len(means[OLD]), len(means[NEW])
+    middle = float(means[OLD].mean())
+    if sum(counts) > 2:
+        weighed = _at_least(weigh_apart(means[OLD], means[NEW]), least)
+        deviations = {
+            (side, int(number)): float(mean - means[side].mean())
+            for side in (OLD, NEW)
+            for number, mean in zip(numbers[side], means[side], strict=True)
+        }
+        return Evidence(Ground.CAMPAIGNS, weighed, middle, counts, deviations)
+    known = between_campaigns(np.diff(means[OTHER]))
+    variance, degrees = (math.nan, 0.0) if known is None else known
+    difference = float(means[NEW].mean()) - middle
+    weighed = _at_least(Weighed(*(np.array(one) for one in (difference, variance, degrees, 2.0))), least)
+    return Evidence(Ground.NONE if known is None else Ground.HISTORY, weighed, middle, counts, {})
+
+
+def _means(values: Floats, numbers: Integers, wanted: Integers) -> Floats:
+    """The mean of each of the *wanted* blocks."""
+    return np.array([values[numbers == one].mean() for one in wanted])
+
+
+def between_campaigns(steps: Floats) -> tuple[float, float] | None:
+    """The variance of one campaign, and the degrees behind it, from the *steps* from each campaign to the next.
+
+    By their median, so that a change among them doesn't count; None where there are too few.
+    """
+    if len(steps) < FEWEST_STEPS:
+        return None
+    deviation = _MAD * float(np.median(np.abs(steps))) / math.sqrt(2.0)
+    return deviation * deviation, _WORTH_OF_A_STEP * len(steps)
+
+
+def _at_least(weighed: Weighed, variance: float) -> Weighed:
+    return dataclasses.replace(weighed, variance=np.maximum(weighed.variance, variance))
+
+
+def lend(found: Sequence[Evidence]) -> list[Evidence]:
+    """The evidence on several series of one KPI, whose blocks lend each other what they know of their spread.
+
+    What the history says of campaigns is not lent: the moods of a machine are the same for all series.
+    """
+    result = list(found)
+    for ground in (Ground.ROUNDS, Ground.SHARED, Ground.CAMPAIGNS):
+        places = [place for place, one in enumerate(found) if one.ground is ground]
+        if not places:
+            continue
+        some = [found[place] for place in places]
+        columns = {
+            key: column for column, key in enumerate(dict.fromkeys(key for one in some for key in one.deviations))
+        }
+        deviations = np.full((len(some), len(columns)), np.nan)
+        for row, one in enumerate(some):
+            deviations[row, [columns[key] for key in one.deviations]] = list(one.deviations.values())
+        variances, degrees = (
+            np.array([getattr(one.weighed, name) for one in some]) for name in ("variance", "degrees")
+        )
+        more = [each for one in some for each in one.others]
+        variances, degrees = lent(
+            np.array([*variances, *(variance for variance, _ in more)]),
+            np.array([*degrees, *(freedom for _, freedom in more)]),
+            correlation_of(deviations),
+        )
+        variances, degrees = variances[: len(some)], degrees[: len(some)]
+        for place, one, variance, freedom in zip(places, some, variances, degrees, strict=True):
+            result[place] = dataclasses.replace(
+                one, weighed=dataclasses.replace(one.weighed, variance=variance, degrees=freedom)
+            )
+    return result
+
+
+def pooled(series: Sequence[Runs]) -> Runs:
+    """The runs of several series of one KPI as those of one, whose difference is the mean of theirs.
+
+    Each side of a series is moved to the middle of that side over all series, so that it matters to no block which of
+    the series were measured in it. All are to be on one scale.
+    """
+    unit = max(one.unit for one in series)
+    values = [one.values * (one.unit / unit) for one in series]
+    middles = [
+        {side: float(each[one.sides == side].mean()) for side in np.unique(one.sides)}
+        for each, one in zip(values, series, strict=True)
+    ]
+    over_all = {
+        side: float(np.mean([middle[side] for middle in middles if side in middle]))
+        for side in {side for middle in middles for side in middle}
+    }
+    moved = [
+        each + np.array([over_all[side] - middle[side] for side in one.sides])
+        for each, middle, one in zip(values, middles, series, strict=True)
+    ]
+    sides, campaigns, rounds = (
+        np.concatenate([getattr(one, name) for one in series]) for name in ("sides", "campaigns", "rounds")
+    )
+    step = min(one.step * (one.unit / unit) for one in series)
+    return Runs(series[0].scale, unit, np.concatenate(moved), sides, campaigns, rounds, step)
+
+
+def tell(weighed: Weighed) -> Told:
+    """The chance of the differences; all must have degrees. Equal blocks say that their difference is certain."""
+    error = np.sqrt(weighed.variance * weighed.size)
+    distance = np.abs(weighed.difference)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(error > 0.0, distance / error, np.where(distance > 0.0, np.inf, 0.0))
+    p_value = 2.0 * special.stdtr(weighed.degrees, -ratio)
+    quantile = special.stdtrit(weighed.degrees, 0.5 + CONFIDENCE / 2.0)
+    return Told(p_value, quantile * error, (quantile + special.stdtrit(weighed.degrees, POWER)) * error)

@@ -1,0 +1,280 @@
+"""A against B: which blocks count, by how much two sides differ and how sure that is, on numbers worked out by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from matrix_benchmarking.analyze import pair
+from matrix_benchmarking.analyze.intervals import Scale
+from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs
+
+Run = tuple[float, int, int, int]
+"""Value, side, campaign, round."""
+
+
+def runs(*of: Run) -> Runs:
+    values, *others = zip(*of, strict=True)
+    return pair.runs_of(values, *(np.array(one) for one in others))
+
+
+def said(*of: Run) -> Evidence:
+    return pair.evidence(runs(*of))
+
+
+def p_value(evidence: Evidence) -> float:
+    return float(pair.tell(evidence.weighed).p_value)
+
+
+IN_ROUNDS = [
+    *((value, OLD, 0, number) for number, value in enumerate([10.0, 20.0, 30.0])),
+    *((value, NEW, 0, number) for number, value in enumerate([11.0, 23.0, 36.0])),
+]
+
+
+def test_rounds_that_both_sides_share_are_compared_one_by_one() -> None:
+    found = said(*IN_ROUNDS)
+    steps = np.log([1.1, 1.15, 1.2])
+    expected = stats.ttest_1samp(steps, 0.0)
+    assert (found.ground, found.blocks) == (Ground.ROUNDS, (3, 3))
+    assert float(found.weighed.difference) == pytest.approx(steps.mean())
+    assert p_value(found) == pytest.approx(expected.pvalue)
+    told, ends = pair.tell(found.weighed), expected.confidence_interval(0.95)
+    assert float(told.reach) == pytest.approx((ends.high - ends.low) / 2)
+    assert math.exp(found.old) == pytest.approx((10.0 * 20.0 * 30.0) ** (1 / 3))
+
+
+def test_runs_of_a_round_are_one_piece_of_evidence_however_many() -> None:
+    more = [(value, side, 0, number) for value, side, _, number in IN_ROUNDS for _ in range(4)]
+    assert p_value(said(*more)) == pytest.approx(p_value(said(*IN_ROUNDS)))
+
+
+def test_what_lies_outside_the_common_rounds_does_not_count() -> None:
+    apart = [(500.0, OLD, 1, 7), (1.0, NEW, 2, 8), (3.0, NEW, 0, NO_ROUND)]
+    assert p_value(said(*IN_ROUNDS, *apart)) == pytest.approx(p_value(said(*IN_ROUNDS)))
+
+
+def test_one_common_round_is_no_evidence() -> None:
+    found = said((10.0, OLD, 0, 0), (11.0, NEW, 0, 0))
+    assert found.ground is Ground.NONE
+    assert float(found.weighed.difference) == pytest.approx(math.log(1.1))
+
+
+def test_two_common_rounds_are_the_least() -> None:
+    found = said(*[run for run in IN_ROUNDS if run[3] < 2])
+    assert found.ground is Ground.ROUNDS
+    assert found.is_confirmed
+    assert p_value(found) == pytest.approx(stats.ttest_1samp(np.log([1.1, 1.15]), 0.0).pvalue)
+
+
+def test_campaigns_that_both_sides_share_are_blocks_as_rounds_are() -> None:
+    found = said(*[(value, side, number, NO_ROUND) for value, side, _, number in IN_ROUNDS])
+    assert found.ground is Ground.SHARED
+    assert p_value(found) == pytest.approx(p_value(said(*IN_ROUNDS)))
+
+
+def test_campaigns_of_each_side_are_compared_as_two_samples() -> None:
+    old, new = [10.0, 10.4, 9.9], [11.0, 11.5]
+    found = said(
+        *((value, OLD, number, NO_ROUND) for number, value in enumerate(old)),
+        *((value, NEW, 5 + number, NO_ROUND) for number, value in enumerate(new)),
+    )
+    expected = stats.ttest_ind(np.log(new), np.log(old))
+    assert (found.ground, found.blocks) == (Ground.CAMPAIGNS, (3, 2))
+    assert found.is_confirmed
+    assert p_value(found) == pytest.approx(expected.pvalue)
+    ends = expected.confidence_interval(0.95)
+    assert float(pair.tell(found.weighed).reach) == pytest.approx((ends.high - ends.low) / 2)
+    assert found.deviations[(OLD, 1)] == pytest.approx(math.log(10.4) - np.log(old).mean())
+    assert found.deviations[(NEW, 6)] == pytest.approx(math.log(11.5) - np.log(new).mean())
+
+
+def test_a_campaign_is_one_however_many_rounds_and_runs_it_had() -> None:
+    one = [(10.0, OLD, 0, 0), (10.4, OLD, 1, 1), (11.0, NEW, 2, 2), (11.6, NEW, 3, 3)]
+    many = [(value, side, campaign, 10 * campaign + k) for value, side, campaign, _ in one for k in range(5)]
+    assert p_value(said(*many)) == pytest.approx(p_value(said(*one)))
+
+
+def test_a_side_of_one_campaign_confirms_nothing() -> None:
+    found = said((10.0, OLD, 0, NO_ROUND), (10.1, OLD, 1, NO_ROUND), (12.0, NEW, 2, NO_ROUND))
+    assert (found.ground, found.blocks) == (Ground.CAMPAIGNS, (2, 1))
+    assert not found.is_confirmed
+
+
+def history(levels: list[float], old: float = 10.0, new: float = 12.0) -> Evidence:
+    others = [(value, OTHER + place, place, NO_ROUND) for place, value in enumerate(levels)]
+    return said(*others, (old, OLD, 50, NO_ROUND), (new, NEW, 51, NO_ROUND))
+
+
+def test_of_one_campaign_each_side_the_others_tell_how_campaigns_differ() -> None:
+    levels = [10.0, 10.2, 9.9, 10.1, 10.1, 9.8, 10.3]
+    found = history(levels)
+    steps = np.abs(np.diff(np.log(levels)))
+    deviation = 1.4826 * np.median(steps) / math.sqrt(2.0)
+    assert found.ground is Ground.HISTORY
+    assert not found.is_confirmed
+    assert float(found.weighed.variance) == pytest.approx(deviation**2)
+    assert (float(found.weighed.degrees), float(found.weighed.size)) == (3.0, 2.0)
+    assert p_value(found) == pytest.approx(2 * stats.t.sf(math.log(1.2) / (deviation * math.sqrt(2.0)), 3.0))
+
+
+def test_fewer_than_six_steps_between_campaigns_tell_nothing() -> None:
+    assert history([10.0, 10.2, 9.9, 10.1, 10.1, 9.8]).ground is Ground.NONE
+    assert history([10.0, 10.2, 9.9, 10.1, 10.1, 9.8, 10.3]).ground is Ground.HISTORY
+
+
+def test_a_change_among_the_others_does_not_count_as_mood() -> None:
+    quiet = [10.0, 10.2, 9.9, 10.1, 10.1, 9.8, 10.3]
+    stepped = [*quiet[:4], *(value * 2 for value in quiet[4:])]
+    assert float(history(stepped).weighed.variance) < 2 * float(history(quiet).weighed.variance)
+
+
+def test_a_and_b_back_to_back_in_one_campaign_can_not_be_told() -> None:
+    found = said(*((10.0 + k / 100, OLD, 0, NO_ROUND) for k in range(5)), *((20.0, NEW, 0, NO_ROUND) for _ in range(5)))
+    assert found.ground is Ground.NONE
+
+
+def test_values_of_which_one_is_not_positive_are_compared_as_they_are() -> None:
+    found = runs((0.0, OLD, 0, 0), (0.5, NEW, 0, 0), (0.25, OLD, 0, 1), (1.0, NEW, 0, 1))
+    assert found.scale is Scale.DIFFERENCE
+    evidence = pair.evidence(found)
+    assert float(evidence.weighed.difference) * found.unit == pytest.approx(0.625)
+    assert found.back(evidence.old) == pytest.approx(0.125)
+    huge = pair.evidence(runs((-1e300, OLD, 0, 0), (1e300, NEW, 0, 0), (-1.1e300, OLD, 0, 1), (1e300, NEW, 0, 1)))
+    assert math.isfinite(float(huge.weighed.variance))
+
+
+def test_others_that_can_not_be_compared_as_ratios_are_left_out() -> None:
+    found = runs((1.0, OLD, 0, 0), (2.0, NEW, 0, 0), (0.0, OTHER, 0, 0))
+    assert (found.scale, len(found.values)) == (Scale.RATIO, 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ([1.5, 2.25, 3.0], 0.01),
+        ([10.0, 20.0, 30.0], 1.0),
+        ([1.0, 1.0, 1.0], 0.0),
+        ([0.1 + 0.2, 0.5], 1e-15),
+        ([1e-7, 3e-7], 1e-7),
+        ([0.0, 3.0], 1.0),
+    ],
+)
+def test_the_step_of_rounded_values_is_that_of_their_decimals(values: list[float], step: float) -> None:
+    assert pair.step_of(np.array(values)) == pytest.approx(step)
+
+
+def test_no_spread_is_known_to_be_smaller_than_that_of_the_rounding() -> None:
+    found = said((10.0, OLD, 0, 0), (11.0, NEW, 0, 0), (10.0, OLD, 0, 1), (11.0, NEW, 0, 1))
+    assert float(found.weighed.variance) == pytest.approx(2 * (1 / 10.5) ** 2 / 12)
+    apart = said((10.0, OLD, 0, 0), (11.0, NEW, 2, 2), (10.0, OLD, 1, 1), (11.0, NEW, 3, 3))
+    assert float(apart.weighed.variance) == pytest.approx((1 / 10.5) ** 2 / 12)
+    same = said((10.0, OLD, 0, 0), (10.0, NEW, 0, 0), (10.0, OLD, 0, 1), (10.0, NEW, 0, 1))
+    assert p_value(same) == 1.0
+
+
+def test_one_block_far_from_all_others_of_its_side_is_held_back() -> None:
+    held = pair.hold_spikes(np.array([1.0, 1.1, 0.9, 1.0, 50.0]))
+    others = np.array([1.0, 1.1, 0.9, 1.0])
+    room = stats.t.ppf(1 - 0.002 / 5, 3) * others.std(ddof=1)
+    assert held.tolist() == pytest.approx([*others, 1.0 + room])
+    below = pair.hold_spikes(np.array([-50.0, 1.0, 1.1, 0.9, 1.0]))
+    assert below[0] == pytest.approx(1.0 - room)
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.1, 50.0], [1.0, 1.1, 0.9, 1.2, 1.6], [1.0, 1.0, 1.0, 1.0, 9.0]])
+def test_a_block_is_not_held_where_three_or_equal_ones_can_not_tell(values: list[float]) -> None:
+    assert pair.hold_spikes(np.array(values)).tolist() == values
+
+
+def test_each_of_many_analyses_is_held_and_weighed_by_itself() -> None:
+    random = np.random.default_rng(1)
+    old, new = random.normal(size=(2, 3, 4, 5))
+    old[1, 2, 3] = 99.0
+    together, alone = pair.weigh_apart(old, new), pair.weigh_apart(old[1, 2], new[1, 2])
+    shared, one = pair.weigh_shared(new - old), pair.weigh_shared(new[1, 2] - old[1, 2])
+    for many, single in ((together, alone), (shared, one)):
+        for field in dataclasses.fields(many):
+            assert getattr(many, field.name)[1, 2] == pytest.approx(getattr(single, field.name))
+
+
+def test_the_difference_that_would_have_been_seen_is_so_in_four_of_five_cases() -> None:
+    random = np.random.default_rng(3)
+    blocks = 8
+    steps = random.normal(size=(4000, blocks))
+    unchanged = pair.tell(pair.weigh_shared(steps))
+    assert float(np.mean(unchanged.p_value <= 0.05)) == pytest.approx(0.05, abs=0.012)
+    shift = float(stats.t.ppf(0.975, blocks - 1) + stats.t.ppf(0.8, blocks - 1)) / math.sqrt(blocks)
+    assert float(np.median(unchanged.seen)) == pytest.approx(shift, rel=0.1)
+    assert float(np.mean(pair.tell(pair.weigh_shared(steps + shift)).p_value <= 0.05)) == pytest.approx(0.8, abs=0.06)
+
+
+def spread(scale: float, seed: int, rounds: int = 5) -> list[Run]:
+    random = np.random.default_rng(seed)
+    return [
+        (float(100 * np.exp(scale * random.normal())), side, 0, number)
+        for side in (OLD, NEW)
+        for number in range(rounds)
+    ]
+
+
+def test_series_lend_each_other_and_an_odd_one_hides_nothing() -> None:
+    found = [said(*spread(0.02, seed)) for seed in range(8)]
+    lent = pair.lend(found)
+    assert all(after.weighed.degrees > before.weighed.degrees for after, before in zip(lent, found, strict=True))
+    assert [float(one.weighed.difference) for one in lent] == [float(one.weighed.difference) for one in found]
+    with_odd = pair.lend([*found, said(*spread(2.0, 99))])
+    for one, before in zip(with_odd, lent, strict=False):
+        assert float(one.weighed.variance) < 1.6 * float(before.weighed.variance)
+
+
+def test_what_stands_on_other_blocks_is_not_lent() -> None:
+    rounds, apart = said(*spread(0.02, 1)), said(*[(v, s, 10 * s + n, NO_ROUND) for v, s, _, n in spread(0.5, 2)])
+    for after, before in zip(pair.lend([rounds, apart]), (rounds, apart), strict=True):
+        assert float(after.weighed.variance) == pytest.approx(float(before.weighed.variance))
+        assert float(after.weighed.degrees) == float(before.weighed.degrees)
+    steps = history([10.0, 10.2, 9.9, 10.1, 10.1, 9.8, 10.3])
+    assert pair.lend([steps, steps]) == [steps, steps]
+
+
+def test_other_sides_of_the_same_rounds_tell_how_much_two_differ() -> None:
+    random = np.random.default_rng(5)
+    others = [
+        (float(100 * np.exp(0.02 * random.normal())), OTHER + side, 0, number)
+        for side in range(7)
+        for number in range(5)
+    ]
+    alone, beside = said(*spread(0.02, 1)), said(*spread(0.02, 1), *others)
+    assert [degrees for _, degrees in beside.others] == [4.0] * 3
+    first = [np.array([v for v, s, _, _ in others if s == OTHER + side]) for side in (0, 1)]
+    assert beside.others[0][0] == pytest.approx(np.log(first[1] / first[0]).var(ddof=1))
+    assert float(pair.lend([beside])[0].weighed.degrees) > float(pair.lend([alone])[0].weighed.degrees) + 3.0
+
+
+def test_the_mean_over_series_is_that_of_their_differences() -> None:
+    first, second = runs(*IN_ROUNDS), runs(*((v * 7 if s else v * 5, s, c, n) for v, s, c, n in IN_ROUNDS))
+    over = pair.evidence(pair.pooled([first, second]))
+    steps = np.log([1.1, 1.15, 1.2])
+    assert float(over.weighed.difference) == pytest.approx(steps.mean() + math.log(7 / 5) / 2)
+    assert p_value(pair.evidence(pair.pooled([first]))) == pytest.approx(p_value(pair.evidence(first)))
+
+
+def test_a_series_missing_in_a_round_does_not_move_the_mean() -> None:
+    first = runs(*IN_ROUNDS)
+    second = runs(*((v * 1000, s, c, n) for v, s, c, n in IN_ROUNDS if n > 0))
+    whole, own = pair.evidence(pair.pooled([first, second])), [pair.evidence(one) for one in (first, second)]
+    assert float(whole.weighed.difference) == pytest.approx(
+        np.mean([float(one.weighed.difference) for one in own]), abs=0.01
+    )
+    assert whole.blocks == (3, 3)
+
+
+def test_ratios_can_be_turned_into_differences_to_be_pooled() -> None:
+    positive: Any = runs((10.0, OLD, 0, 0), (11.0, NEW, 0, 0))
+    assert positive.as_differences().values.tolist() == pytest.approx([10.0, 11.0])
+    assert positive.as_differences().scale is Scale.DIFFERENCE
