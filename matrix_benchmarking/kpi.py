@@ -41,6 +41,11 @@ def known(value: T | None, what: str) -> T:
     return value
 
 
+DEFAULT_FORMAT = "{:.4g}"
+LARGEST_PLAIN = 1e15
+"""From here on a number without a format of its own is written with an exponent."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class KPIDescription:
     """What the decorators say of one KPI function.
@@ -63,7 +68,7 @@ class KPIDescription:
     lower_better: bool | None = None
     is_direction_said: bool = False
     ignored_for_regression: bool = False
-    format: str = "{:.4g}"
+    format: str = DEFAULT_FORMAT
     divisor: float = 1.0
     display_unit: str | None = None
 
@@ -94,7 +99,10 @@ class KPIDefinition:
         """*value* with the digits and the unit that the KPI asks for; ``unknown`` for None."""
         if value is None:
             return "unknown"
-        text = self.format.format(value / self.divisor)
+        shown = value / self.divisor
+        text = self.format.format(shown)
+        if self.format == DEFAULT_FORMAT and 1.0 <= abs(shown) < LARGEST_PLAIN:
+            text = f"{shown:.0f}" if "e" in text else text  # 24850 rather than 2.485e+04
         return f"{text} {self.display_unit}".rstrip() if unit else text
 
 

@@ -186,3 +186,25 @@ def test_any_finite_number_is_kept_with_its_type(value: float) -> None:
 
 def typed_equal(one: object, other: object) -> bool:
     return type(one) is type(other) and one == other
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (24850.4, "24850"),
+        (-24850.4, "-24850"),
+        (1234567.0, "1234567"),
+        (9999.9, "10000"),
+        (1234.6, "1235"),
+        (0.00001234, "1.234e-05"),
+        (1e15, "1e+15"),
+        (0.0, "0"),
+    ],
+)
+def test_a_number_without_a_format_has_no_exponent_unless_it_needs_one(value: float, shown: str) -> None:
+    @kpi.LowerBetter
+    @kpi.KPIMetadata(help="Bytes that are sent", unit="")
+    def size(lts: Any) -> Any:
+        return lts.size
+
+    assert kpi.collect([size])["size"].show(value) == shown
