@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @option(
     "--baseline",
     metavar="VERSION",
-    help="Compare the newest version with this one, by their repeats, instead of with its whole history.",
+    help="Compare the newest version with this one, as 'matbench compare' does, instead of with its whole history.",
 )
 @regression.reports
 @flag("--record", default=True, help="Keep in the history which alarms were raised and fixed; [default: yes].")
@@ -81,11 +81,14 @@ def command(
     data = f"{len(matrix)} runs of {regression.where(used)}"
     if baseline is not None:
         from ..analyze.select.selection import select
-        from ..analyze.verdict.pairs import against_baseline
+        from ..analyze.verdict.pairs import Question, compare_versions
+        from ..analyze.verdict.sides import Blocks
 
         chosen = select(matrix, workload, order=in_order, kpi_filter=kpi_filter, since_us=since_us)
         regression.require_version(chosen, baseline)
-        analysis = against_baseline(chosen, baseline, data=data, minimum_effects=effects, now=now)
+        known = regression.alarms_known_to(workload, used)
+        question = Question(data, Blocks(lambda: whole.entries), effects, known, now)
+        analysis = compare_versions(chosen, baseline, chosen.newest, question, axis=in_order.axis)
     else:
         # Alarms are those of the whole history: a part of it would move them.
         is_whole = since is None and not selection.filters

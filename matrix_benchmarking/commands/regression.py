@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from ..analyze.select.order import Order
     from ..analyze.select.selection import Selection as Selected
+    from ..analyze.verdict.lifecycle import Known
     from ..analyze.verdict.model import Analysis
     from ..config import Config
     from ..history import Location
@@ -195,6 +196,17 @@ def judge_history(
         except MatbenchError as error:
             run.warn([f"the alarms could not be kept in the history: {error}"])
     return analysis
+
+
+def alarms_known_to(workload: Workload, selection: Selection) -> dict[str, Known]:
+    """The alarms of the history that *selection* reads, by id; none without a history."""
+    from ..analyze.verdict.lifecycle import known_alarms
+    from ..history import open_history
+
+    if selection.history is None:
+        return {}
+    with open_history(selection.history.locate(), writable=False) as history:
+        return known_alarms(history.alarm_events(workload.name))
 
 
 def require_version(selected: Selected, version: str) -> None:

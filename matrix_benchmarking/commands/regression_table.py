@@ -74,7 +74,7 @@ def print_analysis(analysis: Analysis, console: Console | None = None) -> None:
 
 def _is_shown(verdict: SeriesVerdict) -> bool:
     """Whether there is more to say of a series than that it is counted."""
-    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
     return verdict.fails or changed or bool(verdict.outcome is Outcome.NO_CHANGE and verdict.reruns)
 
 
@@ -109,7 +109,7 @@ def _columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[_Column
         levels.append(wording.levels(one.kpi, one) if bad is None else bad.levels)
         since.append(one.first_bad_version if bad is None else bad.alarm.first_bad)
         before.append(one.last_good_version if bad is None else bad.alarm.last_good)
-        alarms.append(_alarm(one) if bad is None else bad.alarm.id)
+        alarms.append(_alarm(one) if bad is None else bad.alarm.id or "–")
     return [
         _column("KPI", [one.kpi.name for one in shown], folds_to=12),
         _column("Series", [one.name for one in shown], folds_to=14),
@@ -148,6 +148,8 @@ def _verdict(verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.REGRESSION:
         status = {alarm.status for alarm in verdict.alarms}
         return "acknowledged" if Status.ACKNOWLEDGED in status else "resolved"
+    if verdict.outcome is Outcome.SUSPECTED:
+        return f"suspected: {wording.looks(verdict)}"
     if verdict.outcome is Outcome.IMPROVEMENT:
         return "better, new" if verdict.is_new else "better"
     runs = verdict.reruns or 0

@@ -16,6 +16,7 @@ from ..analyze.limits import Limited, under
 from ..analyze.select.labelled import LabelledRun, labelled, may_have_versions
 from ..analyze.select.order import Order
 from ..analyze.select.order_sources import Explicit
+from ..analyze.verdict.sides import Blocks
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -172,6 +173,12 @@ class Catalogue:
         if self._order is not None:
             return self._order()
         return Order(self.known_runs, self.workload, self.analysis_options.order)
+
+    @functools.cached_property
+    def blocks(self) -> Blocks:
+        """Which runs were measured together, among all that there are."""
+        runs = self.whole if self.past is None else self.past
+        return Blocks(lambda: runs.entries)
 
     @functools.cached_property
     def order_problem(self) -> str:

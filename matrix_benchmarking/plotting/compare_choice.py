@@ -40,10 +40,17 @@ def choices(matrix: Matrix, setting: str | None, places: Places) -> list[Control
     ]
 
 
-def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any], places: Places) -> list[Candidate]:
+LastGood = Callable[[str], Any]
+"""From a comparison key to the version before the first bad one; None where no version is bad."""
+
+
+def candidates(
+    matrix: Matrix, workload: Workload, cfg: Mapping[str, Any], places: Places, last_good: LastGood
+) -> list[Candidate]:
     """``(setting, old, new)`` for each comparison that *cfg* asks for; all that are worth it where it says nothing.
 
-    A chosen setting without values: each of its values against the one that most runs have.
+    A chosen setting without values: each of its values against the one that most runs have; of versions in order the
+    newest against the last good one, or the one before it.
 
     Raises:
         ConfigError: what was chosen doesn't fit together.
@@ -52,13 +59,15 @@ def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any], place
     if setting is None:
         if old is not None or new is not None:
             raise ConfigError("Choose the setting whose values are to be compared.")
-        return list(_all(matrix, workload, places))
+        return list(_all(matrix, workload, places, last_good))
     known = comparable(matrix, places)
     values = known.get(setting)
     if values is None:
         raise ConfigError(
             f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}."
         )
+    if old is None and new is None and places(setting):
+        return [_newest(setting, values, last_good)]
     old = _usual(matrix, setting, values) if old is None else _value(old, setting, values)
     others = [value for value in values if typed(value) != typed(old)]
     if new is None:
@@ -69,16 +78,25 @@ def candidates(matrix: Matrix, workload: Workload, cfg: Mapping[str, Any], place
     return [(setting, old, new)]
 
 
-def _all(matrix: Matrix, workload: Workload, places: Places) -> Iterator[Candidate]:
+def _newest(setting: str, values: list[Any], last_good: LastGood) -> Candidate:
+    """The newest of *values*, versions in order, against the last good one; where none is bad, the one before."""
+    good = last_good(setting)
+    older = [value for value in values[:-1] if good is not None and typed(value) == typed(good)]
+    return setting, (older or values[-2:-1])[0], values[-1]
+
+
+def _all(matrix: Matrix, workload: Workload, places: Places, last_good: LastGood) -> Iterator[Candidate]:
     """Results trees, settings that name a variant, and versions; each value against the one that most runs have.
 
-    Of two versions the older one is the old one.
+    Of versions in order, the newest against the last good one.
     """
     variables = comparable(matrix, places)
     keys = [TREE, *workload.variant_keys, *workload.regression.comparison_keys]
     for name in [name for name in dict.fromkeys(keys) if name in variables] or list(variables):
         values = variables[name]
-        if len(values) <= MOST_VALUES:
+        if places(name):
+            yield _newest(name, values, last_good)
+        elif len(values) <= MOST_VALUES:
             usual = _usual(matrix, name, values)
             pairs = ([usual, value] for value in values if value is not usual)
             yield from ((name, *_in_order(pair, places(name))) for pair in pairs)

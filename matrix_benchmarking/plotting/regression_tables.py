@@ -27,7 +27,7 @@ def changed(analysis: Analysis) -> list[SeriesVerdict]:
 
 def _is_told(verdict: SeriesVerdict) -> bool:
     outcome = verdict.outcome
-    return outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) or (
+    return outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT) or (
         outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
     )
 
@@ -51,6 +51,8 @@ def outcome_text(verdict: SeriesVerdict) -> str:
         return f"{WORSE}regression{new}{state}"
     if outcome is Outcome.IMPROVEMENT:
         return f"{BETTER}improvement{new}{', with an open alarm' if verdict.fails else ''}"
+    if outcome is Outcome.SUSPECTED:
+        return f"{DOUBTFUL}suspected: {wording.looks(verdict)}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
         return f"{DOUBTFUL}in doubt"
     return f"{BETTER}back on an old level{new}" if verdict.changes else outcome.value
@@ -137,7 +139,7 @@ def _alarms(verdict: SeriesVerdict) -> list[Any]:
     parts: list[Any] = []
     for alarm in shown[-3:]:
         parts += [", "] if parts else []
-        parts += [html.Code(alarm.id), f"\u00a0{alarm.status.value}"]
+        parts += [html.Code(alarm.id), f"\u00a0{alarm.status.value}"] if alarm.id else [alarm.status.value]
     return parts or ["–"]
 
 
@@ -233,6 +235,8 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
     notes = list(verdict.notes)
     if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
         notes.insert(0, wording.history_missing(verdict))
+    if verdict.stands_on:
+        notes.insert(0, verdict.why or f"{wording.size(verdict)}{wording.shown(verdict)}")
     return [
         verdict.kpi.name,
         series_cell(verdict),

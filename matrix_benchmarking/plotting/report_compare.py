@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze.compare import Effect, Pair, effect_of, pair_up
-from ..analyze.intervals import Scale
+from ..analyze.detect import Estimate
 from ..analyze.points import Cause
-from ..analyze.wording import plural, tuning_label, value_label
+from ..analyze.select.selection import select
+from ..analyze.verdict import wording
+from ..analyze.verdict.lifecycle import known_alarms
+from ..analyze.verdict.model import Outcome, SeriesVerdict
+from ..analyze.verdict.pairs import Question
+from ..analyze.verdict.sides import Pair
+from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
+from ..analyze.wording import plural, value_label
 from ..errors import ConfigError
-from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry, SettingLists, Variables, typed
 from .base import Report
 from .catalogue import Catalogue
@@ -21,27 +27,8 @@ from .environment_table import Environments, environment_difference
 from .tables import Cell, Column, Row, kpi_cell, table
 
 PAIRS_SHOWN = 30
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Switch:
-    """One value of a setting in place of another.
-
-    Attributes:
-        setting, old, new: what changes.
-        effects: what each KPI does, the headline KPI first.
-        refused: how many runs at the new value can't be the best, because their answers are not right.
-    """
-
-    setting: str
-    old: Any
-    new: Any
-    effects: tuple[Effect, ...]
-    refused: int
-
-    @property
-    def headline(self) -> Effect:
-        return self.effects[0]
+NAMED = 5
+_CLEAR = (Outcome.REGRESSION, Outcome.IMPROVEMENT)
 
 
 class CompareReport(Report):
@@ -75,20 +62,20 @@ class CompareReport(Report):
             return [html.P("This workload defines no KPI.")]
         self._setting = cfg.get(SETTING)
         try:
-            wanted = candidates(self.matrix, self.workload, cfg, self.catalogue.places)
+            wanted = candidates(self.matrix, self.workload, cfg, self.catalogue.places, self._last_good)
         except ConfigError as error:
             return [html.P(str(error))]
         entries = list(self.matrix.all_records(settings, setting_lists))
         switches = self._switches(entries, wanted)
         if not switches:
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
-        clear = [one for one in switches if one.headline.apart]
-        rest = [one for one in switches if not one.headline.apart]
-        parts: list[Any] = [html.Div([html.P(_sentence(one)) for one in clear or rest[:1]], className="verdict")]
+        clear = [one for one in switches if _is_clear(one)]
+        rest = [one for one in switches if not _is_clear(one)]
+        parts: list[Any] = [html.Div([html.P(self._sentence(one)) for one in clear or rest[:1]], className="verdict")]
         parts += [part for one in clear for part in self._section(one)]
         if rest:
-            heading = f"No difference that is more than chance: {len(rest)} {plural(len(rest), 'comparison')}"
-            hidden = [part for one in rest for part in [html.P(_sentence(one)), *self._section(one)]]
+            heading = f"Nothing worse or better is shown: {len(rest)} {plural(len(rest), 'comparison')}"
+            hidden = [part for one in rest for part in [html.P(self._sentence(one)), *self._section(one)]]
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
         return [*parts, *self._order(switches), _how_to_read()]
 
@@ -107,82 +94,164 @@ class CompareReport(Report):
         entries = list(self.matrix)
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        switches = self._switches(entries, candidates(self.matrix, self.workload, {}, self.catalogue.places))
-        clear = [one for one in switches if one.headline.apart]
-        return _sentence(clear[0]) if clear else "No difference that is more than chance."
+        wanted = candidates(self.matrix, self.workload, {}, self.catalogue.places, self._last_good)
+        switches = self._switches(entries, wanted)
+        clear = [one for one in switches if _is_clear(one)]
+        return self._sentence((clear or switches)[0]) if switches else "There is nothing to compare."
+
+    def _last_good(self, setting: str) -> Any:
+        """The version before the first that the history calls bad; None where it calls none so, or isn't asked yet."""
+        analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
+        places = self.catalogue.places(setting)
+        failing = [] if analysis is None else analysis.failing
+        values = [
+            value
+            for one in failing
+            if one.last_good is not None and (value := one.points[one.last_good].versions.get(setting)) is not None
+        ]
+        return min(values, key=lambda value: places.get(typed(value), len(places)), default=None)
 
     def _switches(self, entries: Sequence[Entry], wanted: Iterable[Candidate]) -> list[Switch]:
-        """What can be compared, the largest effect on the headline KPI first, what is chance behind what isn't."""
+        """What can be compared, the clearest first, by the largest effect on the headline KPI."""
         headline = self.workload.headline
         assert headline is not None
-        kpis = [headline, *(kpi for kpi in self.workload.kpis.values() if kpi.name != headline.name)]
         switches = []
         for setting, old, new in wanted:
-            pairs = pair_up(entries, setting, old, new)
-            effects = [found for kpi in kpis if (found := effect_of(pairs, setting, kpi)) is not None]
-            if effects and effects[0].kpi is headline:
-                switches.append(Switch(setting, old, new, tuple(effects), self._refused(setting, new)))
-        return sorted(switches, key=lambda one: (not one.headline.apart, -abs(one.headline.difference)))
+            found = self._switch(entries, setting, old, new)
+            if found is not None and any(effect.kpi.name == headline.name for effect in found.effects):
+                effects = sorted(found.effects, key=lambda effect: effect.kpi.name != headline.name)
+                switches.append(dataclasses.replace(found, effects=tuple(effects)))
+        return sorted(switches, key=lambda one: (not _is_clear(one), -_size(one.effects[0])))
 
-    def _refused(self, setting: str, value: Any) -> int:
+    def _switch(self, entries: Sequence[Entry], setting: str, old: Any, new: Any) -> Switch | None:
+        """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
+        options = self.catalogue.analysis_options
+        effects = options.minimum_effects
+        question = Question(
+            options.data,
+            self.catalogue.blocks,
+            self.workload.regression.minimum_effects if effects is None else effects,
+            known_alarms(one for one in options.events() if one.subject.workload == self.workload.name),
+        )
+        if self.catalogue.places(setting):
+            order = self.catalogue.order
+            axis = order.axis or setting
+            if axis == setting:
+                return switch_versions(select(entries, self.workload, order=order), axis, old, new, question)
+        return switch(entries, self.workload, setting, old, new, question)
+
+    def _refused(self, switch: Switch) -> int:
         return sum(
-            one.cause is Cause.GATED and typed(one.entry.settings.get(setting, NOT_SET)) == typed(value)
+            one.cause is Cause.GATED and typed(one.entry.settings.get(switch.setting, NOT_SET)) == typed(switch.new)
             for one in self.catalogue.best.excluded
         )
+
+    def _sentence(self, switch: Switch) -> str:
+        """Whether to switch, by the headline KPI; then the verdict on all series."""
+        effect = switch.effects[0]
+        kpi, count = effect.kpi, len(effect.pairs)
+        what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
+        behind = f"over {count} {plural(count, 'pair')} of points, {effect.judged.stands_on}"
+        moved = f"{kpi.name} {_difference(effect)}{_interval_after(effect)} {behind}"
+        on_all = " ".join(wording.lead(switch.analysis))
+        if effect.outcome not in _CLEAR:
+            said = {Outcome.SUSPECTED: "suspected to be more than chance", Outcome.CANT_TELL: "this can't be told"}
+            end = "not judged" if effect.outcome is None else said.get(effect.outcome, "no difference shown")
+            return f"{what}: {moved}; {end}. {on_all}"
+        refused = self._refused(switch)
+        is_better = effect.outcome is Outcome.IMPROVEMENT
+        advice = "Stay" if not is_better else "Don't switch" if refused else "Switch"
+        against = effect.count(Outcome.REGRESSION if is_better else Outcome.IMPROVEMENT)
+        other_way = f", {against} of them the other way" if against else ""
+        why = (
+            f" {refused} {plural(refused, 'run')} with it can't be the best: the answers are beyond a limit."
+            if is_better and refused
+            else ""
+        )
+        moved = moved.removeprefix(f"{kpi.name} ")
+        return f"{advice}: {what} changes {kpi.name} by {moved}{other_way}.{why} {on_all}"
 
     def _section(self, switch: Switch) -> list[Any]:
         from dash import html
 
-        pairs = len(switch.headline.pairs)
+        effect = switch.effects[0]
+        pairs = len(effect.pairs)
         heading = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
+        told = [one for one in switch.analysis.verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
+        named = [html.Ul([html.Li(_of_series(one)) for one in told[:NAMED]])] if told else []
+        more = [html.P(f"And {len(told) - NAMED} more.")] if len(told) > NAMED else []
         return [
             html.H2(heading),
+            *named,
+            *more,
             _effects_table(switch),
-            *self._environment(switch),
+            *self._environment(effect),
             html.Details(
-                [
-                    html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {switch.headline.kpi.name}"),
-                    self._pairs_table(switch),
-                ]
+                [html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {effect.kpi.name}"), self._pairs_table(effect)]
             ),
         ]
 
-    def _environment(self, switch: Switch) -> list[Any]:
+    def _environment(self, effect: Effect) -> list[Any]:
         """What else differs between the runs behind the pairs."""
-        old = [entry for pair in switch.headline.pairs for entry in pair.old_runs]
-        new = [entry for pair in switch.headline.pairs for entry in pair.new_runs]
+        old, new = ([entry for one in effect.pairs for entry in _runs(one, side)] for side in ("old", "new"))
         return environment_difference(old, new, self._environments)
 
-    def _pairs_table(self, switch: Switch) -> Any:
-        effect = switch.headline
+    def _pairs_table(self, effect: Effect) -> Any:
         kpi = effect.kpi
-        differing = [
-            name
-            for name in dict.fromkeys(name for pair in effect.pairs for name in pair.settings)
-            if len({typed(pair.settings.get(name, NOT_SET)) for pair in effect.pairs}) > 1
-        ]
         columns = [
             Column("At"),
-            Column(value_label(switch.setting, switch.old), unit=kpi.display_unit, numeric=True),
-            Column(value_label(switch.setting, switch.new), unit=kpi.display_unit, numeric=True),
-            Column("Difference", numeric=True),
-            Column("More than chance"),
+            Column("Old", unit=kpi.display_unit, numeric=True),
+            Column("New", unit=kpi.display_unit, numeric=True),
+            Column("Difference", numeric=True, help="with its 95 % interval"),
+            Column("Verdict"),
             Column("Runs"),
         ]
-        rows = (self._pair_row(pair, effect, differing) for pair in effect.pairs)
+        pairs = {one.series.id: one for one in effect.pairs}
+        rows = (self._pair_row(one, pairs[one.id]) for one in effect.verdicts)
         return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}", limit=PAIRS_SHOWN)
 
-    def _pair_row(self, pair: Pair, effect: Effect, differing: Sequence[str]) -> Row:
-        kpi, comparison = effect.kpi, pair.comparison
-        runs = [*(self.link(entry, "old") for entry in pair.old_runs), *(self.link(e, "new") for e in pair.new_runs)]
-        return [
-            tuning_label(pair.settings, differing) or "everywhere",
-            kpi_cell(kpi, pair.old.mean),
-            kpi_cell(kpi, pair.new.mean),
-            Cell(_amount(comparison.difference, effect.scale, kpi), sort=comparison.difference),
-            {True: "yes", False: "no", None: "unknown"}[comparison.apart],
-            Cell([part for link in runs for part in (link, " ")]),
+    def _pair_row(self, verdict: SeriesVerdict, pair: Pair) -> Row:
+        links = [
+            part for side in ("old", "new") for entry in _runs(pair, side) for part in (self.link(entry, side), " ")
         ]
+        size = verdict.effect or verdict.difference
+        return [
+            verdict.name,
+            *(
+                "unknown" if one is None else kpi_cell(verdict.kpi, one)
+                for one in (verdict.old_level, verdict.new_level)
+            ),
+            Cell(wording.size(verdict), sort=None if size is None else size.value),
+            _words(verdict),
+            Cell(links),
+        ]
+
+
+def _runs(pair: Pair, side: str) -> list[Entry]:
+    places = pair.old if side == "old" else pair.new
+    return [entry for place in places for entry in pair.series.points[place].entries]
+
+
+def _is_clear(switch: Switch) -> bool:
+    """Whether the headline KPI, or some series, is worse or better."""
+    return switch.effects[0].outcome in _CLEAR or any(one.outcome in _CLEAR for one in switch.analysis.verdicts)
+
+
+def _words(verdict: SeriesVerdict) -> str:
+    """The verdict on a pair, with its alarm where a history knows one."""
+    alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
+    if verdict.outcome in _CLEAR:
+        return f"{wording.looks(verdict)}{alarms}"
+    if verdict.outcome is Outcome.SUSPECTED:
+        return f"suspected: {wording.looks(verdict)}"
+    if verdict.outcome is Outcome.NO_CHANGE:
+        return f"no difference shown{wording.shown(verdict)}"
+    return str(verdict.outcome.value)
+
+
+def _of_series(verdict: SeriesVerdict) -> str:
+    alarms = " ".join(f"Alarm {one.id}." for one in verdict.alarms if one.id)
+    return f"{wording.sentence(verdict)} {alarms}".rstrip()
 
 
 def _effects_table(switch: Switch) -> Any:
@@ -191,66 +260,63 @@ def _effects_table(switch: Switch) -> Any:
         Column(
             "Difference", numeric=True, help="mean over the pairs; for positive values the geometric mean of ratios"
         ),
-        Column("95 % interval", numeric=True, help="of the mean, over the pairs"),
-        Column("More than chance"),
-        Column("Better"),
+        Column("95 % interval", numeric=True, help="of the mean, from the blocks in which it was measured"),
+        Column("Verdict"),
         Column("Pairs", numeric=True),
-        Column("Pairs against it", numeric=True, help="pairs that differ, by more than chance, in the other direction"),
+        Column("Worse", numeric=True, help="pairs"),
+        Column("Better", numeric=True, help="pairs"),
     ]
     rows: list[Row] = []
     for effect in switch.effects:
-        kpi = effect.kpi
-        verdict = {True: "yes", False: "no", None: "unknown"}[effect.apart]
+        outcome = "not judged" if effect.outcome is None else _OUTCOMES.get(effect.outcome, effect.outcome.value)
+        if effect.outcome is Outcome.SUSPECTED:
+            is_worse = (effect.judged.difference.value > 0) == effect.kpi.lower_better
+            outcome = f"suspected: {'worse' if is_worse else 'better'}"
+        counts = len(effect.pairs), effect.count(Outcome.REGRESSION), effect.count(Outcome.IMPROVEMENT)
         rows.append(
             [
-                kpi.name,
-                Cell(_amount(effect.difference, effect.scale, kpi), sort=effect.difference),
+                effect.kpi.name,
+                Cell(_difference(effect), sort=_measure(effect).value),
                 _interval(effect),
-                verdict,
-                {True: "new", False: "old", None: "not judged"}[effect.is_better] if effect.apart else "can't tell",
-                Cell(str(len(effect.pairs)), sort=len(effect.pairs)),
-                Cell(str(effect.disagreeing), sort=effect.disagreeing),
+                outcome,
+                *(Cell(str(count), sort=count) for count in counts),
             ]
         )
     return table(columns, rows, caption="What changes, KPI by KPI")
 
 
-def _sentence(switch: Switch) -> str:
-    effect = switch.headline
-    kpi, pairs = effect.kpi, len(effect.pairs)
-    what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
-    amount = _amount(effect.difference, effect.scale, kpi)
-    interval = f" (95 % interval {_interval(effect)})" if effect.interval is not None else ""
-    behind = f"over {pairs} {plural(pairs, 'pair')} of points"
-    if effect.apart is None:
-        return f"{what}: {kpi.name} {amount} {behind}; nothing was repeated, so whether that is chance isn't known."
-    if not effect.apart:
-        return f"{what}: {kpi.name} {amount}{interval} {behind}; that includes no difference."
-    advice = "Switch" if effect.is_better else "Stay"
-    if effect.is_better and switch.refused:
-        advice = "Don't switch"
-    against = f", {effect.disagreeing} of them the other way" if effect.disagreeing else ""
-    refused = (
-        f" {switch.refused} {plural(switch.refused, 'run')} with it can't be the best: the answers are beyond a limit."
-        if switch.refused
-        else ""
-    )
-    return f"{advice}: {what} changes {kpi.name} by {amount}{interval} {behind}{against}.{refused}"
+_OUTCOMES = {
+    Outcome.REGRESSION: "worse",
+    Outcome.IMPROVEMENT: "better",
+    Outcome.NO_CHANGE: "no difference shown",
+}
+
+
+def _measure(effect: Effect) -> Estimate:
+    return effect.judged.effect or effect.judged.difference
+
+
+def _size(effect: Effect) -> float:
+    return abs(_measure(effect).value)
+
+
+def _difference(effect: Effect) -> str:
+    return _amount(effect, _measure(effect).value)
 
 
 def _interval(effect: Effect) -> str:
-    if effect.interval is None:
-        return "unknown"
-    low, high = (_amount(end, effect.scale, effect.kpi) for end in (effect.interval.low, effect.interval.high))
-    return f"{low} to {high}"
+    found = _measure(effect)
+    return "unknown" if math.isinf(found.high) else f"{_amount(effect, found.low)} to {_amount(effect, found.high)}"
 
 
-def _amount(difference: float, scale: Scale, kpi: KPIDefinition) -> str:
-    sign = "+" if difference >= 0 else "−"
-    if scale is Scale.DIFFERENCE:
-        return f"{sign}{kpi.show(abs(difference))}"
-    percent = abs(difference) * 100
-    return f"{sign}{percent:.1f} %" if percent < 1000 else f"× {difference + 1:.3g}"
+def _interval_after(effect: Effect) -> str:
+    return "" if math.isinf(_measure(effect).high) else f" (95 % interval {_interval(effect)})"
+
+
+def _amount(effect: Effect, value: float) -> str:
+    if effect.judged.effect is None:
+        return wording.difference(effect.kpi, value)
+    return wording.percent(value) if abs(value) < 10 else f"× {value + 1:.3g}"
 
 
 def _how_to_read() -> Any:
@@ -258,8 +324,11 @@ def _how_to_read() -> Any:
 
     items = [
         "A pair is two points that differ in the named setting only; failed runs take no part.",
-        "The interval is Student's t interval over the pairs: what to expect at settings such as these. It does not "
-        "say that every setting gains; the pairs do.",
-        "Each comparison is at 95 % by itself, not corrected for making many.",
+        "Runs of one round, or of one campaign, share a mood of the machine: rounds in which both sides were measured "
+        "are compared one by one, else campaigns. At least two are needed.",
+        "The interval of the mean is about the settings that were measured. It does not say that every setting gains; "
+        "the pairs do.",
+        "Of the pairs that are called worse or better, on average at most 5 % are neither; suspected ones would be "
+        "called so if they stood alone, or if a second block said the same.",
     ]
     return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])

@@ -128,8 +128,13 @@ class RegressionReport(Report):
         told = {one.id for one in changed(analysis)}
         same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.id not in told]
         few = [one for one in analysis.having(Outcome.NOT_ENOUGH_HISTORY) if one.id not in told]
+        untold = analysis.having(Outcome.CANT_TELL)
         parts: list[Any] = []
-        for which, what in ((same, "without a change"), (few, "without enough history")):
+        for which, what in (
+            (same, "without a change"),
+            (untold, "of which it can't be told"),
+            (few, "without enough history"),
+        ):
             if which:
                 title = f"{len(which)} series {what}"
                 parts.append(html.Details([html.Summary(title), brief_table(which, title.capitalize(), self.link)]))
@@ -184,7 +189,7 @@ def _scope(analysis: Analysis) -> Any:
     """From what the verdict was made, and what it assumes."""
     from dash import html
 
-    count, kpis = len(analysis.verdicts), len(analysis.kpis)
+    count, kpis = len(analysis.verdicts), len({one.kpi.name for one in analysis.verdicts})
     over = (
         f"{count} series of {kpis} {plural(kpis, 'KPI')}, {analysis.points:,} {plural(analysis.points, 'value')} of "
         f"{analysis.runs:,} {plural(analysis.runs, 'run')}"

@@ -27,7 +27,8 @@ def kind_of(verdict: SeriesVerdict) -> str:
         return WORSE
     if verdict.outcome is Outcome.IMPROVEMENT or verdict.changes:
         return BETTER  # without a regression, the last change of a series is for the better: at least back
-    return DOUBTFUL if verdict.reruns and verdict.outcome is Outcome.NO_CHANGE else OTHER
+    is_doubtful = bool(verdict.reruns) and verdict.outcome is Outcome.NO_CHANGE
+    return DOUBTFUL if is_doubtful or verdict.outcome is Outcome.SUSPECTED else OTHER
 
 
 def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:

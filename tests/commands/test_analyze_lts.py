@@ -51,8 +51,13 @@ def workload(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MATBENCH_AUTHOR", "ada")
 
 
-def write_runs(tree: str, versions: int, slow_from: int | None = None, *, first: int = 0, repeats: int = 1) -> None:
-    """Runs of two images at versions 1.0.0, 1.1.0 …; from one on, image a is a tenth slower."""
+def write_runs(
+    tree: str, versions: int, slow_from: int | None = None, *, first: int = 0, repeats: int = 1, campaign: str = ""
+) -> None:
+    """Runs of two images at versions 1.0.0, 1.1.0 …; from one on, image a is a tenth slower.
+
+    All of a *campaign* are in as many rounds as there are repeats; without one nothing is recorded.
+    """
     random = np.random.default_rng(7).normal(0.0, 0.01, (versions, repeats, 2, 2))
     for number in range(first, versions):
         for repeat in range(repeats):
@@ -60,7 +65,11 @@ def write_runs(tree: str, versions: int, slow_from: int | None = None, *, first:
                 slower = 1.1 if image == "a" and slow_from is not None and number >= slow_from else 1.0
                 noise = 1.0 + random[number, repeat, place]
                 values = {"rate": 100.0 / slower * noise[0], "latency": 10.0 * slower * noise[1]}
-                write_run(Path(tree, f"{number}_{repeat}_{image}"), f"1.{number}.0", image, values, number, repeat)
+                path = Path(tree, f"{number}_{repeat}_{image}")
+                write_run(path, f"1.{number}.0", image, values, number, repeat)
+                if campaign:
+                    block = {"version": 1, "campaign": campaign, "round": repeat + 1}
+                    (path / "block.json").write_text(json.dumps(block), encoding="utf-8")
 
 
 def write_run(path: Path, version: object, image: str, values: object, day: int, repeat: int = 0) -> None:
@@ -235,7 +244,7 @@ def test_a_build_of_which_every_run_failed_is_no_pass(capsys: Capture) -> None:
 
 
 def test_a_baseline_is_compared_with_the_newest_version(capsys: Capture) -> None:
-    write_runs("runs", 6, 4, repeats=5)
+    write_runs("runs", 6, 4, repeats=5, campaign="one night")
     keep("runs")
     capsys.readouterr()
     assert main([*ANALYZE, "--baseline=1.3.0"]) == 1
@@ -246,17 +255,33 @@ def test_a_baseline_is_compared_with_the_newest_version(capsys: Capture) -> None
 
 
 def test_two_trees_are_compared_without_a_history(capsys: Capture) -> None:
-    write_runs("before", 1, repeats=5)
-    write_runs("after", 2, 0, first=1, repeats=5)
+    write_runs("before", 1, repeats=5, campaign="one night")
+    write_runs("after", 2, 0, first=1, repeats=5, campaign="one night")
     assert main(["compare", "before", "after", "--workload=versions.py", "--report-dest=out"]) == 1
-    assert "2 of 4 series of 2 KPIs are worse: after against before." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "2 of 4 series of 2 KPIs are worse: after against before." in said
+    assert "matbench alarms" not in said  # nothing keeps an alarm that could be acknowledged
+    assert "If it is meant" not in Path("out/regression.xml").read_text(encoding="utf-8")
     assert Path("out/index.html").is_file()
     assert main(["compare", "after", "before", "--workload=versions.py"]) == 0
     assert main(["compare", "before", "after", "--workload=versions.py", "--exit-zero"]) == 0
 
 
+def test_trees_that_were_measured_one_after_the_other_can_not_be_told_apart(capsys: Capture) -> None:
+    write_runs("before", 1, repeats=5, campaign="one night")
+    write_runs("after", 2, 0, first=1, repeats=5, campaign="another")
+    assert main(["compare", "before", "after", "--workload=versions.py", "--report-dest=out"]) == 0
+    said = capsys.readouterr().out
+    assert "Whether 4 series of 2 KPIs are worse can't be told: after against before." in said
+    assert "measure both in turn, in one benchmark file with 'repeats: 3': matbench benchmark FILE --run" in said
+    suite = ET.parse("out/regression.xml").getroot()
+    assert (suite.get("failures"), suite.get("skipped")) == ("0", "4")
+    assert "❔" in Path("out/regression.md").read_text(encoding="utf-8")
+    assert "4 series of which it can&#x27;t be told" in Path("out/index.html").read_text(encoding="utf-8")
+
+
 def test_two_versions_of_a_history_are_compared(capsys: Capture) -> None:
-    write_runs("runs", 6, 4, repeats=5)
+    write_runs("runs", 6, 4, repeats=5, campaign="one night")
     keep("runs")
     capsys.readouterr()
     assert main(["compare", "1.3.0", "1.4.0", "--workload=versions.py", HISTORY]) == 1

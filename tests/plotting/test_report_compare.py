@@ -46,6 +46,8 @@ def entry(image: str, vus: int, value: float, right: float = 1.0, repeat: int = 
         name=f"{image}-{vus}-{repeat}",
         exit_code=0,
         kpis={"cost": value, "fidelity": right},
+        campaign="one night",
+        round=repeat + 1,
     )
 
 
@@ -87,7 +89,7 @@ def test_a_kpi_of_which_neither_direction_is_better_is_shown_and_not_judged(toy:
 def test_a_clear_gain_is_advised_and_a_clear_loss_is_not(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("c", 2.0))
     assert "Switch: b instead of a changes cost by −50.0 %" in shown
-    assert "Stay: c instead of a changes cost by +100.0 %" in shown
+    assert "Stay: c instead of a changes cost by +100 %" in shown
     assert shown.index("c instead of a") < shown.index("b instead of a")  # the larger effect first
 
 
@@ -97,17 +99,36 @@ def test_a_gain_with_wrong_answers_is_not_advised(toy: Workload) -> None:
     assert "9 runs with it can&#x27;t be the best: the answers are beyond a limit." in shown
 
 
-def test_what_includes_no_difference_says_so_and_is_folded_away_behind_what_does_not(toy: Workload) -> None:
-    same = [entry("same", vus, 100.0 * (0.98 if vus == 2 else 1.01) / vus) for vus in (1, 2, 4)]
-    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *same)
-    assert "that includes no difference" in shown
-    assert "No difference that is more than chance: 1 comparison" in shown
+def test_what_shows_no_difference_says_so_and_is_folded_away_behind_what_does(toy: Workload) -> None:
+    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("same", 1.001))
+    assert "same instead of a: cost +0.1 % (95 % interval" in shown
+    assert "over 3 pairs of points, in 3 common rounds; no difference shown. Nothing is worse in" in shown
+    assert "Nothing worse or better is shown: 1 comparison" in shown
     assert shown.index("b instead of a") < shown.index("<details") < shown.index("same instead of a")
 
 
-def test_without_repeats_a_single_pair_says_that_chance_is_not_known(toy: Workload) -> None:
+def test_one_round_can_not_tell_and_the_page_says_what_to_measure(toy: Workload) -> None:
     shown = page(toy, entry("a", 1, 10.0), entry("b", 1, 5.0))
-    assert "nothing was repeated, so whether that is chance isn&#x27;t known" in shown
+    assert "b instead of a: cost −50.0 % over 1 pair of points, in one common round; this can&#x27;t be told." in shown
+    assert "both were measured in one round only, and one can&#x27;t tell chance; measure both in turn" in shown
+
+
+def test_what_was_measured_one_after_the_other_can_not_be_told(toy: Workload) -> None:
+    later = [dataclasses.replace(one, campaign="the next night") for one in sweep("b", 0.5)]
+    shown = page(toy, *sweep("a", 1.0), *later)
+    assert "this can&#x27;t be told" in shown
+    assert "from the machine&#x27;s mood; measure both in turn" in shown
+    assert "Switch:" not in shown
+
+
+def test_each_pair_has_its_verdict_and_each_kpi_counts_them(toy: Workload) -> None:
+    mixed = [one if one.settings["vus"] != 4 else dataclasses.replace(one, kpis={**one.kpis, "cost": 90.0 + one.repeat})
+             for one in sweep("b", 0.5)]  # fmt: skip
+    shown = page(toy, *sweep("a", 1.0), *mixed)
+    row = next(row for row in shown.split("<tr") if ">cost<" in row)
+    assert [cell.split("<")[0] for cell in row.split(">") if cell.startswith(("3<", "1<", "2<"))] == ["3", "1", "2"]
+    assert "cost of vus 4 is worse at b than at a: +2" in shown
+    assert "no difference shown" in shown  # the fidelity
 
 
 def test_two_values_of_any_setting_can_be_named(toy: Workload) -> None:
@@ -189,7 +210,7 @@ def test_hostile_names_are_text(toy: Workload) -> None:
     hostile = "<script>alert(1)</script>"
     shown = page(toy, *sweep("a", 1.0), *sweep(hostile, 0.5))
     assert "<script" not in shown
-    assert "Stay: a instead of &lt;script&gt;alert(1)&lt;/script&gt; changes cost by +100.0 %" in shown
+    assert "Stay: a instead of &lt;script&gt;alert(1)&lt;/script&gt; changes cost by +100 %" in shown
 
 
 def versioned(toy: Workload) -> Workload:
@@ -200,6 +221,7 @@ def test_of_two_versions_the_older_one_is_the_old_one(toy: Workload) -> None:
     more_of_the_newer = [*sweep("2.9", 1.0), *sweep("2.10", 0.5), entry("2.10", 1, 50.0, repeat=7)]
     shown = page(versioned(toy), *more_of_the_newer)
     assert "image 2.10 instead of image 2.9" in shown
+    assert "2.10 against 2.9." in shown
     assert "image 2.9 instead of image 2.10" not in shown
     assert "Versions in the order of their numbers." in shown
 
@@ -208,3 +230,9 @@ def test_versions_without_an_order_are_compared_and_the_page_says_so(toy: Worklo
     shown = page(versioned(toy), *sweep("main", 1.0), *sweep("fix", 0.5))
     assert "The order of image is unknown" in shown
     assert " instead of " in shown
+
+
+def test_of_several_versions_the_newest_is_compared_with_the_one_before(toy: Workload) -> None:
+    shown = page(versioned(toy), *sweep("1.0", 1.0), *sweep("1.1", 1.0), *sweep("1.2", 1.0))
+    assert "image 1.2 instead of image 1.1" in shown
+    assert "instead of image 1.0" not in shown

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..verdict.model import Analysis
 from .one_line import one_line
-from .worse import ACCEPT, Worse, worse
+from .worse import Worse, worse
 
 AT_MOST = 10
 
@@ -30,8 +30,8 @@ def error(title: str, message: str) -> str:
 
 def _line(analysis: Analysis, one: Worse) -> str:
     title = f"{one_line(analysis.workload, 60)}: {one_line(one.alarm.kpi, 60)} is worse"
-    accept = f"If it is meant: {ACCEPT.format(id=one_line(one.alarm.id, 60))}"
-    return error(title, f"{one_line(one.sentence, 1000)}\n{accept}")
+    accept = one_line(one.accept, 100)
+    return error(title, "\n".join(filter(None, [one_line(one.sentence, 1000), accept])))
 
 
 def _escape(text: str) -> str:

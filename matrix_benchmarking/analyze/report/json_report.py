@@ -88,6 +88,9 @@ def _series(one: SeriesVerdict) -> dict[str, Any]:
         "changes": [_change(change) for change in one.changes],
         "alarms": [_alarm(alarm) for alarm in one.alarms],
         "notes": one.notes,
+        "stands_on": one.stands_on,
+        "would_show": one.would_show,
+        "why": one.why,
     }
 
 

@@ -14,18 +14,18 @@ import xml.etree.ElementTree as ET
 from ..verdict import wording
 from ..verdict.model import Analysis, NotAnalysed, Outcome, SeriesVerdict, Status
 from .one_line import one_line
-from .worse import ACCEPT, Worse, worse
+from .worse import Worse, worse
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = 250
+_SKIPPED = (Outcome.NOT_ENOUGH_HISTORY, Outcome.CANT_TELL)
 
 
 def junit(analysis: Analysis) -> str:
     """The report: one ``testsuite``."""
     failures = {one.verdict.id: one for one in worse(analysis)}
-    skipped = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY)) + len(analysis.not_analysed)
     # A series without enough history today may still have an alarm: it fails.
-    skipped -= sum(one.fails for one in analysis.having(Outcome.NOT_ENOUGH_HISTORY))
+    skipped = sum(one.outcome in _SKIPPED and not one.fails for one in analysis.verdicts) + len(analysis.not_analysed)
     counts = {
         "name": _attribute(f"matbench: {analysis.workload}"),
         "tests": str(len(analysis.verdicts) + len(analysis.not_analysed)),
@@ -80,8 +80,8 @@ def _outcome(case: ET.Element, verdict: SeriesVerdict, failure: Worse | None) ->
     if failure is not None:
         attributes = {"message": _attribute(f"worse: {failure.size}, {failure.levels}"), "type": "regression"}
         ET.SubElement(case, "failure", attributes).text = "\n".join(_lines(verdict, failure))
-    elif verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
-        ET.SubElement(case, "skipped", {"message": _attribute(wording.history_missing(verdict))})
+    elif verdict.outcome in _SKIPPED:
+        ET.SubElement(case, "skipped", {"message": _attribute(verdict.why or wording.history_missing(verdict))})
     elif verdict.outcome is not Outcome.NO_CHANGE or verdict.reruns or verdict.alarms:
         ET.SubElement(case, "system-out").text = "\n".join(_lines(verdict, None))
 
@@ -92,7 +92,7 @@ def _lines(verdict: SeriesVerdict, failure: Worse | None) -> list[str]:
     if failure is not None:
         lines += [
             f"p = {wording.probability(verdict.p_value)}, q = {wording.probability(verdict.q_value)}",
-            f"If it is meant: {ACCEPT.format(id=failure.alarm.id)}",
+            *filter(None, [failure.accept]),
         ]
     for alarm in verdict.alarms:
         if alarm.status is not Status.OPEN:

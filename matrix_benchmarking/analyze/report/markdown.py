@@ -31,6 +31,7 @@ def markdown(analysis: Analysis) -> str:
         f"## {_sign(analysis)} matbench: {code(analysis.workload)}",
         _lead(analysis),
         _worse_table(worse(analysis)),
+        _suspected(analysis),
         _better(analysis),
         _fixed(analysis),
         *_known(analysis, Status.ACKNOWLEDGED, "Acknowledged"),
@@ -57,7 +58,8 @@ def capped(text: str, limit_bytes: int, ending: str) -> str:
 def _sign(analysis: Analysis) -> str:
     if analysis.failed:
         return "❌"
-    is_known = any(one.outcome is not Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts)
+    untold = (Outcome.NOT_ENOUGH_HISTORY, Outcome.CANT_TELL)
+    is_known = any(one.outcome not in untold for one in analysis.verdicts)
     return "✅" if is_known else "❔"
 
 
@@ -73,7 +75,7 @@ def _worse_table(found: Sequence[Worse]) -> str:
     text = table(headers, [_row(one) for one in found[:ROWS]], right=(6, 7))
     rest = len(found) - ROWS
     more = [f"… and {rest} more series that {'is' if rest == 1 else 'are'} worse."] if rest > 0 else []
-    return "\n\n".join([text, *more, _ACCEPT])
+    return "\n\n".join([text, *more, *([_ACCEPT] if any(one.alarm.id for one in found) else [])])
 
 
 def _row(one: Worse) -> list[str]:
@@ -87,8 +89,13 @@ def _row(one: Worse) -> list[str]:
         code(alarm.last_good, 60),
         f"{verdict.runs_before} → {verdict.runs_after}",
         plain(wording.probability(verdict.q_value)),
-        code(alarm.id, 60) + (f" and {one.others} more" if one.others else ""),
+        (code(alarm.id, 60) if alarm.id else "–") + (f" and {one.others} more" if one.others else ""),
     ]
+
+
+def _suspected(analysis: Analysis) -> str:
+    items = [f"{_name(one)}: {wording.looks(one)}, {_change(one)}" for one in analysis.having(Outcome.SUSPECTED)]
+    return _section("Suspected", items)
 
 
 def _better(analysis: Analysis) -> str:

@@ -98,6 +98,13 @@ def _series() -> Schema:
             "changes": _list("change"),
             "alarms": _list("alarm"),
             "notes": _TEXTS,
+            "stands_on": _said(_TEXT, "Where two sides were compared, the blocks behind it; else empty."),
+            "would_show": _said(
+                _or_null(_NUMBER),
+                "Where two sides were compared, the smallest difference that would have been seen in four of five "
+                "cases: relative where effect is known, else in the KPI's unit.",
+            ),
+            "why": _said(_TEXT, "Why it can't be told, and what to measure next; empty where it can."),
         }
     )
 
@@ -140,7 +147,7 @@ def _change() -> Schema:
 def _alarm() -> Schema:
     return _object(
         {
-            "id": _TEXT,
+            "id": _said(_TEXT, "Empty where no history keeps it."),
             "status": {"enum": [status.value for status in Status]},
             "fails": _FLAG,
             "is_new": _FLAG,

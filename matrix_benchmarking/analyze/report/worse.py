@@ -34,6 +34,11 @@ class Worse:
     fraction: float | None
 
     @property
+    def accept(self) -> str:
+        """How to accept it if it is meant, as a sentence without its end; empty where no history keeps the alarm."""
+        return f"If it is meant: {ACCEPT.format(id=self.alarm.id)}" if self.alarm.id else ""
+
+    @property
     def sentence(self) -> str:
         """All of it: what, since when, how much, and behind which alarm it is kept."""
         alarm = self.alarm
@@ -42,7 +47,7 @@ class Worse:
         else:
             of = f"{alarm.kpi} of {self.verdict.name}"
             said = f"{of} is worse since {alarm.first_bad} (last good {alarm.last_good}): {self.size}, {self.levels}."
-        known = f"Alarm {alarm.id}{_others(self.others)}."
+        known = f"Alarm {alarm.id}{_others(self.others)}." if alarm.id else ""
         return " ".join(filter(None, [said, alarm.note and f"{alarm.note.rstrip('.')}.", known]))
 
 

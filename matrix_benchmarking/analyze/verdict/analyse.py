@@ -21,7 +21,14 @@ from .levels import JudgedSeries, amount, judged
 from .lifecycle import known_alarms
 from .model import Analysis, NotAnalysed, Outcome, SeriesVerdict
 
-SEVERITY = (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY)
+SEVERITY = (
+    Outcome.REGRESSION,
+    Outcome.SUSPECTED,
+    Outcome.IMPROVEMENT,
+    Outcome.NO_CHANGE,
+    Outcome.CANT_TELL,
+    Outcome.NOT_ENOUGH_HISTORY,
+)
 
 
 def analyse_runs(
@@ -111,7 +118,7 @@ def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
 
 def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
     """A sorting key: what fails, then by outcome, new ones and large ones first; the rest stays in its order."""
-    is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
     size = -size_of(verdict) if is_change else 0.0
     return not verdict.fails, SEVERITY.index(verdict.outcome), not verdict.is_new, size
 

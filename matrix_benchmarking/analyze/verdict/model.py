@@ -18,7 +18,11 @@ class Outcome(enum.Enum):
 
     REGRESSION = "regression"
     IMPROVEMENT = "improvement"
+    SUSPECTED = "suspected"
+    """It looks worse or better, by one block alone, or as one of so many series does by chance."""
     NO_CHANGE = "no change"
+    CANT_TELL = "can't be told"
+    """What was measured can't tell a difference from the machine's mood."""
     NOT_ENOUGH_HISTORY = "not enough history"
     NOT_ANALYSED = "not analysed"
 
@@ -62,7 +66,8 @@ class Alarm:
     """A change for the worse, and what people said of it.
 
     Attributes:
-        id: of series and first bad version; the same in each analysis and on each machine.
+        id: of series and first bad version; the same in each analysis and on each machine. Empty where two sides were
+            compared and the history knows no alarm of it.
         workload, kpi, labels: the series.
         series: the series in words, by the labels that tell it from others.
         first_bad, last_good: versions in words.
@@ -125,6 +130,10 @@ class SeriesVerdict:
         alarms: those that are worse, with what became of each, in the same order.
         minimum_effect, minimum_effect_absolute: what a change had to reach, as a fraction and in the KPI's unit.
         notes: what else is to be known, such as a newest version without a value.
+        stands_on: where two sides were compared, the blocks behind it: ``in 5 common rounds``; else empty.
+        would_show: likewise, the smallest difference that would have been seen in four of five cases: as a fraction
+            where *effect* is one, else in the KPI's unit; None where unknown.
+        why: why it can't be told, and what to measure next; empty where it can.
     """
 
     id: str
@@ -151,6 +160,9 @@ class SeriesVerdict:
     minimum_effect: float = 0.0
     minimum_effect_absolute: float = 0.0
     notes: Sequence[str] = ()
+    stands_on: str = ""
+    would_show: float | None = None
+    why: str = ""
 
     @property
     def fails(self) -> bool:

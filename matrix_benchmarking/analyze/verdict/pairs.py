@@ -1,7 +1,4 @@
-"""The same verdicts without a history: one build against another, series by series, from the repeats of both.
-
-The builds are two groups of runs (two results trees, two versions), or a version of a history and its newest one.
-"""
+"""Is B worse than A? One build against another, or one version of a history against another, series by series."""
 
 from __future__ import annotations
 
@@ -11,34 +8,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigError
-from ...kpi import KPIDefinition
+from ...filters import show
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import MinimumEffect, RegressionKeys, Workload
-from .. import intervals
-from ..detect import Judgement, Kind, judge_pair, q_values
 from ..detect.discovery import RATE
-from ..intervals import Scale, Spread
 from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.order_sources import named
 from ..select.selection import SelectedSeries, Selection, select_runs
 from ..select.versions import in_words
-from .alarms import alarm_id
 from .analyse import severity, unjudged
-from .between import chance_between, tempered
-from .model import Alarm, Analysis, Change, NotAnalysed, Outcome, SeriesVerdict, Status
+from .lifecycle import Known
+from .model import Analysis, NotAnalysed
+from .sides import Blocks, Pair, verdicts_of
 
 BUILD = "build"
 """The key by which the runs of two builds are told apart."""
-Pair = tuple[SelectedSeries, int, int]
-"""A series, and which of its points are the old build and the new one."""
 _OLD, _NEW = 0, 1
-_OUTCOMES = {
-    Kind.REGRESSION: Outcome.REGRESSION,
-    Kind.IMPROVEMENT: Outcome.IMPROVEMENT,
-    Kind.NO_CHANGE: Outcome.NO_CHANGE,
-    Kind.NOT_ENOUGH_HISTORY: Outcome.NOT_ENOUGH_HISTORY,
-}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -49,50 +35,72 @@ class Build:
     entries: Sequence[Entry]
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Question:
+    """What both comparisons take besides the runs.
+
+    Attributes:
+        data: where the runs came from, in words.
+        blocks: which runs were measured together, among all that there are.
+        minimum_effects: by KPI; 1 % of the old level for the others.
+        known: the alarms that the history knows, by id.
+        now: the time of the analysis, UTC; that of the clock unless given.
+        rate: false discovery rate over the series without such an alarm.
+    """
+
+    data: str
+    blocks: Blocks
+    minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)
+    known: Mapping[str, Known] = dataclasses.field(default_factory=dict)
+    now: dt.datetime | None = None
+    rate: float = RATE
+
+
+def ignoring(workload: Workload, ignored: Sequence[str]) -> Workload:
+    """*workload*, whose series the labels *ignored* don't tell apart."""
+    keys = workload.regression
+    more = dataclasses.replace(keys, ignored_keys=[*keys.ignored_keys, *ignored])
+    return dataclasses.replace(workload, regression=more)
+
+
+def unknown_labels(ignored: Sequence[str], workload: Workload, runs: Sequence[LabelledRun]) -> list[str]:
+    """A sentence on each of the labels *ignored* that no run has."""
+    return [f"no run has a label or setting to ignore {unknown}" for unknown in unknown_names(ignored, workload, runs)]
+
+
 def compare_builds(
     old: Build,
     new: Build,
     workload: Workload,
+    question: Question,
     *,
-    data: str,
     ignored: Sequence[str] = (),
     is_tolerant: bool = False,
-    minimum_effects: Mapping[str, MinimumEffect] | None = None,
     kpi_filter: Sequence[str] = (),
-    now: dt.datetime | None = None,
-    rate: float = RATE,
 ) -> Analysis:
-    """The verdict on *new* against *old*, paired on the labels that identify a series.
+    """The verdict on *new* against *old*, paired on the labels that identify a series; nothing else counts.
 
     Args:
-        data: where the runs came from, in words.
         ignored: labels that may differ between the builds, beside the workload's comparison and ignored keys.
         is_tolerant: among those, names that no run has are noted.
-        minimum_effects, kpi_filter, now, rate: as in :func:`.analyse.analyse_runs`.
+        kpi_filter: as in :func:`.analyse.analyse_runs`.
 
     Raises:
         ConfigError: no run has a label of *ignored*.
         WorkloadError: a comparison key is no name of anything.
     """
-    keys = workload.regression
-    paired = dataclasses.replace(
-        workload,
-        regression=RegressionKeys(
-            comparison_keys=[*keys.comparison_keys],
-            ignored_keys=[*keys.ignored_keys, *ignored],
-            sorting_keys=keys.sorting_keys,
-            ignored_entries=keys.ignored_entries,
-        ),
-    )
+    paired = ignoring(workload, ignored)
     runs = [*_on_side(labelled(old.entries, paired), _OLD), *_on_side(labelled(new.entries, paired), _NEW)]
     check_keys(workload, runs)
-    nothing = [
-        f"no run has a label or setting to ignore {unknown}" for unknown in unknown_names(ignored, workload, runs)
-    ]
+    nothing = unknown_labels(ignored, workload, runs)
     if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
+    keys = paired.regression
     by_side = dataclasses.replace(
-        paired, regression=dataclasses.replace(paired.regression, comparison_keys=[BUILD], ignored_entries={})
+        paired,
+        regression=RegressionKeys(
+            comparison_keys=[BUILD], ignored_keys=keys.ignored_keys, sorting_keys=keys.sorting_keys
+        ),
     )
     failed = [f"{count} failed {'run' if count == 1 else 'runs'} of {build.name} left out"
               for build in (old, new) if (count := sum(entry.failed for entry in build.entries))]  # fmt: skip
@@ -102,7 +110,8 @@ def compare_builds(
     for series in selection.series:
         points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
         if len(points) == 2:
-            pairs.append((dataclasses.replace(series, versions=(old.name, new.name)), 0, 1))
+            named_sides = dataclasses.replace(series, versions=(old.name, new.name))
+            pairs.append(Pair(named_sides, (points[_OLD],), (points[_NEW],)))
         else:
             there = old.name if _OLD in points else new.name
             alone.append(_not_analysed(series, f"it is in {there} only"))
@@ -110,44 +119,56 @@ def compare_builds(
     if not pairs and (difference := _difference(*sides)):
         way = f"leave {'it' if len(difference) == 1 else 'them'} out with --ignored-keys={','.join(difference)}"
         alone = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in alone]
-    effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
-    question = f"{new.name} against {old.name}"
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")
-    return _analysis(cleaned, pairs, alone, data, question, effects, now, rate)
+    return analysis_of(cleaned, pairs, alone, question, f"{new.name} against {old.name}")
 
 
-def against_baseline(
-    selection: Selection,
-    baseline: str,
-    *,
-    data: str,
-    minimum_effects: Mapping[str, MinimumEffect],
-    now: dt.datetime | None = None,
-    rate: float = RATE,
+def compare_versions(
+    selection: Selection, old: str, new: str | None, question: Question, *, axis: str | None
 ) -> Analysis:
-    """The verdict on the newest version of each series of *selection* against its version *baseline*, in words.
+    """The verdict on version *new* of each series of *selection* against its version *old*, both in words.
 
-    The other versions of the series count too: what their repeats differ by is part of what is known of the noise, and
-    a difference as versions show it anyway, from one to the next, is no change.
+    The other versions of the series count where each side has one campaign: they say how campaigns differ anyway.
+
+    Args:
+        new: the newest version of each series where None.
+        axis: the comparison key that orders the series: a version is also its value alone; None where time orders them.
     """
+    pairs, others = version_pairs(selection, old, new, axis)
+    called = new or "the newest runs"
+    labels = [[one.labels for one in selection.series if _places(one, name, axis)] for name in (old, called)]
+    if not pairs and (difference := _difference(*labels)):
+        way = f"'matbench compare {old} {called} --ignored-keys={','.join(difference)}' compares them all the same"
+        others = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in others]
+    return analysis_of(selection, pairs, others, question, f"{called} against {old}")
+
+
+def version_pairs(
+    selection: Selection, old: str, new: str | None, axis: str | None
+) -> tuple[list[Pair], list[NotAnalysed]]:
+    """The series of *selection* that have both versions, and why the others don't; as :func:`compare_versions`."""
     pairs, others = [], []
     for series in selection.series:
-        last = len(series.versions) - 1
-        if baseline not in series.versions:
-            others.append(_not_analysed(series, f"there is no run at {baseline}"))
-        elif series.versions.index(baseline) == last:
-            others.append(_not_analysed(series, f"{baseline} is its newest version"))
+        before = _places(series, old, axis)
+        after = (len(series.points) - 1,) if new is None else _places(series, new, axis)
+        missing = [f"there is no run at {name}" for name, places in ((old, before), (new, after)) if not places]
+        if missing:
+            others.append(_not_analysed(series, missing[0]))
+        elif set(before) & set(after):
+            others.append(_not_analysed(series, f"{old} is its newest version"))
         else:
-            pairs.append((series, series.versions.index(baseline), last))
-    newest = selection.newest or "the newest runs"
-    labels = {
-        version: [one.labels for one in selection.series if version in one.versions] for version in (baseline, newest)
-    }
-    if not pairs and (difference := _difference(labels[baseline], labels[newest])):
-        way = f"'matbench compare {baseline} {newest} --ignored-keys={','.join(difference)}' compares them all the same"
-        others = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in others]
-    return _analysis(selection, pairs, others, data, f"{newest} against {baseline}", minimum_effects, now, rate)
+            pairs.append(Pair(series, before, after))
+    return pairs, others
+
+
+def _places(series: SelectedSeries, version: str, axis: str | None) -> tuple[int, ...]:
+    """The points of *series* at this version, in words, of which there are several if it has another key beside."""
+    return tuple(
+        place
+        for place, (point, text) in enumerate(zip(series.points, series.versions, strict=True))
+        if text == version or (axis is not None and show(point.versions[axis]) == version)
+    )
 
 
 def _on_side(runs: Iterable[LabelledRun], side: int) -> list[LabelledRun]:
@@ -176,127 +197,32 @@ def _not_analysed(series: SelectedSeries, reason: str) -> NotAnalysed:
     return NotAnalysed(series.kpi.name, series.name, series.labels, reason, runs)
 
 
-def _analysis(
-    selection: Selection,
-    pairs: Sequence[Pair],
-    alone: Sequence[NotAnalysed],
-    data: str,
-    question: str,
-    minimum_effects: Mapping[str, MinimumEffect],
-    now: dt.datetime | None,
-    rate: float,
+def analysis_of(
+    selection: Selection, pairs: Sequence[Pair], alone: Sequence[NotAnalysed], question: Question, asked: str
 ) -> Analysis:
-    shown = [unjudged(*pair) for pair in pairs if pair[0].kpi.lower_better is None]
-    pairs = [pair for pair in pairs if pair[0].kpi.lower_better is not None]
-    spreads = {
-        kpi.name: _spread(kpi, pairs) for kpi in {series.kpi.name: series.kpi for series, _, _ in pairs}.values()
-    }
-    judged = [
-        _judge(*pair, minimum_effects.get(pair[0].kpi.name, MinimumEffect()), spreads[pair[0].kpi.name])
-        for pair in pairs
-    ]
-    q = q_values([one.p_value for one in judged])
-    verdicts = [
-        _verdict(selection.workload, *pair, one, value, minimum_effects.get(pair[0].kpi.name, MinimumEffect()), rate)
-        for pair, one, value in zip(pairs, judged, q, strict=True)
-    ]
+    """The verdicts on *pairs*; of *selection* counts what isn't a series, *alone* are those without another side."""
+    now = dt.datetime.now(dt.UTC) if question.now is None else question.now
+    shown = [unjudged(one.series, one.old[-1], one.new[-1]) for one in pairs if one.series.kpi.lower_better is None]
+    judged = [one for one in pairs if one.series.kpi.lower_better is not None]
+    verdicts = verdicts_of(
+        selection.workload, judged, question.blocks, question.minimum_effects,
+        known=question.known, rate=question.rate, now=now,
+    )  # fmt: skip
     verdicts.sort(key=severity)
     skipped = [NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped]
+    points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
     return Analysis(
         workload=selection.workload,
-        data=data,
-        question=question,
+        data=question.data,
+        question=asked,
         newest=selection.newest,
         verdicts=tuple(verdicts),
         not_analysed=(*shown, *alone, *skipped),
         order=selection.order,
         notes=selection.notes,
-        runs=selection.runs,
-        points=sum(series.points[place].count for series, *places in pairs for place in places),
+        runs=len({id(entry) for point in points for entry in point.entries}),
+        points=sum(point.count for point in points),
         kpis=selection.kpis,
-        false_discovery_rate=rate,
-        made_at=dt.datetime.now(dt.UTC) if now is None else now,
-    )
-
-
-def _spread(kpi: KPIDefinition, pairs: Sequence[Pair]) -> Spread | None:
-    """What repeats of the KPI differ by at all series, as a fraction of their mean; None where nothing was repeated."""
-    points = [point for series, _, _ in pairs if series.kpi.name == kpi.name for point in series.points]
-    return intervals.pooled([point.sample for point in points if point.minimum > 0], Scale.RATIO)
-
-
-def _judge(series: SelectedSeries, old: int, new: int, minimum: MinimumEffect, spread: Spread | None) -> Judgement:
-    values = series.values
-    before, after = values[old], values[new]
-    if intervals.scale_of([*before, *after]) is Scale.DIFFERENCE:
-        # A fraction of what may be zero says nothing; the other versions of the same series do.
-        spread = intervals.pooled([point.sample for point in series.points], Scale.DIFFERENCE)
-    judgement = judge_pair(
-        before,
-        after,
-        lower_is_better=series.kpi.lower_better,
-        minimum_effect=minimum.relative,
-        minimum_effect_absolute=minimum.absolute,
-        spread=spread,
-    )
-    return tempered(judgement, chance_between([point.mean for point in series.points], old, new))
-
-
-def _verdict(
-    workload: str,
-    series: SelectedSeries,
-    old: int,
-    new: int,
-    judgement: Judgement,
-    q_value: float | None,
-    minimum: MinimumEffect,
-    rate: float,
-) -> SeriesVerdict:
-    outcome = _OUTCOMES[judgement.kind]
-    notes = list(series.notes)
-    if outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) and (q_value is None or q_value > rate):
-        outcome = Outcome.NO_CHANGE
-        notes.append("a difference is left out: among so many series, one shows as much by chance")
-    base = SeriesVerdict(
-        id=series.id,
-        kpi=series.kpi,
-        labels=series.labels,
-        name=series.name,
-        outcome=outcome,
-        points=series.points,
-        versions=series.versions,
-        effect=judgement.effect,
-        difference=judgement.difference,
-        old_level=judgement.old_level,
-        new_level=judgement.new_level,
-        p_value=judgement.p_value,
-        q_value=q_value,
-        runs_before=judgement.runs_before,
-        runs_after=judgement.runs_after,
-        reruns=judgement.reruns,
-        minimum_effect=minimum.relative,
-        minimum_effect_absolute=minimum.absolute,
-        notes=tuple(notes),
-    )
-    if outcome not in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
-        return base
-    assert judgement.old_level is not None
-    assert judgement.new_level is not None
-    is_worse = outcome is Outcome.REGRESSION
-    change = Change(new, old, new, judgement.old_level, judgement.new_level, is_worse)
-    alarm = Alarm(
-        id=alarm_id(series.id, f"{series.keys[old]} {series.keys[new]}"),
-        workload=workload,
-        kpi=series.kpi.name,
-        labels=series.labels,
-        series=series.name,
-        first_bad=series.versions[new],
-        last_good=series.versions[old],
-        old_level=judgement.old_level,
-        new_level=judgement.new_level,
-        status=Status.OPEN,
-        is_new=True,
-    )
-    return dataclasses.replace(
-        base, first_bad=new, last_good=old, is_new=True, changes=(change,), alarms=(alarm,) if is_worse else ()
+        false_discovery_rate=question.rate,
+        made_at=now,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 from collections.abc import Sequence
 
@@ -16,7 +17,7 @@ MINUS = "−"
 
 def headline(analysis: Analysis) -> str:
     """The verdict in one sentence: ``1 of 12 series of 3 KPIs is worse: 1.3.3 against its history.``"""
-    total, kpis = len(analysis.verdicts), len(analysis.kpis)
+    total, kpis = len(analysis.verdicts), len({one.kpi.name for one in analysis.verdicts})
     where = f"{total} series of {kpis} {plural(kpis, 'KPI')}"
     if not total:
         return f"Nothing could be analysed: {analysis.question}."
@@ -25,7 +26,10 @@ def headline(analysis: Analysis) -> str:
         return f"{failing} of {where} {_is(failing)} worse: {analysis.question}."
     if all(one.outcome is Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts):
         return f"Not enough history for a verdict on {where}: {analysis.question}."
-    return f"Nothing is worse in {where}: {analysis.question}."
+    if all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
+        return f"Whether {where} {_is(total)} worse can't be told: {analysis.question}."
+    shown = "shown to be " if analysis.having(Outcome.SUSPECTED) else ""
+    return f"Nothing is {shown}worse in {where}: {analysis.question}."
 
 
 def lead(analysis: Analysis) -> list[str]:
@@ -34,6 +38,7 @@ def lead(analysis: Analysis) -> list[str]:
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {_is(len(new))} new with {analysis.newest}.")
+    said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
         said.append(f"{len(better)} series {_is(len(better))} newly better.")
@@ -53,6 +58,7 @@ def lead(analysis: Analysis) -> list[str]:
     behind = sum(any(note.startswith(NO_VALUE) for note in one.notes) for one in analysis.verdicts)
     if behind:
         said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
+    said += _untold(analysis)
     short = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY))
     if short:
         said.append(f"{short} without enough history.")
@@ -61,6 +67,17 @@ def lead(analysis: Analysis) -> list[str]:
     if analysis.order:
         said.append(analysis.order)
     return said
+
+
+def _suspected(analysis: Analysis) -> list[str]:
+    counts = collections.Counter(looks(one) for one in analysis.having(Outcome.SUSPECTED))
+    return [f"{counts[way]} suspected to be {way}." for way in ("worse", "better") if counts[way]]
+
+
+def _untold(analysis: Analysis) -> list[str]:
+    """Why some can't be told, each reason once, and what to measure next."""
+    counts = collections.Counter(one.why for one in analysis.having(Outcome.CANT_TELL))
+    return [f"{count} can't be told: {why}." for why, count in counts.items()]
 
 
 def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
@@ -73,13 +90,40 @@ def sentence(verdict: SeriesVerdict) -> str:
     kpi, name = verdict.kpi, f"{verdict.kpi.name} of {verdict.name}"
     if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
         return f"{name}: {history_missing(verdict)}."
+    if verdict.outcome is Outcome.CANT_TELL:
+        return f"{name}: {verdict.why}."
+    runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
+    if verdict.stands_on:
+        behind = f"{levels(kpi, verdict)}, {runs} {verdict.stands_on}"
+        return f"{name}{_against(verdict)}: {size(verdict)}{shown(verdict)}, {behind}."
     if verdict.outcome is Outcome.NO_CHANGE:
         return f"{name}: no change{doubt(verdict)}."
     better, before = ("better", "before") if verdict.outcome is Outcome.IMPROVEMENT else ("worse", "good")
-    runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
     since = "" if verdict.first_bad_version is None else f" since {verdict.first_bad_version}"
     last = "" if verdict.last_good_version is None else f" (last {before} {verdict.last_good_version})"
     return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}."
+
+
+def _against(verdict: SeriesVerdict) -> str:
+    """The verdict on one side against another: `` is worse at 1.3.1 than at 1.3.0``."""
+    if verdict.outcome is Outcome.NO_CHANGE:
+        return ", no difference shown"
+    what = f"suspected to be {looks(verdict)}" if verdict.outcome is Outcome.SUSPECTED else looks(verdict)
+    return f" is {what} at {verdict.first_bad_version} than at {verdict.last_good_version}"
+
+
+def looks(verdict: SeriesVerdict) -> str:
+    """The direction of a change: ``worse`` or ``better``."""
+    is_higher = verdict.difference is not None and verdict.difference.value > 0
+    return "worse" if is_higher == verdict.kpi.lower_better else "better"
+
+
+def shown(verdict: SeriesVerdict) -> str:
+    """Where no difference was shown, how large a one would have been: ``; 5.1 % would have been``; else empty."""
+    if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
+        return ""
+    by = percent(verdict.would_show) if verdict.effect is not None else difference(verdict.kpi, verdict.would_show)
+    return f"; {by.lstrip('+')} would have been"
 
 
 def size(verdict: SeriesVerdict) -> str:

@@ -1,38 +1,54 @@
-"""Two builds without a history: which series are paired, what is worse, what chance is, and what can't be told."""
+"""One build against another: which series are paired, what is worse, what chance is, and what can't be told."""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.select.selection import select, series_id
+from matrix_benchmarking.analyze.verdict import wording
+from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
-from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.verdict.pairs import Build, against_baseline, compare_builds
+from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
+from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds, compare_versions
+from matrix_benchmarking.analyze.verdict.sides import IN_TURN, Blocks
+from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+IMAGES = {f"i{number}": 50.0 for number in range(6)}
 
 
-def build(name: str, levels: dict[str, float], *, version: str = "1.0.0", repeats: int = 5, seed: int = 1) -> Build:
-    """Runs of a build: the cost of each image, with one percent of noise."""
+def build(
+    name: str, levels: dict[str, float], *, version: str = "1.0.0", repeats: int = 5, seed: int = 1, campaign: str = "c"
+) -> Build:
+    """Runs of a build in as many rounds of a campaign: the cost of each image, with one percent of noise."""
     random = np.random.default_rng(seed)
-    runs = [
-        {"version": version, "image": image, "cost": level * (1 + random.normal(0, 0.01)), "day": 0}
-        for image, level in levels.items()
-        for _ in range(repeats)
-    ]
-    return Build(name, [entry(run, number) for number, run in enumerate(runs)])
+    made = []
+    for image, level in levels.items():
+        for round in range(repeats):
+            run = {"version": version, "image": image, "cost": level * (1 + random.normal(0, 0.01)), "day": 0}
+            number = f"{name} {len(made)}"
+            of = entry(run, 0)
+            made.append(dataclasses.replace(of, name=number, test_uuid=number, campaign=campaign, round=round + 1))
+    return Build(name, made)
 
 
-def compare(old: Build, new: Build, **options: Any) -> Analysis:
-    return compare_builds(old, new, workload(), data="two builds", kpi_filter=["cost"], now=NOW, **options)
+def asked(entries: Sequence[Entry], **others: Any) -> Question:
+    return Question("runs", Blocks(lambda: entries), now=NOW, **others)
+
+
+def compare(old: Build, new: Build, *, effects: dict[str, MinimumEffect] | None = None, **options: Any) -> Analysis:
+    question = asked([*old.entries, *new.entries], minimum_effects=effects or {})
+    return compare_builds(old, new, workload(), question, kpi_filter=["cost"], **options)
 
 
 def outcomes(analysis: Analysis) -> dict[str, str]:
@@ -50,15 +66,20 @@ def test_each_setting_is_compared_with_itself() -> None:
     assert (worse.first_bad_version, worse.last_good_version) == ("after", "before")
     assert worse.effect is not None
     assert worse.effect.low < 0.1 < worse.effect.high
-    assert (worse.runs_before, worse.runs_after) == (5, 5)
+    assert (worse.runs_before, worse.runs_after, worse.stands_on) == (5, 5, "in 5 common rounds")
+    assert "cost of a is worse at after than at before: +" in wording.sentence(worse)
+    same = next(one for one in analysis.verdicts if one.labels["image"] == "c")
+    assert ", no difference shown: " in wording.sentence(same)
+    assert " % would have been, " in wording.sentence(same)
 
 
 def test_of_a_kpi_that_can_not_be_better_the_values_are_said_and_nothing_is_judged() -> None:
     kinds = {**workload().kpis, "cost": dataclasses.replace(workload().kpis["cost"], lower_better=None)}
     unjudged = dataclasses.replace(workload(), store=dataclasses.replace(workload().store, models_kpis=kinds))
     old, new = build("before", {"a": 100}), build("after", {"a": 150}, version="1.1.0", seed=2)
-    by_build = compare_builds(old, new, unjudged, data="two builds", kpi_filter=["cost"], now=NOW)
-    in_order = analyse_runs([*old.entries, *new.entries], unjudged, data="a test", kpi_filter=["cost"], now=NOW)
+    both = [*old.entries, *new.entries]
+    by_build = compare_builds(old, new, unjudged, asked(both), kpi_filter=["cost"])
+    in_order = analyse_runs(both, unjudged, data="a test", kpi_filter=["cost"], now=NOW)
     for analysis, before, after in ((by_build, "before", "after"), (in_order, "1.0.0", "1.1.0")):
         assert not analysis.verdicts
         (said,) = analysis.not_analysed
@@ -87,15 +108,39 @@ def test_labels_that_may_differ_are_left_out_of_the_pairing() -> None:
     assert [one.outcome for one in analysis.verdicts] == [Outcome.IMPROVEMENT]
 
 
-def test_single_runs_can_only_be_told_apart_by_the_repeats_of_others() -> None:
-    alone = compare(build("before", {"a": 100}, repeats=1), build("after", {"a": 130}, repeats=1, seed=2))
-    assert outcomes(alone) == {"a": "not enough history"}
+def test_what_was_measured_one_after_the_other_can_not_be_told_however_large_it_is() -> None:
+    apart = compare(build("before", IMAGES, campaign="first"), build("after", dict.fromkeys(IMAGES, 90.0), seed=2))
+    assert set(outcomes(apart).values()) == {"can't be told"}
+    assert not apart.failed
+    said = " ".join(wording.lead(apart))
+    assert said.startswith("Whether 6 series of 1 KPI are worse can't be told: after against before.")
+    assert (
+        f"6 can't be told: measured one after the other, this can't be told from the machine's mood; {IN_TURN}" in said
+    )
+    assert apart.verdicts[0].effect is not None
+    assert apart.verdicts[0].effect.high == np.inf
+
+
+def test_one_common_round_is_too_few_and_the_verdict_says_so() -> None:
+    once = compare(build("before", {"a": 100}, repeats=1), build("after", {"a": 130}, repeats=1, seed=2))
+    assert outcomes(once) == {"a": "can't be told"}
+    assert wording.sentence(once.verdicts[0]).startswith("cost of all runs: both were measured in one round only")
+
+
+def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None:
+    def campaigns(name: str, level: float, seed: int, count: int) -> Build:
+        nights = [build(f"{name}{n}", {"a": level}, seed=seed + n, campaign=f"{name}{n}") for n in range(count)]
+        return Build(name, [one for night in nights for one in night.entries])
+
+    old, new = campaigns("before", 100, 1, 3), campaigns("after", 110, 11, 3)
+    told = compare(old, new)
+    assert outcomes(told) == {"a": "regression"}
+    assert told.verdicts[0].stands_on == "in 3 and 3 campaigns"
+    alone = compare(old, campaigns("after", 130, 11, 1))
+    assert outcomes(alone) == {"a": "suspected"}
     assert not alone.failed
-    others = {f"i{number}": 50.0 for number in range(6)}
-    single = build("before", {"a": 100}, repeats=1, seed=3), build("after", {"a": 130}, repeats=1, seed=4)
-    many = build("before", others, seed=5), build("after", others, seed=6)
-    both = [Build(one.name, [*one.entries, *more.entries]) for one, more in zip(single, many, strict=True)]
-    assert outcomes(compare(*both))["a"] == "regression"
+    assert "1 suspected to be worse." in wording.lead(alone)
+    assert "is suspected to be worse at after than at before" in wording.sentence(alone.verdicts[0])
 
 
 def test_among_many_quiet_series_hardly_any_is_called_worse() -> None:
@@ -107,11 +152,33 @@ def test_among_many_quiet_series_hardly_any_is_called_worse() -> None:
     assert wrong <= 4
 
 
+def test_what_passes_alone_and_not_among_so_many_series_is_suspected() -> None:
+    levels = {f"i{number}": 10.0 for number in range(60)}
+    found = [
+        one
+        for seed in range(3)
+        for one in compare(build("before", levels, seed=2 * seed), build("after", levels, seed=2 * seed + 1)).verdicts
+    ]
+    suspected = [one for one in found if one.outcome is Outcome.SUSPECTED]
+    assert 0 < len(suspected) <= 0.08 * len(found)
+    for one in suspected:
+        assert one.p_value is not None
+        assert one.q_value is not None
+        assert one.p_value <= 0.05 < one.q_value
+
+
+def test_one_odd_run_of_another_series_hides_no_regression() -> None:
+    old, new = build("before", {"a": 100, **IMAGES}), build("after", {"a": 106, **IMAGES}, version="1.1.0", seed=2)
+    odd = [dataclasses.replace(one, kpis={"cost": 5000.0}) if one.name == "after 7" else one for one in new.entries]
+    assert outcomes(compare(old, new))["a"] == "regression"
+    assert outcomes(compare(old, Build("after", odd)))["a"] == "regression"
+
+
 def test_a_difference_below_the_minimum_effect_doesnt_count() -> None:
     old, new = build("before", {"a": 100}), build("after", {"a": 104}, seed=2)
     assert outcomes(compare(old, new)) == {"a": "regression"}
-    effects = {"cost": MinimumEffect(relative=0.1)}
-    assert outcomes(compare(old, new, minimum_effects=effects)) == {"a": "no change"}
+    assert outcomes(compare(old, new, effects={"cost": MinimumEffect(relative=0.1)})) == {"a": "no change"}
+    assert outcomes(compare(old, new, effects={"cost": MinimumEffect(absolute=8.0)})) == {"a": "no change"}
 
 
 def test_failed_runs_are_left_out_and_counted() -> None:
@@ -122,62 +189,158 @@ def test_failed_runs_are_left_out_and_counted() -> None:
     assert "1 failed run of after left out" in analysis.notes
 
 
+def test_zeros_in_one_series_spoil_no_other() -> None:
+    def runs(name: str, level: float, zeros: list[float], seed: int) -> Build:
+        made, flat = build(name, {"a": level}, seed=seed), build(f"{name} flat", {"errors": 1.0})
+        known = [dataclasses.replace(one, kpis={"cost": value}) for one, value in zip(flat.entries, zeros, strict=True)]
+        return Build(name, [*made.entries, *known])
+
+    old, new = runs("before", 0.001, [0.0] * 5, 1), runs("after", 0.0011, [0.0, 0.0, 0.0, 0.0, 3.0], 2)
+    assert outcomes(compare(old, new))["a"] == "regression"
+    same = compare(old, runs("after", 0.001, [0.0] * 5, 3))
+    assert outcomes(same) == {"a": "no change", "errors": "no change"}
+    flat = next(one for one in same.verdicts if one.labels["image"] == "errors")
+    assert wording.sentence(flat).startswith(
+        "cost of errors, no difference shown: +0 USD (+0 USD to +0 USD), 0 → 0 USD"
+    )
+
+
+def test_the_headline_counts_the_kpis_that_have_series() -> None:
+    old, new = build("before", {"a": 100}), build("after", {"a": 100}, seed=2)
+    analysis = compare_builds(old, new, workload(), asked([*old.entries, *new.entries]))
+    assert analysis.kpis == ("cost", "rate")
+    assert wording.headline(analysis) == "Nothing is worse in 1 series of 1 KPI: after against before."
+
+
 @pytest.fixture
 def releases() -> list[Entry]:
     runs: list[Entry] = []
     for number, level in enumerate([100, 100, 101, 112, 112]):
-        made = build("x", {"a": level, "b": 50}, version=f"1.{number}.0", seed=number)
-        runs += [entry({**dict(one.settings), **one.kpis, "day": number}, len(runs)) for one in made.entries]
+        runs += build(f"r{number}", {"a": level, "b": 50}, version=f"1.{number}.0", seed=number).entries
     return runs
 
 
-def test_a_baseline_is_compared_with_the_newest_version(releases: list[Entry]) -> None:
+def versions(releases: Sequence[Entry], old: str, new: str | None, known: dict[str, Known] | None = None) -> Analysis:
     chosen = select(releases, workload(), kpi_filter=["cost"])
-    analysis = against_baseline(chosen, "1.1.0", data="releases", minimum_effects={}, now=NOW)
+    return compare_versions(chosen, old, new, asked(releases, known=known or {}), axis="version")
+
+
+def test_a_version_is_compared_with_another(releases: list[Entry]) -> None:
+    analysis = versions(releases, "1.1.0", "1.4.0")
     assert outcomes(analysis) == {"a": "regression", "b": "no change"}
     assert analysis.question == "1.4.0 against 1.1.0"
-    assert not against_baseline(chosen, "1.3.0", data="releases", minimum_effects={}, now=NOW).failed
+    assert (analysis.runs, analysis.points) == (20, 20)
+    assert not versions(releases, "1.3.0", "1.4.0").failed
 
 
-def test_the_newest_version_is_no_baseline(releases: list[Entry]) -> None:
-    chosen = select(releases, workload(), kpi_filter=["cost"])
-    analysis = against_baseline(chosen, "1.4.0", data="releases", minimum_effects={}, now=NOW)
-    assert analysis.verdicts == ()
-    assert {one.reason for one in analysis.not_analysed} == {"1.4.0 is its newest version"}
+def test_two_builds_and_two_versions_of_the_same_runs_are_the_same_question(releases: list[Entry]) -> None:
+    two = [one for one in releases if one.settings["version"] in ("1.1.0", "1.4.0")]
+    sides = [[one for one in two if one.settings["version"] == version] for version in ("1.1.0", "1.4.0")]
+    by_build = compare(Build("1.1.0", sides[0]), Build("1.4.0", sides[1]))
+    for one, other in zip(by_build.verdicts, versions(two, "1.1.0", "1.4.0").verdicts, strict=True):
+        assert wording.sentence(one) == wording.sentence(other)
+        assert (one.id, one.p_value, one.q_value, one.outcome) == (
+            other.id,
+            other.p_value,
+            other.q_value,
+            other.outcome,
+        )
 
 
-def test_zeros_in_one_series_spoil_no_other() -> None:
-    def runs(name: str, level: float, zero: list[float], seed: int) -> Build:
-        made = build(name, {"a": level}, seed=seed)
-        flat = [{"version": "1.0.0", "image": "errors", "cost": value, "day": 0} for value in zero]
-        return Build(name, [*made.entries, *(entry(run, 100 + number) for number, run in enumerate(flat))])
-
-    old, new = runs("before", 0.001, [0.0] * 5, 1), runs("after", 0.0011, [0.0, 0.0, 0.0, 0.0, 3.0], 2)
-    assert outcomes(compare(old, new))["a"] == "regression"
-    assert outcomes(compare(old, runs("after", 0.001, [0.0] * 5, 3))) == {"a": "no change", "errors": "no change"}
+def test_the_newest_version_is_no_baseline_and_a_version_without_runs_is_said(releases: list[Entry]) -> None:
+    newest = versions(releases, "1.4.0", "1.4.0")
+    assert newest.verdicts == ()
+    assert {one.reason for one in newest.not_analysed} == {"1.4.0 is its newest version"}
+    missing = versions([*releases, *build("more", {"c": 1.0}).entries], "1.0.0", "1.4.0")
+    assert [one.reason for one in missing.not_analysed] == ["there is no run at 1.4.0"]
 
 
-def test_a_difference_that_versions_show_anyway_is_no_change() -> None:
-    wrong = 0
-    for seed in range(20):
-        random = np.random.default_rng(seed)
-        runs = [
-            {"version": f"1.{number}.0", "image": "a", "cost": mood * (1 + random.normal(0, 0.005)), "day": number}
-            for number, mood in enumerate(100 * (1 + random.normal(0, 0.03, 30)))
-            for _ in range(5)
-        ]
-        chosen = select([entry(run, n) for n, run in enumerate(runs)], workload(), kpi_filter=["cost"])
-        wrong += against_baseline(chosen, "1.20.0", data="moods", minimum_effects={}, now=NOW).failed
-    assert wrong <= 3
+def known(version: str, status: Action = Action.RAISED, image: str = "a", **said: Any) -> dict[str, Known]:
+    """An alarm of the history on an image since *version*."""
+    kpi, labels = workload().kpis["cost"], {"image": image}
+    subject = AlarmSubject(
+        workload="toy", kpi="cost", unit=kpi.unit, lower_better=True, labels=labels, series=image,
+        first_bad=version, last_good="?", old_level=100, new_level=112,
+    )  # fmt: skip
+    name = alarm_id(series_id("toy", "cost", kpi.unit, labels), version)
+    events = [AlarmEvent(alarm=name, action=Action.RAISED, at_us=1, author="matbench", subject=subject)]
+    if status is not Action.RAISED:
+        events.append(AlarmEvent(alarm=name, action=status, at_us=2, author="ada", subject=subject, **said))
+    return known_alarms(events)
 
 
-def test_a_level_that_stays_is_one_among_restless_versions() -> None:
-    random = np.random.default_rng(3)
-    levels = [*100 * (1 + random.normal(0, 0.02, 20)), *125 * (1 + random.normal(0, 0.02, 5))]
-    runs = [
-        {"version": f"1.{number}.0", "image": "a", "cost": level * (1 + random.normal(0, 0.01)), "day": number}
-        for number, level in enumerate(levels)
-        for _ in range(5)
-    ]
-    chosen = select([entry(run, n) for n, run in enumerate(runs)], workload(), kpi_filter=["cost"])
-    assert against_baseline(chosen, "1.15.0", data="moods", minimum_effects={}, now=NOW).failed
+def test_an_alarm_has_the_id_by_which_the_history_knows_it_or_none(releases: list[Entry]) -> None:
+    (unknown,) = versions(releases, "1.1.0", "1.4.0").failing[0].alarms
+    assert (unknown.id, unknown.is_new, unknown.note) == ("", True, "")
+    alarms = known("1.3.0")
+    (alarm,) = versions(releases, "1.1.0", "1.4.0", alarms).failing[0].alarms
+    assert (alarm.id, alarm.is_new) == (next(iter(alarms)), False)
+    assert alarm.note == "Worse since 1.3.0, as the history has it"
+
+
+@pytest.mark.parametrize("elsewhere", ["1.1.0", "1.0.0", "0.9.0"])
+def test_an_alarm_of_before_the_old_side_is_another_one(releases: list[Entry], elsewhere: str) -> None:
+    (alarm,) = versions(releases, "1.1.0", "1.4.0", known(elsewhere)).failing[0].alarms
+    assert alarm.id == ""
+
+
+def test_an_alarm_on_the_new_side_itself_is_this_one(releases: list[Entry]) -> None:
+    (alarm,) = versions(releases, "1.1.0", "1.3.0", known("1.3.0")).failing[0].alarms
+    assert alarm.id
+    (later,) = versions(releases, "1.1.0", "1.3.0", known("1.4.0")).failing[0].alarms
+    assert not later.id
+    (other,) = versions(releases, "1.1.0", "1.4.0", known("1.3.0", image="b")).failing[0].alarms
+    assert not other.id
+
+
+def test_what_somebody_acknowledged_fails_no_comparison(releases: list[Entry]) -> None:
+    acknowledged = versions(releases, "1.1.0", "1.4.0", known("1.3.0", Action.ACKNOWLEDGED, reason="meant"))
+    assert not acknowledged.failed
+    ((_, alarm),) = acknowledged.alarms(Status.ACKNOWLEDGED)
+    assert (alarm.author, alarm.reason) == ("ada", "meant")
+    assert versions(releases, "1.1.0", "1.4.0", known("1.3.0", Action.ACKNOWLEDGED, until="1.3.0")).failed
+    fixed = versions(releases, "1.1.0", "1.4.0", known("1.3.0", Action.FIXED)).failing[0]
+    assert fixed.alarms[0].id == ""
+
+
+def test_series_with_an_old_alarm_make_no_other_one_less_sure() -> None:
+    quiet = {f"q{number}": 10.0 for number in range(30)}
+    old = build("before", {"a": 100, **quiet}, version="1.0.0", repeats=4)
+    new = build("after", {"a": 102.6, **quiet}, version="1.1.0", repeats=4, seed=8)
+    releases = [*old.entries, *new.entries]
+    alone = next(one for one in versions(releases, "1.0.0", "1.1.0").verdicts if one.labels["image"] == "a")
+    alarms = {key: one for image in quiet for key, one in known("1.1.0", image=image).items()}
+    beside = next(one for one in versions(releases, "1.0.0", "1.1.0", alarms).verdicts if one.labels["image"] == "a")
+    assert alone.q_value is not None
+    assert beside.q_value is not None
+    assert beside.p_value == alone.p_value == beside.q_value < alone.q_value
+    itself = next(
+        one for one in versions(releases, "1.0.0", "1.1.0", known("1.1.0")).verdicts if one.labels["image"] == "a"
+    )
+    assert itself.q_value == itself.p_value
+
+
+def nights(levels: Sequence[float], noise: float, seed: int) -> list[Entry]:
+    """A version a night, five runs each, without rounds in common."""
+    random = np.random.default_rng(seed)
+    return [
+        dataclasses.replace(
+            entry({"version": f"1.{n}.0", "image": "a", "cost": level * (1 + random.normal(0, noise)), "day": n}, 0),
+            name=f"{n} {k}", test_uuid=f"{n} {k}", campaign=f"night {n}",
+        )
+        for n, level in enumerate(levels)
+        for k in range(5)
+    ]  # fmt: skip
+
+
+def test_of_one_night_each_the_other_nights_say_what_is_mood_and_what_is_suspected() -> None:
+    wrong = right = 0
+    for seed in range(40):
+        moods = 100 * (1 + np.random.default_rng(seed).normal(0, 0.02, 12))
+        wrong += outcomes(versions(nights(moods, 0.002, seed), "1.3.0", "1.11.0"))["a"] == "suspected"
+        moods[-1] *= 1.25
+        right += outcomes(versions(nights(moods, 0.002, seed), "1.3.0", "1.11.0"))["a"] == "suspected"
+    assert wrong <= 6
+    assert right >= 34
+    few = versions(nights([100.0] * 3, 0.01, 1), "1.0.0", "1.2.0")
+    assert outcomes(few) == {"a": "can't be told"}

@@ -63,7 +63,7 @@ def test_the_page_has_the_verdict_at_once_and_its_charts_when_they_are_seen(made
     content, _, title = pages.page(PAGE, [])
     assert title == "Regression analysis"
     text = texts(content)
-    assert "1 of 3 series of 2 KPIs is worse: 1.15 against its history." in text
+    assert "1 of 3 series of 1 KPI is worse: 1.15 against its history." in text
     assert "regression" in text
     assert elements(content, "Graph") == []
     content, _, _ = pages.page(PAGE, list(range(30)))
@@ -73,10 +73,22 @@ def test_the_page_has_the_verdict_at_once_and_its_charts_when_they_are_seen(made
 
 def test_other_pages_make_no_analysis(made: list[int], tmp_path: Path) -> None:
     pages = application(history(), tmp_path)
-    for query in ("", "?show=kpi-overview", "?show=error-report", "?show=compare"):
+    for query in ("", "?show=kpi-overview", "?show=error-report"):
         pages.frame(query)
         pages.page(query, list(range(30)))
     assert made == []
+
+
+def test_compare_names_the_last_good_version_where_that_is_soon_known(
+    made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content, _, _ = application(history(), tmp_path).page("?show=compare", list(range(30)))
+    assert "version 1.15 instead of version 1.12" in texts(content)
+    assert made == [len(history())]
+    monkeypatch.setattr(catalogue_module, "FEW_VALUES", 10)
+    content, _, _ = application(history(), tmp_path).page("?show=compare", list(range(30)))
+    assert "version 1.15 instead of version 1.14" in texts(content)
+    assert made == [len(history())]
 
 
 def test_of_many_runs_the_analysis_is_made_after_the_page(

@@ -9,7 +9,8 @@ import pytest
 
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.verdict.pairs import Build, compare_builds
+from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds
+from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix
@@ -54,12 +55,13 @@ def test_exactly_the_slower_configuration_is_named_since_its_first_bad_release(
     assert throughput.effect.low < -0.1 < throughput.effect.high
 
 
-def test_two_releases_tell_it_by_their_repeats_alone(releases: Matrix, workload: Workload) -> None:
+def test_two_releases_tell_it_by_the_rounds_that_they_share(releases: Matrix, workload: Workload) -> None:
     def build(version: str) -> Build:
         return Build(version, [entry for entry in releases if entry.settings["version"] == version])
 
-    worse = compare_builds(build("1.3.0"), build("1.3.1"), workload, data="two releases", now=NOW)
-    assert named(worse) <= {(kpi, "onnx-int8", 8) for kpi in SLOWER}
-    assert ("throughput", "onnx-int8", 8) in named(worse)
-    same = compare_builds(build("1.2.11"), build("1.3.0"), workload, data="two releases", now=NOW)
+    question = Question("two releases", Blocks(lambda: releases.entries), now=NOW)
+    worse = compare_builds(build("1.2.9"), build("1.3.4"), workload, question)
+    assert named(worse) == {(kpi, "onnx-int8", 8) for kpi in SLOWER}
+    assert {one.stands_on for one in worse.verdicts} == {"in 5 common rounds"}
+    same = compare_builds(build("1.2.11"), build("1.3.0"), workload, question)
     assert named(same) == set()

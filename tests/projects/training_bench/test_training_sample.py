@@ -13,6 +13,8 @@ import yaml
 
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.verdict.pairs import Question
+from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.benchmark import expand, file
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
@@ -81,7 +83,9 @@ def test_what_is_best_depends_on_the_storage_and_the_reasons_are_found(matrix, w
 
 
 def test_slow_storage_makes_smaller_files_worth_more(matrix, workload):
-    found = speed_up.speed_ups(matrix, "plain", workload.kpis["epoch_duration"])
+    found = speed_up.speed_ups(
+        matrix, workload, "plain", workload.kpis["epoch_duration"], Question("a test", Blocks(lambda: matrix.entries))
+    )
     ratios = {(one.strategy, one.settings["io_speed"]): one for one in found}
     for strategy in ("blosc2", "float16", "ring-buffer"):
         assert ratios[strategy, 50].apart is True

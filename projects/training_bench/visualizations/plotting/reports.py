@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from matrix_benchmarking.analyze.verdict.pairs import Question
 from matrix_benchmarking.plotting import PlotsReport
 
 from .cases import DURATION
@@ -29,4 +30,6 @@ class DataLoading(PlotsReport):
         if not plot.controls():
             return ""
         reference = plot.option({}, REFERENCE)
-        return " ".join(conclusion(speed_ups(self.matrix, reference, self.workload.kpis[DURATION]), reference)[:2])
+        question = Question("these runs", self.catalogue.blocks)
+        found = speed_ups(self.matrix, self.workload, reference, self.workload.kpis[DURATION], question)
+        return " ".join(conclusion(found, reference)[:2])

@@ -6,8 +6,10 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from matrix_benchmarking.analyze import compare, intervals
-from matrix_benchmarking.analyze.intervals import Interval, Sample
+from matrix_benchmarking.analyze.detect import Estimate
+from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.pairs import Question
+from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.analyze.wording import tuning_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.kpi import KPIDefinition
@@ -15,6 +17,7 @@ from matrix_benchmarking.matrix import NOT_SET, Entry, SettingLists, Variables
 from matrix_benchmarking.plotting import Plot
 from matrix_benchmarking.plotting.controls import Choice, Control
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, kpi_cell, table
+from matrix_benchmarking.workload import Workload
 
 from ..analyze.limits import speed_of
 from .cases import DURATION, IO_SPEED, STRATEGY, speed_label
@@ -30,16 +33,17 @@ class Ratio:
     Attributes:
         settings: what both have in common.
         ratio: reference's duration / strategy's; above 1 the strategy is faster.
-        interval: of the ratio, 95 %; None where nothing was repeated.
-        apart: True if it is more than chance; None if that can't be known.
+        duration: mean of *runs*, in the KPI's unit.
+        interval: of the ratio, 95 %; None where that can't be told.
+        apart: True if it is more than chance; None if that can't be told.
     """
 
     strategy: Scalar
     settings: Mapping[str, Scalar]
     runs: tuple[Entry, ...]
-    duration: Sample
+    duration: float
     ratio: float
-    interval: Interval | None
+    interval: Estimate | None
     apart: bool | None
 
 
@@ -66,7 +70,8 @@ class SpeedUp(Plot):
         if not self.controls():
             return None, "There is one strategy: nothing to compare it with."
         reference, kpi = self.option(cfg, REFERENCE), self.workload.kpis[DURATION]
-        found = speed_ups(self.matrix.all_records(settings, setting_lists), reference, kpi)
+        question = Question("these runs", self.catalogue.blocks)
+        found = speed_ups(self.matrix.all_records(settings, setting_lists), self.workload, reference, kpi, question)
         if not found:
             return None, f"No strategy was run at the same settings as {show(reference)}."
         return None, [*conclusion(found, reference), self._table(found, reference, kpi), NOTE]
@@ -98,18 +103,20 @@ class SpeedUp(Plot):
             Cell(f"{one.ratio:.2f}", sort=one.ratio),
             Cell(ends, sort=None if one.interval is None else one.interval.low),
             apart,
-            kpi_cell(kpi, one.duration.mean),
+            kpi_cell(kpi, one.duration),
             Cell(str(len(one.runs)), sort=len(one.runs)),
         ]
 
 
 NOTE = (
-    "A speed-up is the ratio of the mean epoch durations. Its interval is that of Welch's t-test on logarithms; of a "
-    "single run it takes the spread of the other points' repetitions."
+    "A speed-up is the ratio of the mean epoch durations. Rounds in which both were measured are compared one by one, "
+    "else campaigns; at least two are needed to tell chance."
 )
 
 
-def speed_ups(entries: Iterable[Entry], reference: Scalar, kpi: KPIDefinition) -> list[Ratio]:
+def speed_ups(
+    entries: Iterable[Entry], workload: Workload, reference: Scalar, kpi: KPIDefinition, question: Question
+) -> list[Ratio]:
     """Each other strategy against *reference*, point by point, by I/O speed and then the fastest first."""
     every = list(entries)
     others = {show(entry.settings[STRATEGY]): entry.settings[STRATEGY] for entry in every if STRATEGY in entry.settings}
@@ -117,24 +124,28 @@ def speed_ups(entries: Iterable[Entry], reference: Scalar, kpi: KPIDefinition) -
     for strategy in others.values():
         if strategy == reference:
             continue
-        effect = compare.compare(every, STRATEGY, reference, strategy, kpi)
-        if effect is None:
-            continue
-        spread = intervals.pooled([sample for pair in effect.pairs for sample in (pair.old, pair.new)], effect.scale)
-        for pair in effect.pairs:
-            ends = intervals.difference_interval(pair.old, pair.new, effect.scale, spread)
-            found.append(
-                Ratio(
-                    strategy=strategy,
-                    settings=pair.settings,
-                    runs=pair.new_runs,
-                    duration=pair.new,
-                    ratio=pair.old.mean / pair.new.mean,
-                    interval=None if ends is None else Interval(1 + ends.low, 1 + ends.high, ends.pooled),
-                    apart=pair.comparison.apart,
-                )
-            )
+        answer = switch(every, workload, STRATEGY, reference, strategy, question)
+        effects = () if answer is None else answer.effects
+        found += [_ratio(strategy, one) for effect in effects if effect.kpi.name == kpi.name for one in effect.verdicts]
     return sorted(found, key=lambda one: (speed_of(one.settings.get(IO_SPEED)) or 0.0, -one.ratio))
+
+
+def _ratio(strategy: Scalar, verdict: SeriesVerdict) -> Ratio:
+    """The verdict on the duration, turned into a speed-up."""
+    slower = verdict.effect
+    assert slower is not None  # durations are positive
+    new = verdict.points[1]
+    is_told = verdict.outcome is not Outcome.CANT_TELL
+    ends = (slower.value, slower.high, slower.low)
+    return Ratio(
+        strategy=strategy,
+        settings=verdict.labels,
+        runs=new.entries,
+        duration=new.mean,
+        ratio=1 / (1 + slower.value),
+        interval=Estimate(*(1 / (1 + end) for end in ends)) if is_told else None,
+        apart=verdict.outcome is not Outcome.NO_CHANGE if is_told else None,
+    )
 
 
 def conclusion(found: Sequence[Ratio], reference: Scalar) -> list[str]:
@@ -146,8 +157,8 @@ def conclusion(found: Sequence[Ratio], reference: Scalar) -> list[str]:
         words = f"{settings}: {show(best.strategy)} is {best.ratio:.2f} times as fast as {show(reference)}"
         if best.interval is not None:
             words += f" (95 % interval {best.interval.low:.2f} to {best.interval.high:.2f})"
-        if best.apart is False:
-            words += ", which can't be told from chance"
+        if not best.apart:
+            words += f", which can't be told from {'chance' if best.apart is False else 'the mood of the machine'}"
         slower = [show(one.strategy) for one in there if one.ratio < 1 and one.apart]
         words += f"; slower than it: {', '.join(slower)}" if slower else ""
         sentences.append(f"{words}.")

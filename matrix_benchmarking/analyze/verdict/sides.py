@@ -1,0 +1,311 @@
+"""The verdicts on series of which two sides are compared, from the blocks in which their runs were measured.
+
+One place for whoever asks "is B worse than A?": two builds, two versions of a history, two values of a setting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from ...matrix import Entry
+from ...workload import MinimumEffect
+from .. import pair
+from ..blocks import Block, blocks_of
+from ..detect import Estimate, q_values
+from ..intervals import Scale
+from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
+from ..select.selection import SelectedSeries, series_id
+from .levels import amount
+from .lifecycle import Known, is_expired
+from .model import Alarm, Change, Outcome, SeriesVerdict, Status
+
+IN_TURN = "measure both in turn, in one benchmark file with 'repeats: 3': matbench benchmark FILE --run"
+ONE_AFTER_THE_OTHER = f"measured one after the other, this can't be told from the machine's mood; {IN_TURN}"
+ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
+
+RunId = tuple[str | None, str]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pair:
+    """A series, and which of its points are the old side and the new one; the others tell how campaigns differ."""
+
+    series: SelectedSeries
+    old: tuple[int, ...]
+    new: tuple[int, ...]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judged:
+    """What runs of two sides say.
+
+    Attributes:
+        runs: they themselves.
+        evidence: with what the KPI's other series lend it.
+        told: None where it can't be told.
+    """
+
+    runs: Runs
+    evidence: Evidence
+    told: Told | None
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """Old and new, in the KPI's unit."""
+        old = self.evidence.old
+        return self.runs.back(old), self.runs.back(old + float(self.evidence.weighed.difference))
+
+    @property
+    def difference(self) -> Estimate:
+        """New level − old level in the KPI's unit."""
+        old, new = self.levels
+        effect = self.effect
+        if self.runs.scale is Scale.RATIO and effect is not None:
+            return Estimate(new - old, effect.low * old, effect.high * old)
+        shift, reach = float(self.evidence.weighed.difference), self._reach
+        return Estimate(*[end * self.runs.unit for end in (shift, shift - reach, shift + reach)])
+
+    @property
+    def effect(self) -> Estimate | None:
+        """New level / old level − 1; None if the old level isn't positive."""
+        shift, reach = float(self.evidence.weighed.difference), self._reach
+        if self.runs.scale is Scale.RATIO:
+            return Estimate(*[ratio(end) for end in (shift, shift - reach, shift + reach)])
+        old = self.evidence.old
+        return Estimate(*[end / old for end in (shift, shift - reach, shift + reach)]) if old > 0.0 else None
+
+    @property
+    def would_show(self) -> float | None:
+        """The smallest difference that would have been seen in four of five cases: as a fraction, else in the unit."""
+        if self.told is None:
+            return None
+        seen = float(self.told.seen)
+        return ratio(seen) if self.runs.scale is Scale.RATIO else seen * self.runs.unit
+
+    @property
+    def p_value(self) -> float | None:
+        return None if self.told is None else float(self.told.p_value)
+
+    @property
+    def _reach(self) -> float:
+        return math.inf if self.told is None else float(self.told.reach)
+
+    @property
+    def stands_on(self) -> str:
+        """What blocks it stands on, in words."""
+        old, new = self.evidence.blocks
+        return {
+            Ground.ROUNDS: f"in {old} common rounds",
+            Ground.SHARED: f"in {old} common campaigns",
+            Ground.CAMPAIGNS: f"in {old} and {new} campaigns",
+            Ground.HISTORY: "in one campaign each, beside how campaigns differ anyway",
+            Ground.NONE: "in one campaign each" if not self.is_one_round else "in one common round",
+        }[self.evidence.ground]
+
+    @property
+    def is_one_round(self) -> bool:
+        """Whether both sides were measured together, once."""
+        rounds = [set(self.runs.rounds[self.runs.sides == side].tolist()) for side in (OLD, NEW)]
+        return bool((rounds[OLD] & rounds[NEW]) - {pair.NO_ROUND})
+
+    def outcome(self, minimum: MinimumEffect, lower_is_better: bool, q_value: float | None, rate: float) -> Outcome:
+        """The verdict, by what a change has to reach and by the false discovery rate that it is among."""
+        if self.told is None:
+            return Outcome.CANT_TELL
+        old, new = self.levels
+        if new == old or abs(new - old) < amount(minimum, old) or self.told.p_value > SIGNIFICANT:
+            return Outcome.NO_CHANGE
+        if not self.evidence.is_confirmed or q_value is None or q_value > rate:
+            return Outcome.SUSPECTED
+        return Outcome.REGRESSION if (new > old) == lower_is_better else Outcome.IMPROVEMENT
+
+
+def ratio(logarithm: float) -> float:
+    """A difference of logarithms as new / old − 1; infinite where floats end."""
+    return math.expm1(logarithm) if logarithm < LARGEST_LOGARITHM else math.inf
+
+
+class Blocks:
+    """The block of each of the runs that there are, worked out when the first is asked for."""
+
+    def __init__(self, entries: Callable[[], Sequence[Entry]]) -> None:
+        self._entries = entries
+        self._blocks: dict[RunId, Block] | None = None
+
+    def of(self, entry: Entry) -> Block:
+        if self._blocks is None:
+            entries = self._entries()
+            named = map(_run_id, entries)
+            self._blocks = dict(zip(named, blocks_of(entries), strict=True))
+        return self._blocks[_run_id(entry)]
+
+
+def _run_id(entry: Entry) -> RunId:
+    return entry.test_uuid, entry.name
+
+
+def verdicts_of(
+    workload: str,
+    pairs: Sequence[Pair],
+    blocks: Blocks,
+    minimum_effects: Mapping[str, MinimumEffect],
+    *,
+    known: Mapping[str, Known],
+    rate: float,
+    now: dt.datetime,
+) -> list[SeriesVerdict]:
+    """The verdict on each of *pairs*, in their order; all have a KPI of which one direction is better.
+
+    Args:
+        known: the alarms of the history, by id. A series with one between both sides is no news, so it is not among
+            those over which false discoveries are counted.
+        rate: of false discoveries.
+    """
+    judged = judge(pairs, blocks)
+    alarms = _by_series(known.values())
+    old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
+    q = q_values([
+        one.p_value if alarm is None else None for one, alarm in zip(judged, old_alarms, strict=True)
+    ])  # fmt: skip
+    return [
+        _verdict(workload, one, found, value if alarm is None else found.p_value, alarm,
+                 minimum_effects.get(one.series.kpi.name, MinimumEffect()), rate, now)
+        for one, found, value, alarm in zip(pairs, judged, q, old_alarms, strict=True)
+    ]  # fmt: skip
+
+
+def judge(pairs: Sequence[Pair], blocks: Blocks) -> list[Judged]:
+    """What the runs of each pair say, in their order; the series of a KPI lend each other what they know of noise."""
+    runs = [_runs(one, blocks) for one in pairs]
+    found = [pair.evidence(one) for one in runs]
+    by_kpi: dict[str, list[int]] = {}
+    for place, (one, of) in enumerate(zip(pairs, runs, strict=True)):
+        if of.scale is Scale.RATIO:  # a spread in the KPI's unit says nothing of series whose values are larger
+            by_kpi.setdefault(one.series.kpi.name, []).append(place)
+    for places in by_kpi.values():
+        for place, lent in zip(places, pair.lend([found[place] for place in places]), strict=True):
+            found[place] = lent
+    return [judged(of, evidence) for of, evidence in zip(runs, found, strict=True)]
+
+
+def judged(runs: Runs, evidence: Evidence) -> Judged:
+    """*runs* with what their *evidence* tells."""
+    is_known = evidence.ground is not Ground.NONE
+    return Judged(runs, evidence, pair.tell(evidence.weighed) if is_known else None)
+
+
+def _runs(one: Pair, blocks: Blocks) -> Runs:
+    """The runs of a pair with their blocks."""
+    sides = {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
+    entries, of_side = list[Entry](), list[int]()
+    for place, point in enumerate(one.series.points):
+        entries += point.entries
+        of_side += [sides.get(place, OTHER + place)] * len(point.entries)
+    found = [blocks.of(entry) for entry in entries]
+    return pair.runs_of(
+        [entry.kpis[one.series.kpi.name] for entry in entries],
+        np.array(of_side),
+        np.array([block.campaign for block in found]),
+        np.array([pair.NO_ROUND if block.round is None else block.round for block in found]),
+    )
+
+
+def _by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
+    """The alarms of a history that weren't repaired, by the id of their series."""
+    found: dict[str, list[Known]] = {}
+    for one in known:
+        if one.status is not Status.FIXED:
+            of = one.subject
+            found.setdefault(series_id(of.workload, of.kpi, of.unit, of.labels), []).append(one)
+    return found
+
+
+def _between(one: Pair, alarms: Sequence[Known]) -> Known | None:
+    """The newest of *alarms* whose first bad version comes after the old side, and not after the new one."""
+    versions = one.series.versions
+    there = {version: place for place, version in enumerate(versions)}
+    places = {there.get(alarm.subject.first_bad, -1): alarm for alarm in alarms}
+    within = [place for place in places if max(one.old) < place <= max(one.new)]
+    return places[max(within)] if within else None
+
+
+def _verdict(
+    workload: str,
+    one: Pair,
+    found: Judged,
+    q_value: float | None,
+    known: Known | None,
+    minimum: MinimumEffect,
+    rate: float,
+    now: dt.datetime,
+) -> SeriesVerdict:
+    series = one.series
+    assert series.kpi.lower_better is not None
+    outcome = found.outcome(minimum, series.kpi.lower_better, q_value, rate)
+    old, new = found.levels
+    counts = [sum(series.points[place].count for place in places) for places in (one.old, one.new)]
+    base = SeriesVerdict(
+        id=series.id,
+        kpi=series.kpi,
+        labels=series.labels,
+        name=series.name,
+        outcome=outcome,
+        points=series.points,
+        versions=series.versions,
+        effect=found.effect,
+        difference=found.difference,
+        old_level=old,
+        new_level=new,
+        p_value=found.p_value,
+        q_value=q_value,
+        runs_before=counts[OLD],
+        runs_after=counts[NEW],
+        minimum_effect=minimum.relative,
+        minimum_effect_absolute=minimum.absolute,
+        notes=series.notes,
+        stands_on=found.stands_on,
+        would_show=found.would_show,
+        why="" if outcome is not Outcome.CANT_TELL else ONE_ROUND if found.is_one_round else ONE_AFTER_THE_OTHER,
+    )
+    if outcome not in (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.SUSPECTED):
+        return base
+    base = dataclasses.replace(base, first_bad=one.new[-1], last_good=one.old[-1], is_new=known is None)
+    is_worse = (new > old) == series.kpi.lower_better
+    if outcome is Outcome.SUSPECTED:
+        return base
+    change = Change(one.new[-1], one.old[-1], one.new[-1], old, new, is_worse)
+    alarms = (_alarm(workload, one, base, known, now),) if is_worse else ()
+    return dataclasses.replace(base, changes=(change,), alarms=alarms)
+
+
+def _alarm(workload: str, one: Pair, verdict: SeriesVerdict, known: Known | None, now: dt.datetime) -> Alarm:
+    """What fails: with the id and the state of the alarm that the history has of it, if it has one."""
+    assert verdict.old_level is not None
+    assert verdict.new_level is not None
+    alarm = Alarm(
+        id="",
+        workload=workload,
+        kpi=verdict.kpi.name,
+        labels=verdict.labels,
+        series=verdict.name,
+        first_bad=verdict.versions[one.new[-1]],
+        last_good=verdict.versions[one.old[-1]],
+        old_level=verdict.old_level,
+        new_level=verdict.new_level,
+        status=Status.OPEN,
+        is_new=known is None,
+    )
+    if known is None:
+        return alarm
+    last, status = known.last, known.status
+    if status is Status.ACKNOWLEDGED and is_expired(last.until, now, verdict.versions):
+        status = Status.OPEN
+    said = f"Worse since {known.subject.first_bad}, as the history has it"
+    return dataclasses.replace(
+        alarm, id=known.id, status=status, author=last.author, reason=last.reason, until=last.until, note=said
+    )

@@ -1,0 +1,191 @@
+"""Two values of a setting against each other: is it worth to switch? By series, and each KPI over all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+
+from ...filters import Scalar, show
+from ...kpi import KPIDefinition
+from ...matrix import Entry, typed
+from ...workload import MinimumEffect, Workload
+from .. import pair
+from ..detect import q_values
+from ..intervals import Scale, summarise
+from ..points import Key, key, sorting_key
+from ..select.selection import SelectedSeries, Selection
+from ..select.series import SeriesPoint
+from ..wording import tuning_label
+from .model import Analysis, Outcome, SeriesVerdict
+from .pairs import Question, analysis_of, version_pairs
+from .sides import Judged, Pair, judge, judged
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Effect:
+    """What a KPI does over all pairs.
+
+    Attributes:
+        kpi: the KPI.
+        pairs: of points that differ in the setting only.
+        judged: the mean over the pairs, from the blocks in which they were measured.
+        outcome: the verdict on that mean; None where the KPI isn't judged.
+        verdicts: on the pairs, the largest difference first; empty where the KPI isn't judged.
+    """
+
+    kpi: KPIDefinition
+    pairs: tuple[Pair, ...]
+    judged: Judged
+    outcome: Outcome | None
+    verdicts: tuple[SeriesVerdict, ...]
+
+    def count(self, outcome: Outcome) -> int:
+        return sum(one.outcome is outcome for one in self.verdicts)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Switch:
+    """One value of a setting in place of another.
+
+    Attributes:
+        setting, old, new: what changes.
+        analysis: the verdicts on all pairs of all KPIs, as a comparison of two builds gives them.
+        effects: what each KPI does, in the order of the KPIs.
+    """
+
+    setting: str
+    old: Scalar
+    new: Scalar
+    analysis: Analysis
+    effects: tuple[Effect, ...]
+
+
+def switch(
+    entries: Iterable[Entry], workload: Workload, setting: str, old: Scalar, new: Scalar, question: Question
+) -> Switch | None:
+    """The answer for *setting* going from *old* to *new*; None where no two points differ in it alone.
+
+    Failed runs, and runs without the KPI, take no part.
+    """
+    points = pair_up(entries, setting, old, new)
+    names = sorted({name for olds, _ in points for name in olds[0].settings} - {setting})
+    pairs = [found for kpi in workload.kpis.values() for found in _of_kpi(points, kpi, setting, names)]
+    if not pairs:
+        return None
+    asked = f"{setting} {show(new)} against {show(old)}"
+    kpis = tuple(dict.fromkeys(one.series.kpi.name for one in pairs))
+    nothing = Selection(workload.name, None, kpis, (), (), (), 0)
+    ignored = [one for one in pairs if one.series.kpi.ignored_for_regression]
+    analysis = analysis_of(nothing, [one for one in pairs if one not in ignored], (), question, asked)
+    return Switch(setting, old, new, analysis, _effects(pairs, analysis, question))
+
+
+def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, question: Question) -> Switch | None:
+    """The same for two versions, of which the series of *selection* are compared as ``matbench compare`` does it."""
+    names = show(old), show(new)
+    pairs, others = version_pairs(selection, *names, axis)
+    if not pairs:
+        return None
+    analysis = analysis_of(selection, pairs, others, question, f"{names[1]} against {names[0]}")
+    return Switch(axis, old, new, analysis, _effects(pairs, analysis, question))
+
+
+Runs = tuple[list[Entry], list[Entry]]
+
+
+def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[Runs]:
+    """The runs with *old* and those with *new*, point by point where both are there; failed runs take no part."""
+    sides: dict[Key, Runs] = {}
+    wanted = {typed(old): 0, typed(new): 1}
+    chosen = [
+        (entry, wanted[value])
+        for entry in entries
+        if setting in entry.settings and not entry.failed and (value := typed(entry.settings[setting])) in wanted
+    ]
+    names = sorted({name for entry, _ in chosen for name in entry.settings} - {setting})
+    for entry, side in chosen:
+        sides.setdefault(key(entry.settings, names), ([], []))[side].append(entry)
+    found = [both for both in sides.values() if all(both)]
+    return sorted(found, key=lambda both: sorting_key(both[0][0].settings, names))
+
+
+def _of_kpi(points: Sequence[Runs], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:
+    """The pairs of *points* at which both sides have the KPI."""
+    differing = [name for name in names if len({typed(olds[0].settings.get(name, None)) for olds, _ in points}) > 1]
+    for runs in points:
+        olds, news = ([run for run in side if kpi.name in run.kpis] for side in runs)
+        if not olds or not news:
+            continue
+        settings = {name: value for name, value in olds[0].settings.items() if name != setting}
+        yield Pair(
+            SelectedSeries(
+                id=f"{kpi.name} {settings!r}",
+                kpi=kpi,
+                labels=settings,
+                name=tuning_label(settings, differing) or "everywhere",
+                points=tuple(_point(side, kpi, setting) for side in (olds, news)),
+                versions=tuple(show(side[0].settings[setting]) for side in (olds, news)),
+                keys=("old", "new"),
+            ),
+            (0,),
+            (1,),
+        )
+
+
+def _point(runs: Sequence[Entry], kpi: KPIDefinition, setting: str) -> SeriesPoint:
+    values = [run.kpis[kpi.name] for run in runs]
+    return SeriesPoint(
+        {setting: runs[0].settings[setting]}, None, summarise(values), min(values), max(values), tuple(runs)
+    )
+
+
+def _effects(pairs: Sequence[Pair], analysis: Analysis, question: Question) -> tuple[Effect, ...]:
+    """What each KPI does over its pairs; the KPIs are a family over which false discoveries are counted."""
+    verdicts = {(one.kpi.name, one.id): one for one in analysis.verdicts}
+    by_kpi: dict[str, list[Pair]] = {}
+    for one in pairs:
+        by_kpi.setdefault(one.series.kpi.name, []).append(one)
+    means = {name: _mean(of, question) for name, of in by_kpi.items()}
+    of_kpi = {name: [verdicts[name, one.series.id] for one in of if (name, one.series.id) in verdicts]
+              for name, of in by_kpi.items()}  # fmt: skip
+    judgeable = [name for name, found in of_kpi.items() if found]
+    q = dict(zip(judgeable, q_values([means[name].p_value for name in judgeable]), strict=True))
+    return tuple(
+        Effect(
+            of[0].series.kpi,
+            tuple(of),
+            means[name],
+            _outcome(of[0].series.kpi, means[name], of_kpi[name], q.get(name), question),
+            tuple(sorted(of_kpi[name], key=_size, reverse=True)),
+        )
+        for name, of in by_kpi.items()
+    )
+
+
+def _mean(pairs: Sequence[Pair], question: Question) -> Judged:
+    """The mean over *pairs* of one KPI; of a single pair what is said of it."""
+    found = judge(pairs, question.blocks)
+    if len(found) == 1:
+        return found[0]
+    scale = Scale.RATIO if all(one.runs.scale is Scale.RATIO for one in found) else Scale.DIFFERENCE
+    runs = [one.runs if one.runs.scale is scale else one.runs.as_differences() for one in found]
+    over_all = pair.pooled(runs)
+    return judged(over_all, pair.lend([pair.evidence(over_all)])[0])
+
+
+def _outcome(
+    kpi: KPIDefinition, mean: Judged, verdicts: Sequence[SeriesVerdict], q_value: float | None, question: Question
+) -> Outcome | None:
+    if not verdicts or kpi.lower_better is None:
+        return None
+    if len(verdicts) == 1:
+        return verdicts[0].outcome
+    minimum = question.minimum_effects.get(kpi.name, MinimumEffect())
+    return mean.outcome(minimum, kpi.lower_better, q_value, question.rate)
+
+
+def _size(verdict: SeriesVerdict) -> float:
+    if verdict.effect is not None:
+        return abs(math.log1p(verdict.effect.value)) if verdict.effect.value > -1.0 else math.inf
+    return 0.0 if verdict.difference is None else abs(verdict.difference.value)
