@@ -32,7 +32,7 @@ class RecordedBlock:
 def read_block(location: Path) -> RecordedBlock:
     """The block of the test directory *location*, leniently: it may come from a stranger, or be absent."""
     try:
-        content = json.loads(read_regular(location / BLOCK_FILE, _LONGEST_BYTES))
+        content = json.loads(read_regular(f"{location}/{BLOCK_FILE}", _LONGEST_BYTES))
     except (OSError, ValueError, RecursionError):
         return RecordedBlock()
     return parse(content) if isinstance(content, dict) and content.get("version") == VERSION else RecordedBlock()

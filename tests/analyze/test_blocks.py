@@ -68,7 +68,9 @@ def test_a_round_ends_where_a_point_comes_again(points: str, expected: list[int]
     assert rounds(in_turn(points)) == expected
 
 
-@pytest.mark.parametrize("points", ["AABB", "AAABBB", "AABBCC", "AABCDDEFGG", "ABCDE", "AAAA", "A", "ABCAD", "AAB"])
+@pytest.mark.parametrize(
+    "points", ["AABB", "AAABBB", "ABCCBD", "AABBCC", "AABCDDEFGG", "ABCDE", "AAAA", "A", "ABCAD", "AAB"]
+)
 def test_what_is_measured_one_point_after_the_other_has_no_rounds(points: str) -> None:
     assert rounds(in_turn(points)) == [None] * len(points)
 

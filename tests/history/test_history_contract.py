@@ -49,7 +49,9 @@ def test_what_a_run_was_measured_together_with_is_kept_beside_runs_that_do_not_s
     assert as_text(kept.payloads()) == as_text(reversed(pushed))
 
 
-@pytest.mark.parametrize(("campaign", "of_round"), [(3, 1), ("night", "1"), ("night", True), ("night", -1)])
+@pytest.mark.parametrize(
+    ("campaign", "of_round"), [(3, 1), ("night", "1"), ("night", True), ("night", -1), ("night", 2**31 + 1)]
+)
 def test_a_campaign_or_a_round_of_another_type_is_no_payload(campaign, of_round):
     with pytest.raises(HistoryError, match=r"metadata\.(campaign|round) is "):
         record(in_block(1, campaign, of_round))
