@@ -19,10 +19,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .intervals import Scale, scale_of
+from .intervals import CONFIDENCE, Scale, scale_of
 from .noise import Floats, cautious_prior_of, moderated
 
-CONFIDENCE = 0.95
 MOST_RIVALS = 64
 """Each point is compared with so many of the others, the strongest; with fewer rivals none is left out wrongly."""
 
@@ -46,6 +45,11 @@ class Estimates:
     degrees: Floats
     rounds: int = 0
     shared_variance: float = 0.0
+
+    def of(self, points: Sequence[int]) -> Estimates:
+        """What is known of these *points*, in this order."""
+        at = list(points)
+        return dataclasses.replace(self, values=self.values[at], variances=self.variances[at], degrees=self.degrees[at])
 
 
 def estimate(

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from .best_of import CONFIDENCE, Estimates
-from .intervals import Scale
+from .best_of import Estimates
+from .intervals import CONFIDENCE, Scale
 from .noise import Floats
 
 RISK = 1 - CONFIDENCE

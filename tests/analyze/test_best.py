@@ -108,7 +108,7 @@ def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
     )
     (group,) = rank(matrix, workload).groups
     assert [one.point.settings["vus"] for one in group.undecided] == [2]
-    assert group.standings[-1].against_best.apart is True
+    assert group.standings[-1].apart is True
 
 
 def test_the_warnings_of_the_best_point_are_carried_along(workload: Workload, entries: MakeEntries) -> None:
