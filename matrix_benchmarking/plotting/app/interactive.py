@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import WorkloadError
 from .. import problems, template
 from ..base import Arguments, Plot, plot_parts, set_config
-from ..static_html import Part
+from ..static_html import Part, figure_json
 from ..tables import Table
 from .configuration import read_cfg
 from .grid import HEIGHT_PX as GRID_HEIGHT_PX
@@ -110,7 +110,7 @@ class _Conversion:
         if not hasattr(node, "to_plotly_json"):
             raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
         if node._type == "Graph":
-            return self._graph(node)
+            return problems.guarded(lambda: self._graph(node), "This figure")
         if getattr(node, "children", None) is not None:
             node.children = self.convert(node.children)
         return node
@@ -122,6 +122,7 @@ class _Conversion:
         return grid(table, identity)
 
     def _graph(self, graph: Any) -> Any:
+        figure_json(getattr(graph, "figure", None) or {})  # Dash would fail where it sends the whole page
         identity = self._next("figure")
         graph.id = {"type": "figure", "index": identity}
         graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}
