@@ -201,7 +201,8 @@ def _points(
 ) -> tuple[list[Point], Scale, Estimates | None]:
     values = [[entry.kpis[kpi.name] for entry in runs] for runs in points_runs]
     samples = [intervals.summarise(run_values) for run_values in values]
-    found, ends = None, [None] * len(samples)
+    found: Estimates | None = None
+    ends: list[Interval | None] = [None] * len(samples)
     if any(len(runs) > 1 for runs in points_runs):
         from .best_of import estimate
         from .best_of import intervals as intervals_of

@@ -130,15 +130,15 @@ def intervals(found: Estimates, *, lower_better: bool) -> tuple[Floats, Floats]:
 def optimism(found: Estimates, *, lower_better: bool) -> float:
     """By how much the best mean is better than the truth, on average, because the best of several was chosen.
 
-    As a fraction on the ratio scale, else in the values' unit; never negative. The true means are taken as spread as
-    the measured ones are, less the noise in them, and the errors as normal.
+    As a fraction on the ratio scale, else in the values' unit; never negative. The true means are taken as the
+    measured ones, drawn together as far as noise spread them, and the errors as normal.
     """
     values = found.values if lower_better else -found.values
     if len(values) == 1:
         return 0.0
     noise = float(np.mean(found.variances))
     seen = float(np.var(values, ddof=1))
-    truths = np.mean(values) + math.sqrt(max(0.0, 1 - noise / seen) if seen else 0.0) * (values - np.mean(values))
+    truths = np.mean(values) + (max(0.0, 1 - noise / seen) if seen else 0.0) * (values - np.mean(values))
     near = np.argsort(values - 2 * np.sqrt(found.variances), kind="stable")[:MOST_RIVALS]
     truths, errors = truths[near], np.sqrt(found.variances[near])
     if not errors.any():

@@ -105,7 +105,7 @@ def test_the_best_of_equal_points_is_as_much_too_good_as_the_largest_of_so_many_
 
 def test_the_best_of_two_points_that_differ_is_too_good_by_what_can_be_integrated() -> None:
     found = of([0.0, 3.0])
-    spread = math.sqrt(1 - 1 / 4.5) * 3  # the variance of the two is 4.5, of which 1 is noise
+    spread = (1 - 1 / 4.5) * 3  # the variance of the two is 4.5, of which 1 is noise
 
     def losing(error: float) -> float:
         return error * stats.norm.pdf(error) * stats.norm.sf(error - spread)

@@ -122,15 +122,15 @@ def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
         "Not sure to keep the limit: vus 3 (60 ms in one run, so its bound is unknown: repeat it); and 1 more."
     ]
     assert limit_wording.satisfied_under(limited, best) == [
-        "Its p95 is 50 ms, the mean of 3 runs: at most 51 ms with 95 %."
+        "Its p95 is 50 ms, the mean of 3 runs: at most 52 ms with 95 %."
     ]
     only_near = limits.under(rank(Matrix(near), limited_workload), limited_workload.kpis["p95"], 100e3)
     assert [str(said) for said in limit_wording.verdict(only_near)] == [
-        "No point is under 100 ms p95 with 95 %: the lowest bound is 105 ms (mean 97 ms), of the only configuration, "
+        "No point is under 100 ms p95 with 95 %: the lowest bound is 110 ms (mean 97 ms), of the only configuration, "
         "for 20.00 USD."
     ]
     assert limit_wording.left_out(only_near) == [
-        "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 105 ms)."
+        "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 110 ms)."
     ]
 
 
