@@ -77,7 +77,7 @@ def test_with_a_limit_verdict_variants_and_ranking_are_of_the_points_within(toy:
     shown = text(toy, *POINTS, limit=100)
     assert "Cheapest under 100 ms p95 by cost: a at vus 2: 30.00 USD" in shown
     assert (
-        "so its bound is unknown: repeat it. 1 point is beyond the limit. 1 run can&#x27;t take part (1 × p95 is unknown"
+        "its bound is unknown: repeat it. 1 point is beyond the limit. 1 run can&#x27;t take part (1 × p95 is unknown"
         in shown
     )
     ranking = shown[shown.index("All points by cost") : shown.index("Runs that take no part")]
