@@ -20,7 +20,6 @@ from .grid import grid
 from .tags import dcc, html
 
 FIGURE_HEIGHT_PX = 440
-PLOT_HEIGHT_PX = 600
 """About what a figure takes with its text; what comes late shall not push what is below it."""
 
 
@@ -68,7 +67,7 @@ class Deferred:
     def section(self, plot: Plot, args: Arguments) -> Any:
         """A plot's part of a report, deferred."""
 
-        place = self.place(lambda: self.plot_parts(plot, args), PLOT_HEIGHT_PX)
+        place = self.place(lambda: self.plot_parts(plot, args), plot.height_px())
         return html.Section([html.H3(plot.name), place], className="plot")
 
     def plot_parts(self, plot: Plot, args: Arguments) -> list[Any]:

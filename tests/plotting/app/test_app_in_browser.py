@@ -71,7 +71,10 @@ new PerformanceObserver(list => list.getEntries().forEach(entry => entry.hadRece
     .observe({type: 'layout-shift', buffered: true});"""
 
 
-@pytest.mark.parametrize("query", ["", "?show=cost-analysis", "?show=did-we-try-enough-vus", "?show=kpi-overview"])
+@pytest.mark.parametrize(
+    "query",
+    ["", *(f"?show={page}" for page in ("cost-analysis", "did-we-try-enough-vus", "kpi-overview", "sanity-checks"))],
+)
 def test_what_comes_late_does_not_push_what_is_seen(browser: Any, address: str, query: str) -> None:
     with Visit(browser, address) as visit:
         visit.page.add_init_script(WATCH)
