@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..errors import MatbenchError
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -143,7 +144,11 @@ def _rounds(entries: Sequence[Entry], ranked: Sequence[Sequence[Entry]]) -> Mapp
     unknown = sum(entry.campaign is None and entry.facts is None for entry in entries)
     if unknown > MOST_READ or all(len(runs) == 1 for runs in ranked):
         return {}
-    return {id(entry): block.round for entry, block in zip(entries, blocks_of(entries), strict=True)}
+    try:
+        blocks = blocks_of(entries)
+    except MatbenchError:  # a test that is gone since it was parsed: its numbers are known, its time can't be read
+        return {}
+    return {id(entry): block.round for entry, block in zip(entries, blocks, strict=True)}
 
 
 def _group(
