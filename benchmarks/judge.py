@@ -17,11 +17,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).
 
 from judging.row import Row  # noqa: E402
 
-PARTS = tuple(
-    sorted(
-        path.stem for path in (Path(__file__).parent / "judging").glob("*.py") if path.stem not in ("__init__", "row")
-    )
-)
+PARTS = tuple(sorted(path.stem for path in (Path(__file__).parent / "judging").glob("*.py") if path.stem != "row"))
 
 
 def main() -> None:

@@ -1,28 +1,45 @@
 """Which configuration is best by the workload's headline KPI, and how sure that is.
 
-Gets a matrix and its workload, gives a :class:`Best`: per group of comparable points the ranking, the
-best point of each variant, and which others can't be told apart from the best.
+Gets a matrix and its workload, gives a :class:`Best`: per group of comparable points the ranking, the best point of
+each variant, and which others can't be told apart from the best. The mathematics is :mod:`.best_of`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
+from ..errors import MatbenchError
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import Workload
 from . import doubts, intervals
-from .intervals import Comparison, Scale, Spread
+from .blocks import blocks_of
+from .intervals import Interval, Scale
 from .points import Excluded, Point, keys, part, ranks, select, varying
+
+if TYPE_CHECKING:
+    from .best_of import Estimates
+
+MOST_READ = 1_000
+"""Of so many runs the times are read, which takes about a millisecond each, to find the rounds that none recorded."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Standing:
-    """A point and how it compares with the best of its group."""
+    """A point and how it compares with the best of its group.
+
+    Attributes:
+        difference: from the best: value / best − 1 on the ratio scale, else value − best.
+        apart: False for a point of the set that contains the best with 95 %: it can't be told apart from the best;
+            None where no point was repeated, so that nobody knows.
+    """
 
     point: Point
-    against_best: Comparison
+    difference: float
+    apart: bool | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,7 +69,10 @@ class Group:
         tuning_names: the other settings that vary in this group.
         standings: all points, the best first; ties in the order of their settings.
         variants: the best point of each variant, the best variant first.
-        spread: what repeats differ by; None where nothing was repeated.
+        scale: of the differences.
+        optimism: by how much the best value is likely too good, having been chosen: a fraction on the ratio scale, else
+            in the KPI's unit; None where nothing was repeated.
+        estimates: what the repeats say of each point, in the order of the standings; None where nothing was repeated.
     """
 
     settings: Mapping[str, object]
@@ -60,7 +80,14 @@ class Group:
     tuning_names: tuple[str, ...]
     standings: tuple[Standing, ...]
     variants: tuple[VariantBest, ...]
-    spread: Spread | None
+    scale: Scale
+    optimism: float | None
+    estimates: Estimates | None
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds had a run of each point, so that what they add to all was taken out of the comparisons."""
+        return 0 if self.estimates is None else self.estimates.rounds
 
     @property
     def best(self) -> Point:
@@ -69,7 +96,7 @@ class Group:
     @property
     def undecided(self) -> list[Standing]:
         """The points that can't be told apart from the best; none where that isn't known."""
-        return [one for one in self.standings[1:] if one.against_best.apart is False]
+        return [one for one in self.standings[1:] if one.apart is False]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -92,19 +119,46 @@ def rank(matrix: Matrix, workload: Workload) -> Best:
     if kpi is None:
         return Best(None, (), ())
     ranked, excluded = select(matrix, workload, kpi)
+    rounds = _rounds(matrix.entries, ranked)
     groups: dict[object, list[list[Entry]]] = {}
     for group, runs in zip(keys([runs[0].settings for runs in ranked], workload.group_keys), ranked, strict=True):
         groups.setdefault(group, []).append(runs)
     scope = [
         name for name in varying(points[0][0].settings for points in groups.values()) if name in workload.group_keys
     ]
-    return Best(kpi, tuple(_group(points, kpi, workload, scope) for points in groups.values()), tuple(excluded))
+    made = (_group(points, kpi, workload, scope, rounds) for points in groups.values())
+    return Best(kpi, tuple(made), tuple(excluded))
+
+
+def narrowed(group: Group, kpi: KPIDefinition, points: Sequence[Point]) -> Group:
+    """The *points* of *group*, the best first, compared with each other instead of with all."""
+    found = group.estimates
+    if found is not None:
+        places = {id(one.point): place for place, one in enumerate(group.standings)}
+        found = found.of([places[id(point)] for point in points])
+    return _compared(group, points, kpi, found)
+
+
+def _rounds(entries: Sequence[Entry], ranked: Sequence[Sequence[Entry]]) -> Mapping[int, int | None]:
+    """The round of each run by its identity; empty where no point is repeated, or times take long to read."""
+    unknown = sum(entry.campaign is None and entry.facts is None for entry in entries)
+    if unknown > MOST_READ or all(len(runs) == 1 for runs in ranked):
+        return {}
+    try:
+        blocks = blocks_of(entries)
+    except MatbenchError:  # a test that is gone since it was parsed: its numbers are known, its time can't be read
+        return {}
+    return {id(entry): block.round for entry, block in zip(entries, blocks, strict=True)}
 
 
 def _group(
-    points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition, workload: Workload, scope: Sequence[str]
+    points_runs: Sequence[Sequence[Entry]],
+    kpi: KPIDefinition,
+    workload: Workload,
+    scope: Sequence[str],
+    rounds: Mapping[int, int | None],
 ) -> Group:
-    points, scale, spread = _points(points_runs, kpi)
+    points, scale, found = _points(points_runs, kpi, rounds)
     differing = varying(point.settings for point in points)
     tuning = [name for name in differing if name not in {*workload.variant_keys, *workload.group_keys}]
     present = set[str]().union(*(point.settings for point in points))
@@ -114,28 +168,62 @@ def _group(
     direction = 1 if kpi.lower_better else -1
     places = ranks([point.settings for point in points], names)
     order = sorted(range(len(points)), key=lambda index: (direction * points[index].value, places[index]))
-    points = [points[index] for index in order]
-    standings = [Standing(point, intervals.compare(point.sample, points[0].sample, scale, spread)) for point in points]
-    return Group(
+    empty = Group(
         settings=part(points[0].settings, scope),
         variant_names=variant_names,
         tuning_names=tuple(tuning) if variant_keys else (),
-        standings=tuple(standings),
-        variants=tuple(_variants(standings, variant_names)),
-        spread=spread,
+        standings=(),
+        variants=(),
+        scale=scale,
+        optimism=None,
+        estimates=None,
     )
+    return _compared(empty, [points[index] for index in order], kpi, None if found is None else found.of(order))
 
 
-def _points(points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition) -> tuple[list[Point], Scale, Spread | None]:
+def _compared(group: Group, points: Sequence[Point], kpi: KPIDefinition, found: Estimates | None) -> Group:
+    """*group* with these *points*, the best first, and what was *found* about each."""
+    aparts: Sequence[bool | None] = [None] * len(points)
+    optimism = None
+    if found is not None:
+        from .best_of import may_be_best  # scipy takes a third of a second to import
+        from .best_of import optimism as optimism_of
+
+        lower = bool(kpi.lower_better)
+        aparts = [not may for may in may_be_best(found, lower_better=lower)]
+        optimism = optimism_of(found, lower_better=lower)
+    best = points[0].value
+    standings = tuple(
+        Standing(point, point.value / best - 1 if group.scale is Scale.RATIO else point.value - best, apart)
+        for point, apart in zip(points, aparts, strict=True)
+    )
+    variants = tuple(_variants(standings, group.variant_names))
+    return dataclasses.replace(group, standings=standings, variants=variants, optimism=optimism, estimates=found)
+
+
+def _points(
+    points_runs: Sequence[Sequence[Entry]], kpi: KPIDefinition, rounds: Mapping[int, int | None]
+) -> tuple[list[Point], Scale, Estimates | None]:
     values = [[entry.kpis[kpi.name] for entry in runs] for runs in points_runs]
-    scale = intervals.scale_of(value for run_values in values for value in run_values)
     samples = [intervals.summarise(run_values) for run_values in values]
-    spread = intervals.pooled(samples, scale)
+    found: Estimates | None = None
+    ends: list[Interval | None] = [None] * len(samples)
+    if any(len(runs) > 1 for runs in points_runs):
+        from .best_of import estimate
+        from .best_of import intervals as intervals_of
+
+        found = estimate(values, [[rounds.get(id(entry)) for entry in runs] for runs in points_runs])
+        assert found is not None
+        lows, highs = intervals_of(found, lower_better=bool(kpi.lower_better))
+        ends = [
+            Interval(low, high, sample.runs == 1) if math.isfinite(high - low) else None
+            for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)
+        ]
     points = [
-        Point(runs[0].settings, tuple(runs), sample, intervals.interval(sample, scale, spread))
-        for runs, sample in zip(points_runs, samples, strict=True)
+        Point(runs[0].settings, tuple(runs), sample, interval)
+        for runs, sample, interval in zip(points_runs, samples, ends, strict=True)
     ]
-    return points, scale, spread
+    return points, intervals.scale_of(value for ones in values for value in ones), found
 
 
 def _variants(standings: Sequence[Standing], names: Sequence[str]) -> list[VariantBest]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 from collections.abc import Sequence
 
 from ..filters import show
@@ -99,7 +98,7 @@ def interval_text(change: Change, found: KPISeries) -> str:
     if change.interval is None:
         return "unknown"
     ends = (change.interval.low, change.interval.high)
-    low, high = (difference_label(dataclasses.replace(change.comparison, difference=end), found.kpi) for end in ends)
+    low, high = (difference_label(end, change.comparison.scale, found.kpi) for end in ends)
     return f"{low} to {high}"
 
 
@@ -127,7 +126,7 @@ def _movement(moved: Sequence[Change], found: KPISeries) -> str:
 def _most(change: Change, found: KPISeries, what: str) -> str:
     series, texts = change.series, step_texts(found)
     assert series.previous is not None
-    amount = difference_label(change.comparison, found.kpi)
+    amount = difference_label(change.comparison.difference, change.comparison.scale, found.kpi)
     ends = "" if change.interval is None else f" (95 % interval {interval_text(change, found)})"
     judged = {True: "better by", False: "worse by", None: "not judged, and"}[change.is_better]
     verdict = {

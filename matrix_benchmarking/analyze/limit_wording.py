@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from ..kpi import KPIDefinition
 from ..matrix import Entry
 from . import wording
-from .best import Best
-from .limits import Limited, Missed, mean_of
-from .points import Point
+from .best import Best, Group
+from .limits import Bounded, Limited, Missed, bounded
 from .wording import Verdict, plural
 
 
@@ -34,25 +33,48 @@ def limit_label(kpi: KPIDefinition, limit: float) -> str:
 
 
 def satisfied(best: Best, kpi: KPIDefinition) -> list[str]:
-    """For each group, which limit its best point satisfies."""
-    return [_satisfied(group.best, kpi, wording.scope(group)) for group in best.groups]
+    """For each group of the ranking of all points, which limit its best point keeps."""
+    return [_satisfied(bounded(group, kpi)[0], group, kpi) for group in best.groups]
 
 
-def left_out(limited: Limited) -> str:
-    """How many points are beyond the limit; empty where none is, or where that is said already."""
-    if not limited.beyond:
-        return ""
-    count = f"{limited.beyond} {plural(limited.beyond, 'point')}"
-    return f"{count} {'is' if limited.beyond == 1 else 'are'} beyond the limit."
+def satisfied_under(limited: Limited, best: Best) -> list[str]:
+    """The same for the best points within a limit; *best* is the ranking of all points, of which they are a part."""
+    found = {id(one.point): one for group in best.groups for one in bounded(group, limited.kpi)}
+    return [_satisfied(found[id(group.best)], group, limited.kpi) for group in limited.best.groups]
 
 
-def _satisfied(point: Point, kpi: KPIDefinition, scope: str) -> str:
-    start = f"For {scope}: its" if scope else "Its"
-    value = mean_of(point, kpi)
-    if value is None:
-        return f"{start} {kpi.name} is unknown: {_reason(point.runs, kpi)}."
-    known = sum(kpi.name in entry.kpis for entry in point.runs)
-    return f"{start} {kpi.name} is {kpi.show(value)}{f', the mean of {known} runs' if known > 1 else ''}."
+def left_out(limited: Limited) -> list[str]:
+    """What better points are not sure to keep the limit, and how many points are beyond it."""
+    groups = [*zip(limited.best.groups, limited.unsure, strict=True), *((m.group, m.unsure) for m in limited.missed)]
+    said = [_unsure(group, unsure, limited.kpi) for group, unsure in groups if unsure]
+    if limited.beyond:
+        count = f"{limited.beyond} {plural(limited.beyond, 'point')}"
+        said.append(f"{count} {'is' if limited.beyond == 1 else 'are'} beyond the limit.")
+    return said
+
+
+def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition) -> str:
+    """The best of the points that may keep the limit or not, and how many they are."""
+    start = f"For {wording.scope(group)}: not" if group.settings else "Not"
+    first = unsure[0]
+    assert first.mean is not None
+    where = wording.point_label(first.point.settings, group)
+    if first.bound is None:
+        why = f"{kpi.show(first.mean)} in one run, so its bound is unknown: repeat it"
+    else:
+        why = f"{kpi.show(first.mean)} is the mean of {first.runs} runs, and its 95 % bound {kpi.show(first.bound)}"
+    rest = f"; and {len(unsure) - 1} more" if len(unsure) > 1 else ""
+    return f"{start} sure to keep the limit: {where} ({why}){rest}."
+
+
+def _satisfied(found: Bounded, group: Group, kpi: KPIDefinition) -> str:
+    start = f"For {wording.scope(group)}: its" if group.settings else "Its"
+    if found.mean is None:
+        return f"{start} {kpi.name} is unknown: {_reason(found.point.runs, kpi)}."
+    if found.bound is None:
+        return f"{start} {kpi.name} is {kpi.show(found.mean)} in one run, so its bound is unknown: repeat it."
+    bound = f"{'at most' if kpi.lower_better else 'at least'} {kpi.show(found.bound)} with 95 %"
+    return f"{start} {kpi.name} is {kpi.show(found.mean)}, the mean of {found.runs} runs: {bound}."
 
 
 def _reason(runs: Sequence[Entry], kpi: KPIDefinition) -> str:
@@ -61,14 +83,16 @@ def _reason(runs: Sequence[Entry], kpi: KPIDefinition) -> str:
 
 
 def _missed(missed: Missed, limited: Limited, condition: str) -> Verdict:
-    kpi, group = limited.kpi, missed.group
+    kpi, group, nearest = limited.kpi, missed.group, missed.nearest
     start = f"For {wording.scope(group)}: no" if group.settings else "No"
-    if missed.nearest is None:
+    if nearest is None or nearest.mean is None:
         return Verdict(f"{start} point is {condition}: {kpi.name} isn't known for any.")
-    value, superlative = mean_of(missed.nearest, kpi), "lowest" if kpi.lower_better else "highest"
     assert limited.best.kpi is not None
-    where = wording.point_label(missed.nearest.settings, group)
+    where = f"of {wording.point_label(nearest.point.settings, group)}, for {limited.best.kpi.show(nearest.point.value)}"
+    superlative = "lowest" if kpi.lower_better else "highest"
+    if nearest.bound is None:
+        return Verdict(f"{start} point is {condition}: the {superlative} is {kpi.show(nearest.mean)}, {where}.")
     return Verdict(
-        f"{start} point is {condition}: the {superlative} is {kpi.show(value)}, of {where}, "
-        f"for {limited.best.kpi.show(missed.nearest.value)}."
+        f"{start} point is {condition} with 95 %: the {superlative} bound is {kpi.show(nearest.bound)} "
+        f"(mean {kpi.show(nearest.mean)}), {where}."
     )

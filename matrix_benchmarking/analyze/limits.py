@@ -1,7 +1,9 @@
 """The best configuration under a limit on another KPI: the cheapest below 100 ms, and where the choice changes.
 
-Gets what :func:`matrix_benchmarking.analyze.best.rank` gives. A point's mean over its repeats is what is compared with
-the limit; a point whose mean isn't known is within no limit.
+Gets what :func:`matrix_benchmarking.analyze.best.rank` gives. A point keeps a limit by the one-sided 95 % bound of its
+mean (:mod:`.bounds`). The bound of a point with one run is unknown: it keeps no limit for sure, and is named where it
+might be better than the one that does. Where no point of a group was repeated, the values themselves are compared with
+the limit, and that is said. A point whose value isn't known is within no limit.
 """
 
 from __future__ import annotations
@@ -11,9 +13,25 @@ from collections.abc import Sequence
 
 from ..kpi import KPIDefinition
 from ..matrix import Entry
-from . import doubts, intervals
-from .best import Best, Group, Standing, VariantBest
-from .points import Cause, Excluded, Key, Point, key, part
+from . import intervals
+from .best import Best, Group, narrowed
+from .points import Cause, Excluded, Point
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Bounded:
+    """What is known of a limited KPI at a point, in that KPI's unit.
+
+    Attributes:
+        runs: how many have the value.
+        mean: over these runs; None where none has it.
+        bound: what the mean is within, with 95 %; None where that isn't known.
+    """
+
+    point: Point
+    runs: int
+    mean: float | None
+    bound: float | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -21,7 +39,8 @@ class Step:
     """From which limit on a point is the best.
 
     Attributes:
-        limit: the tightest limit that the point satisfies: its own mean of the limited KPI, in that KPI's unit.
+        limit: the tightest limit that the point keeps, in the limited KPI's unit: its bound, or its value where no
+            point of the group was repeated.
         point: the best point within this limit, and within wider ones up to the next step.
     """
 
@@ -31,14 +50,16 @@ class Step:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Missed:
-    """A group without any point within the limit.
+    """A group without any point that is known to keep the limit.
 
     Attributes:
         nearest: the point that comes closest; None where the KPI isn't known for any.
+        unsure: the points whose values are within the limit, and bounds beyond it or unknown; the best first.
     """
 
     group: Group
-    nearest: Point | None
+    nearest: Bounded | None
+    unsure: tuple[Bounded, ...]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,6 +71,8 @@ class Limited:
         kpi, limit: what is limited, and to what, in the KPI's unit.
         missed: the groups without such a point.
         beyond: how many points are beyond the limit, in the groups that have one within.
+        unsure: for each group of *best*, the points better than its best one whose values are within the limit, and
+            bounds beyond it or unknown; the best first.
     """
 
     best: Best
@@ -57,12 +80,26 @@ class Limited:
     limit: float
     missed: tuple[Missed, ...]
     beyond: int
+    unsure: tuple[tuple[Bounded, ...], ...]
 
 
-def mean_of(point: Point, kpi: KPIDefinition) -> float | None:
-    """The mean of *kpi* over the point's runs that have it, in its unit; None where none has."""
-    values = [entry.kpis[kpi.name] for entry in point.runs if kpi.name in entry.kpis]
-    return intervals.summarise(values).mean if values else None
+def bounded(group: Group, kpi: KPIDefinition) -> list[Bounded]:
+    """What is known of *kpi* at each point of *group*, in the order of the ranking."""
+    values = [[entry.kpis[kpi.name] for entry in one.point.runs if kpi.name in entry.kpis] for one in group.standings]
+    repeated = [at for at, ones in enumerate(values) if len(ones) > 1]
+    bounds: list[float | None] = [None] * len(values)
+    if repeated:
+        from .best_of import estimate  # scipy takes a third of a second, which single runs don't need
+        from .bounds import bounds as bounds_of
+
+        found = estimate([values[at] for at in repeated])
+        assert found is not None
+        for at, bound in zip(repeated, bounds_of(found, lower_better=bool(kpi.lower_better)), strict=True):
+            bounds[at] = float(bound)
+    return [
+        Bounded(one.point, len(ones), intervals.summarise(ones).mean if ones else None, bound)
+        for one, ones, bound in zip(group.standings, values, bounds, strict=True)
+    ]
 
 
 def keeps(kpi: KPIDefinition, value: float | None, limit: float) -> bool:
@@ -72,13 +109,13 @@ def keeps(kpi: KPIDefinition, value: float | None, limit: float) -> bool:
     return value <= limit if kpi.lower_better else value >= limit
 
 
-def staircase(group: Group, headline: KPIDefinition, kpi: KPIDefinition) -> list[Step]:
+def staircase(found: Sequence[Bounded], headline: KPIDefinition, kpi: KPIDefinition) -> list[Step]:
     """For which limits on *kpi* the winner changes, the tightest first: each step wins by *headline*.
 
     Between a step's limit and the next its point stays the best; tighter than the first no point is left.
     """
     sign, limit_sign = (1 if each.lower_better else -1 for each in (headline, kpi))
-    known = [(value, one.point) for one in group.standings if (value := mean_of(one.point, kpi)) is not None]
+    known = [(limit, one.point) for one, limit in _own_limits(found) if limit is not None]
     known.sort(key=lambda pair: (limit_sign * pair[0], sign * pair[1].value))
     steps: list[Step] = []
     for value, point in known:
@@ -92,57 +129,49 @@ def winner(steps: Sequence[Step], kpi: KPIDefinition, limit: float) -> Step | No
     return next((step for step in reversed(steps) if keeps(kpi, step.limit, limit)), None)
 
 
-def within(group: Group, headline: KPIDefinition, kpi: KPIDefinition, limit: float) -> Group | None:
+def within(
+    group: Group, found: Sequence[Bounded], headline: KPIDefinition, kpi: KPIDefinition, limit: float
+) -> Group | None:
     """The part of *group* within *limit*, compared with its own best; None where nothing is.
 
     Points that are equal by *headline* come in the order of *kpi*.
     """
     sign, limit_sign = (1 if each.lower_better else -1 for each in (headline, kpi))
-    known = [(value, one.point) for one in group.standings if (value := mean_of(one.point, kpi)) is not None]
-    kept = [pair for pair in known if keeps(kpi, pair[0], limit)]
-    if not kept:
-        return None
+    kept = [(its, one.point) for one, its in _own_limits(found) if its is not None and keeps(kpi, its, limit)]
     kept.sort(key=lambda pair: (sign * pair[1].value, limit_sign * pair[0]))
-    first, scale = kept[0][1], group.standings[0].against_best.scale
-    standings = tuple(
-        Standing(point, intervals.compare(point.sample, first.sample, scale, group.spread)) for _, point in kept
-    )
-    return dataclasses.replace(group, standings=standings, variants=_variants(standings, group.variant_names))
+    return narrowed(group, headline, [point for _, point in kept]) if kept else None
 
 
 def under(best: Best, kpi: KPIDefinition, limit: float) -> Limited:
     """The ranking *best*, of the points whose *kpi* is within *limit* (in its unit)."""
     assert best.kpi is not None
-    groups, missed, excluded, beyond = [], [], list(best.excluded), 0
+    groups, missed, excluded, beyond, unsure = [], [], list(best.excluded), 0, []
     for group in best.groups:
-        part_within = within(group, best.kpi, kpi, limit)
-        values = [(mean_of(one.point, kpi), one.point) for one in group.standings]
-        excluded += [_unknown(entry, kpi) for value, point in values if value is None for entry in point.runs]
-        if part_within is None:
-            steps = staircase(group, best.kpi, kpi)
-            missed.append(Missed(group, steps[0].point if steps else None))
+        found = bounded(group, kpi)
+        own = _own_limits(found)
+        excluded += [_unknown(entry, kpi) for one in found if one.mean is None for entry in one.point.runs]
+        inside = within(group, found, best.kpi, kpi, limit)
+        open_ones = [one for one, its in own if keeps(kpi, one.mean, limit) and not keeps(kpi, its, limit)]
+        if inside is None:
+            known = [(its, one) for one, its in own if its is not None]
+            nearest = min(known, key=lambda pair: pair[0] if kpi.lower_better else -pair[0])[1] if known else None
+            missed.append(Missed(group, nearest, tuple(open_ones)))
             continue
-        groups.append(part_within)
-        beyond += sum(value is not None and not keeps(kpi, value, limit) for value, _ in values)
-    return Limited(Best(best.kpi, tuple(groups), tuple(excluded)), kpi, limit, tuple(missed), beyond)
+        groups.append(inside)
+        places = {id(one.point): place for place, one in enumerate(group.standings)}
+        first = places[id(inside.best)]
+        unsure.append(tuple(one for one in open_ones if places[id(one.point)] < first))
+        beyond += sum(one.mean is not None and not keeps(kpi, one.mean, limit) for one in found)
+    narrow = Best(best.kpi, tuple(groups), tuple(excluded))
+    return Limited(narrow, kpi, limit, tuple(missed), beyond, tuple(unsure))
+
+
+def _own_limits(found: Sequence[Bounded]) -> list[tuple[Bounded, float | None]]:
+    """The tightest limit that each point keeps: its bound; its value where no point has a bound."""
+    is_known = any(one.bound is not None for one in found)
+    return [(one, one.bound if is_known else one.mean) for one in found]
 
 
 def _unknown(entry: Entry, kpi: KPIDefinition) -> Excluded:
     reason = f"{kpi.name} is unknown: {entry.missing_kpis.get(kpi.name, 'not known for this test')}"
     return Excluded(entry, Cause.UNKNOWN, reason, reason)
-
-
-def _variants(standings: Sequence[Standing], names: Sequence[str]) -> tuple[VariantBest, ...]:
-    """The best point of each variant among *standings*, which come the best first."""
-    members: dict[Key, list[Standing]] = {}
-    for one in standings:
-        members.setdefault(key(one.point.settings, names), []).append(one)
-    return tuple(
-        VariantBest(
-            variant=part(ones[0].point.settings, names),
-            standing=ones[0],
-            points=len(ones),
-            warnings=doubts.of_point(ones[0].point.runs),
-        )
-        for ones in members.values()
-    )

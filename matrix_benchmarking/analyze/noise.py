@@ -69,6 +69,40 @@ def moderated(variances: Floats, degrees: Floats, prior: Prior | None) -> tuple[
     return (own + prior.variance * prior.degrees) / together, together
 
 
+def cautious_prior_of(variances: Floats, degrees: Floats) -> Prior | None:
+    """As :func:`prior_of`, but no surer than few groups allow: the fewest degrees that the variances don't contradict.
+
+    A handful of groups often look alike by chance, and a pooled variance would then be too small for the noisy ones.
+    The degrees are the fewest whose likelihood is within half a unit of the largest one: a standard error below it.
+    The likelihood is that of scaled F distributions; for each number of degrees the variance is the likeliest.
+    """
+    told = (degrees > 0) & (variances > 0) & np.isfinite(variances)
+    squares, freedom = variances[told], degrees[told]
+    if not len(squares):
+        return None
+    logs = np.log(squares)
+    places = float(np.median(logs)) + _PLACES
+    likelihoods = np.stack([_likelihoods(logs, freedom, places, worth) for worth in _WORTHS])
+    best = likelihoods.max(axis=1)
+    fewest = int(np.flatnonzero(best >= best.max() - 0.5)[0])
+    return Prior(math.exp(float(places[likelihoods[fewest].argmax()])), float(_WORTHS[fewest]))
+
+
+_WORTHS = np.geomspace(0.7, 200.0, 24)
+"""Prior degrees of freedom that are tried."""
+_PLACES = np.linspace(-3.0, 3.0, 61)
+"""Logarithms of typical variances that are tried, about the median of the groups' own."""
+
+
+def _likelihoods(logs: Floats, degrees: Floats, places: Floats, worth: float) -> Floats:
+    """Log-likelihood of the variances' *logs* for each typical variance of which *places* are the logarithms."""
+    distances = logs - places[:, None]
+    constants = special.gammaln((degrees + worth) / 2) - special.gammaln(worth / 2) - special.gammaln(degrees / 2)
+    constants += degrees / 2 * np.log(degrees / worth)
+    rising, bending = degrees / 2 * distances, np.log1p(degrees / worth * np.exp(distances))
+    return np.asarray((constants + rising - (degrees + worth) / 2 * bending).sum(axis=1), dtype=np.float64)
+
+
 def _inverse_trigamma(value: float) -> float:
     """The argument at which the trigamma function is *value*, by Newton's method on its reciprocal (Smyth 2004)."""
     if value > 1e7:

@@ -104,18 +104,17 @@ def interval_label(interval: Interval, kpi: KPIDefinition, *, unit: bool = True)
     return f"{kpi.show(interval.low, unit=False)} to {kpi.show(interval.high, unit=unit)}"
 
 
-def difference_label(comparison: Comparison, kpi: KPIDefinition) -> str:
-    """The difference from the best, with its sign: ``+0.8 %``."""
-    difference = comparison.difference
+def difference_label(difference: float, scale: Scale, kpi: KPIDefinition) -> str:
+    """A difference, with its sign: ``+0.8 %``."""
     sign = "+" if difference >= 0 else "−"
-    if comparison.scale is Scale.RATIO:
+    if scale is Scale.RATIO:
         percent = abs(difference) * 100
         return f"{sign}{percent:.1f} %" if percent < 1000 else f"× {difference + 1:.3g}"
     return f"{sign}{kpi.show(abs(difference))}"
 
 
 def apart_label(comparison: Comparison) -> str:
-    """Whether the difference from the best is more than chance: yes, no or unknown."""
+    """Whether a difference is more than chance: yes, no or unknown."""
     return {True: "yes", False: "no", None: "unknown"}[comparison.apart]
 
 
@@ -127,14 +126,26 @@ def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
     best, claim = group.best, superlative(kpi, condition)
     start = f"For {scope(group)}: {claim}" if group.settings else claim
     value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
-    return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", _rivals(group, kpi))
+    rest = f"{_rivals(group, kpi)} {optimism(group, kpi)}".rstrip()
+    return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", rest)
+
+
+def optimism(group: Group, kpi: KPIDefinition) -> str:
+    """By how much the best value is too good for having been chosen; empty where that is nothing, or isn't known."""
+    amount = group.optimism
+    if amount is None or len(group.standings) == 1:
+        return ""
+    shown = f"{amount * 100:.1f} %" if group.scale is Scale.RATIO else kpi.show(amount)
+    if not any(digit in "123456789" for digit in shown):
+        return ""
+    return f"The best of {len(group.standings)} points looks better than it is, by about {shown} on average."
 
 
 def _rivals(group: Group, kpi: KPIDefinition) -> str:
     others = group.standings[1:]
     if not others:
         return "It is the only point that could be ranked."
-    if group.spread is None:
+    if group.estimates is None:
         return (
             f"Next: {_named(others, group, kpi)}. No point was repeated, so whether such differences are "
             "more than chance isn't known."
@@ -146,10 +157,10 @@ def _rivals(group: Group, kpi: KPIDefinition) -> str:
 
 
 def _named(standings: Sequence[Standing], group: Group, kpi: KPIDefinition) -> str:
-    shown = [
-        f"{short_label(one.point, group)} ({kpi.show(one.point.value)}, {difference_label(one.against_best, kpi)})"
-        for one in standings[:_NAMED]
-    ]
+    shown = []
+    for one in standings[:_NAMED]:
+        difference = difference_label(one.difference, group.scale, kpi)
+        shown.append(f"{short_label(one.point, group)} ({kpi.show(one.point.value)}, {difference})")
     rest = len(standings) - len(shown)
     return "; ".join([*shown, f"and {rest} more"] if rest else shown)
 

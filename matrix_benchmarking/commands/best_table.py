@@ -80,7 +80,7 @@ def _row(variant: VariantBest, group: Group, kpi: KPIDefinition) -> Line:
         *([wording.tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
         kpi.show(point.value, unit=False),
         interval,
-        "best" if is_best else wording.difference_label(variant.standing.against_best, kpi),
+        "best" if is_best else wording.difference_label(variant.standing.difference, group.scale, kpi),
         str(point.sample.runs),
     ]
 

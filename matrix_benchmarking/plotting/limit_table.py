@@ -7,7 +7,7 @@ from typing import Any
 
 from ..analyze import wording
 from ..analyze.best import Group
-from ..analyze.limits import Step, staircase, winner, within
+from ..analyze.limits import Bounded, Step, bounded, staircase, winner, within
 from ..analyze.points import varying
 from ..kpi import KPIDefinition
 from .catalogue import Catalogue
@@ -26,28 +26,32 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
 
     headline = catalogue.best.kpi
     assert headline is not None
-    steps = staircase(group, headline, kpi)
+    found = bounded(group, kpi)
+    steps = staircase(found, headline, kpi)
     if not steps:
         return []
     limits = round_limits(steps, kpi)
     shown = chosen_steps(steps, limits)
+    is_sure = any(one.bound is not None for one in found)
     names = _varying_names(group)
     columns = [
-        Column("From", unit=kpi.display_unit, numeric=True, help=f"{kpi.name} of the point: limits from here on"),
+        Column("From", unit=kpi.display_unit, numeric=True, help=_from_help(kpi, is_sure)),
         Column("So for limits of", unit=kpi.display_unit, help="round limits for which this point is the best"),
         *setting_columns(names, group),
         *([Column("At")] if group.tuning_names else []),
         Column(headline.name, unit=headline.display_unit, numeric=True, help=f"{headline.help}; {headline.direction}"),
-        Column("95 % interval", unit=headline.display_unit, numeric=True, help="of the mean, over the repeats"),
+        Column(
+            "95 % interval", unit=headline.display_unit, numeric=True, help="of the mean; allows for having been chosen"
+        ),
         Column("Against no limit", numeric=True, help="the difference from the best of all points"),
         Column("Can't be told apart from it", help="other points within the same limit, by chance as good"),
         Column("Runs", help="the runs behind the value, each a link to its test directory"),
     ]
-    rows = [_row(step, limits[step.limit], names, group, catalogue, kpi) for step in shown]
+    rows = [_row(step, limits[step.limit], names, group, found, catalogue, kpi) for step in shown]
     caption = f"{wording.superlative(headline)}, under a limit on {kpi.name}"
     if len(shown) < len(steps):
         caption += f" ({len(shown)} of {len(steps)} steps)"
-    sentence = _sentence(steps, group, headline, kpi)
+    sentence = _sentence(steps, group, headline, kpi, is_sure)
     return [html.P(sentence), table(columns, rows, caption=caption)]
 
 
@@ -74,13 +78,19 @@ def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> lis
 
 
 def _row(
-    step: Step, limits: Sequence[float], names: Sequence[str], group: Group, catalogue: Catalogue, kpi: KPIDefinition
+    step: Step,
+    limits: Sequence[float],
+    names: Sequence[str],
+    group: Group,
+    found: Sequence[Bounded],
+    catalogue: Catalogue,
+    kpi: KPIDefinition,
 ) -> Row:
     headline, settings = catalogue.best.kpi, step.point.settings
     assert headline is not None
-    inside = within(group, headline, kpi, step.limit)
+    inside = within(group, found, headline, kpi, step.limit)
     assert inside is not None
-    against_all = next(one.against_best for one in group.standings if one.point is step.point)
+    against_all = next(one.difference for one in group.standings if one.point is step.point)
     is_best = step.point is group.best
     bound = f"{limits[0]:,g}{' and more' if kpi.lower_better else ' and less'}" if is_best and limits else ""
     return [
@@ -90,10 +100,15 @@ def _row(
         *([wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
         Cell(headline.show(step.point.value, unit=False), sort=step.point.value, mark=is_best),
         interval_cell(step.point, headline),
-        "best" if is_best else wording.difference_label(against_all, headline),
+        "best" if is_best else wording.difference_label(against_all, group.scale, headline),
         _rivals(inside),
         runs_cell(step.point.runs, catalogue),
     ]
+
+
+def _from_help(kpi: KPIDefinition, is_sure: bool) -> str:
+    bound = f"the one-sided 95 % bound of {kpi.name}" if is_sure else f"{kpi.name} in the point's one run"
+    return f"{bound}: limits from here on"
 
 
 def _varying_names(group: Group) -> list[str]:
@@ -106,7 +121,7 @@ def _rivals(group: Group) -> str:
     """The points that can't be told apart from the best of *group*."""
     if len(group.standings) == 1:
         return "no other point"
-    if group.spread is None:
+    if group.estimates is None:
         return "unknown"
     names = [wording.short_label(one.point, group) for one in group.undecided]
     if not names:
@@ -115,9 +130,12 @@ def _rivals(group: Group) -> str:
     return "; ".join([*names[:NAMED], *more])
 
 
-def _sentence(steps: Sequence[Step], group: Group, headline: KPIDefinition, kpi: KPIDefinition) -> str:
+def _sentence(steps: Sequence[Step], group: Group, headline: KPIDefinition, kpi: KPIDefinition, is_sure: bool) -> str:
     first, last = steps[0], steps[-1]
-    nothing = f"No point has {kpi.name} {'below' if kpi.lower_better else 'above'} {kpi.show(first.limit)}"
+    side = "below" if kpi.lower_better else "above"
+    nothing = f"No point {'is sure to keep' if is_sure else 'has'} {kpi.name} {side} {kpi.show(first.limit)}"
+    if not is_sure:
+        nothing = f"Each point has one run, so the means may be beyond these limits. {nothing}"
     if len(steps) == 1:
         best = f"{wording.point_label(last.point.settings, group)}, for {headline.show(last.point.value)}"
         return f"{nothing}; from there on one point is the best under every limit: {best}."

@@ -38,9 +38,9 @@ def setting_cell(value: Any) -> Cell | str:
 def value_columns(kpi: KPIDefinition) -> list[Column]:
     return [
         Column(kpi.name, unit=kpi.display_unit, numeric=True, help=f"{kpi.help}; {kpi.direction}"),
-        Column("95 % interval", unit=kpi.display_unit, numeric=True, help="of the mean, over the repeats"),
+        Column("95 % interval", unit=kpi.display_unit, numeric=True, help="of the mean; allows for having been chosen"),
         Column("Difference", numeric=True, help="from the best point of all"),
-        Column("More than chance", help="whether the difference from the best can be told from chance, at 95 %"),
+        Column("May be the best", help="whether it is in the set that contains the best with 95 %"),
         Column("Runs", help="the runs behind the value, each a link to its test directory"),
     ]
 
@@ -48,12 +48,12 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
 def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Catalogue) -> list[Cell | str]:
     point = standing.point
     is_best = point is group.best
-    difference = wording.difference_label(standing.against_best, kpi)
+    difference = wording.difference_label(standing.difference, group.scale, kpi)
     return [
         kpi_cell(kpi, point.value, mark=is_best),
         interval_cell(point, kpi),
-        Cell("best" if is_best else difference, sort=standing.against_best.difference),
-        "" if is_best else wording.apart_label(standing.against_best),
+        Cell("best" if is_best else difference, sort=standing.difference),
+        "" if is_best else {True: "no", False: "yes", None: "unknown"}[standing.apart],
         runs_cell(point.runs, catalogue),
     ]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze import limit_wording, limits, wording
-from ..analyze.best import Best, Group, VariantBest
+from ..analyze import limit_wording, wording
+from ..analyze.best import Group, VariantBest
+from ..analyze.limits import Limited
 from ..analyze.points import Excluded
 from ..kpi import KPIDefinition
 from ..matrix import SettingLists, Variables
@@ -61,7 +62,7 @@ class BestReport(Report):
         """The limit that the best has to keep, where the workload names a KPI for it and a point has its value."""
         kpi = self.workload.limited
         points = (one.point for group in self.catalogue.best.groups for one in group.standings)
-        if kpi is None or all(limits.mean_of(point, kpi) is None for point in points):
+        if kpi is None or not any(kpi.name in run.kpis for point in points for run in point.runs):
             return ()
         bound = "at most" if kpi.lower_better else "at least"
         return [Number(LIMIT, f"{kpi.name} {bound}", unit=kpi.display_unit)]
@@ -121,7 +122,7 @@ def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | N
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
-    lines += [html.P(sentence) for sentence in _about_the_limit(catalogue, best, limited)]
+    lines += [html.P(sentence) for sentence in _about_the_limit(catalogue, limited)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{wording.exclusions(best)}."))
     for group in best.groups:
@@ -129,13 +130,14 @@ def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | N
     return html.Div([*lines, *more], className="verdict")
 
 
-def _about_the_limit(catalogue: Catalogue, best: Best, limited: limits.Limited | None) -> list[str]:
+def _about_the_limit(catalogue: Catalogue, limited: Limited | None) -> list[str]:
     """Which limit the best satisfies, and what a limit leaves out."""
     kpi = catalogue.workload.limited
     if kpi is None:
         return []
-    left_out = "" if limited is None else limit_wording.left_out(limited)
-    return [*limit_wording.satisfied(best, kpi), *filter(None, [left_out])]
+    if limited is None:
+        return limit_wording.satisfied(catalogue.best, kpi)
+    return [*limit_wording.satisfied_under(limited, catalogue.best), *limit_wording.left_out(limited)]
 
 
 def variants_table(group: Group, catalogue: Catalogue) -> Any:
@@ -156,18 +158,26 @@ def how_to_read(catalogue: Catalogue) -> Any:
     """What the numbers of the tables mean."""
     from dash import html
 
-    spreads = [group.spread for group in catalogue.best.groups if group.spread is not None]
+    groups = catalogue.best.groups
     items = [
-        "A value is the mean of the runs at one setting. Its 95 % interval is Student's t interval of the "
-        "logarithm of the mean (of the mean itself where some values aren't positive).",
-        "More than chance: Welch's t-test if both points were repeated, else a t-test with the pooled spread "
-        "of the points that were; 95 % for one comparison, not corrected for making many. The best of many "
-        "points tends to look better than it is: repeat it before a decision hangs on it.",
+        "A value is the mean of the runs at one setting. Its 95 % interval is Student's t interval of the logarithm of "
+        "the mean (of the mean itself where some values aren't positive). The spread of each point's runs is moderated "
+        "by that of the others, and the interval's worse end allows for the point's having been chosen among all.",
+        "May be the best: the points of a set that contains the best one with 95 %, however many were compared "
+        "(multiple comparisons with the best). The others are worse by more than chance explains.",
     ]
-    if spreads:
+    rounds = max((group.rounds for group in groups), default=0)
+    if rounds:
+        items.append(f"All points were measured in each of {rounds} rounds: what a round adds to all is taken out.")
+    if any(group.estimates is not None for group in groups):
         items.append("* One run: the interval's width is taken from the repeats of other points.")
     else:
         items.append("No point was repeated, so intervals are unknown: run some points three times.")
+    if catalogue.workload.limited is not None:
+        items.append(
+            "A limit is kept by the one-sided 95 % bound of a point's mean, which allows for all the points that keep "
+            "it. One run has no bound."
+        )
     return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])
 
 

@@ -82,7 +82,10 @@ class HistoryReport(Report):
             moved = changes(found)
             counts = count(moved)
             worst = next((one for one in moved if one.is_better is False), None)
-            most = "" if worst is None else f"{difference_label(worst.comparison, kpi)}: {_name(found, worst.series)}"
+            most = ""
+            if worst is not None:
+                difference = difference_label(worst.comparison.difference, worst.comparison.scale, kpi)
+                most = f"{difference}: {_name(found, worst.series)}"
             if counts.changed:
                 most = f"not judged: {counts.changed} differ by more than chance"
             numbers = (len(moved), counts.worse, counts.better, counts.same, counts.unknown)
@@ -117,9 +120,12 @@ class HistoryReport(Report):
         kpi, first, newest = found.kpi, series.points[0], series.newest
         moved: list[Cell | str] = ["–", "–", "one point", "–"]
         if change is not None:
-            since = difference_label(change.comparison_with_first, kpi)
+            since = difference_label(change.comparison_with_first.difference, change.comparison_with_first.scale, kpi)
             moved = [
-                Cell(difference_label(change.comparison, kpi), sort=change.comparison.difference),
+                Cell(
+                    difference_label(change.comparison.difference, change.comparison.scale, kpi),
+                    sort=change.comparison.difference,
+                ),
                 interval_text(change, found),
                 Cell(chance_text(change), mark=change.comparison.apart is True),
                 Cell(since, sort=change.comparison_with_first.difference),

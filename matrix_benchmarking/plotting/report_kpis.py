@@ -47,8 +47,8 @@ class KPIReport(Report):
             parts += [html.H2(f"Values at each point{scope}"), self._values(points)]
         parts.append(
             html.P(
-                "A value is the mean of the successful runs at one setting; ± is half the width of its 95 % "
-                "interval over repeats, missing where there is one run. Failed tests take no part.",
+                "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
+                "missing where there is one run. Failed tests take no part.",
                 className="note",
             )
         )
@@ -151,7 +151,6 @@ def _value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
     if sample is None:
         return "unknown"
     value = kpi.show(sample.mean, unit=False)
-    interval = intervals.interval(sample, intervals.Scale.DIFFERENCE)
-    if interval is not None:
-        value += f" ± {kpi.show((interval.high - interval.low) / 2, unit=False)}"
+    if sample.deviation is not None:
+        value += f" ± {kpi.show(sample.deviation, unit=False)}"
     return Cell(value, sort=sample.mean / kpi.divisor)

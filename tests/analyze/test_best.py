@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import types
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.points import Cause
+from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.workload import Workload
 
@@ -108,7 +110,32 @@ def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
     )
     (group,) = rank(matrix, workload).groups
     assert [one.point.settings["vus"] for one in group.undecided] == [2]
-    assert group.standings[-1].against_best.apart is True
+    assert group.standings[-1].apart is True
+
+
+def test_runs_in_rounds_are_compared_within_them(workload: Workload, entries: MakeEntries) -> None:
+    made = []
+    for vus, factor in ((1, 1.0), (2, 1.05), (3, 1.4)):
+        for number, run in enumerate(entries({"vus": vus}, 100.0 * factor, 150.2 * factor, 70.1 * factor), 1):
+            run.campaign, run.round = "one night", number
+            made.append(run)
+    (group,) = rank(Matrix(made), workload).groups
+    assert (group.rounds, [one.point.settings["vus"] for one in group.undecided]) == (3, [])
+    made[0].round = None
+    (without,) = rank(Matrix(made), workload).groups
+    assert (without.rounds, [one.point.settings["vus"] for one in without.undecided]) == (0, [2, 3])
+
+
+def test_a_run_whose_time_can_not_be_read_any_more_is_ranked_without_rounds(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    def gone() -> types.SimpleNamespace:
+        raise MatbenchError("it is gone")
+
+    made = [*entries({"vus": 1}, 1.0, 1.1), *entries({"vus": 2}, 2.0, 2.1)]
+    made[0].load_lts = gone
+    (group,) = rank(Matrix(made), workload).groups
+    assert (group.best.value, group.rounds) == (1.05, 0)
 
 
 def test_the_warnings_of_the_best_point_are_carried_along(workload: Workload, entries: MakeEntries) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze import limit_wording, limits
@@ -65,7 +67,7 @@ def points(entries: MakeEntries) -> Matrix:
 def test_the_front_has_a_step_wherever_a_wider_limit_is_cheaper(points: Matrix, limited_workload: Workload) -> None:
     (group,) = rank(points, limited_workload).groups
     kpis = limited_workload.kpis
-    steps = limits.staircase(group, kpis["cost"], kpis["p95"])
+    steps = limits.staircase(limits.bounded(group, kpis["p95"]), kpis["cost"], kpis["p95"])
     assert [(step.limit, step.point.value) for step in steps] == [(10e3, 40.0), (50e3, 30.0), (200e3, 20.0)]
     found = {limit: limits.winner(steps, kpis["p95"], limit * 1e3) for limit in (9, 10, 49, 50, 199, 10_000)}
     values = {limit: step and step.point.value for limit, step in found.items()}
@@ -78,10 +80,11 @@ def test_a_step_is_what_a_search_of_all_points_finds(rows: list[tuple[int, int]]
     models = kpi.collect([cost, p95])
     workload = Workload(name="toy", store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=models))
     (group,) = rank(matrix, workload).groups
-    step = limits.winner(limits.staircase(group, models["cost"], models["p95"]), models["p95"], limit)
+    found = limits.bounded(group, models["p95"])
+    step = limits.winner(limits.staircase(found, models["cost"], models["p95"]), models["p95"], limit)
     prices = [price for price, wait in rows if wait <= limit]
     assert (step.point.value if step else None) == min(prices, default=None)
-    inside = limits.within(group, models["cost"], models["p95"], limit)
+    inside = limits.within(group, found, models["cost"], models["p95"], limit)
     assert (inside.best if inside else None) is (step.point if step else None)
     assert len(inside.standings if inside else ()) == len(prices)
 
@@ -93,15 +96,53 @@ def _entry(number: int, price: float, wait: float) -> Entry:
     return Entry(settings={"n": number}, repeat=0, location=Path("/r"), name=str(number), exit_code=0, kpis=kpis)
 
 
-def test_the_mean_over_the_repeats_is_what_is_compared_with_the_limit(
+def test_a_limit_is_kept_by_the_one_sided_bound_of_the_mean_over_the_repeats(
     entries: MakeEntries, limited_workload: Workload
 ) -> None:
-    matrix = Matrix(with_latency(entries({"vus": 1}, 1.0, 1.0, 1.0), 80.0, 110.0, None))
+    matrix = Matrix(with_latency(entries({"vus": 1}, 1.0, 1.0, 1.0, 1.0), 90.0, 100.0, 95.0, None))
     best = rank(matrix, limited_workload)
     p95 = limited_workload.kpis["p95"]
-    assert limits.mean_of(best.groups[0].best, p95) == 95_000
-    assert [len(limits.under(best, p95, limit * 1e3).best.groups) for limit in (94, 95)] == [0, 1]
-    assert limit_wording.satisfied(best, p95) == ["Its p95 is 95 ms, the mean of 2 runs."]
+    (known,) = limits.bounded(best.groups[0], p95)
+    bound = 95_000 * math.exp(stats.t.ppf(0.95, 2) * 5 / 95 / math.sqrt(3))
+    assert (known.runs, known.mean, known.bound) == (3, 95_000, pytest.approx(bound))
+    assert [len(limits.under(best, p95, limit).best.groups) for limit in (bound * 0.999, bound * 1.001)] == [0, 1]
+    assert limit_wording.satisfied(best, p95) == ["Its p95 is 95 ms, the mean of 3 runs: at most 104 ms with 95 %."]
+
+
+def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
+    entries: MakeEntries, limited_workload: Workload
+) -> None:
+    sure = with_latency(entries({"vus": 1}, 30.0, 31.0, 29.0), 50, 51, 49)
+    near = with_latency(entries({"vus": 2}, 20.0, 21.0, 19.0), 95, 105, 90)
+    once = with_latency(entries({"vus": 3}, 10.0), 60)
+    best = rank(Matrix([*sure, *near, *once]), limited_workload)
+    limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
+    assert [one.point.settings["vus"] for one in limited.best.groups[0].standings] == [1]
+    assert limit_wording.left_out(limited) == [
+        "Not sure to keep the limit: vus 3 (60 ms in one run, so its bound is unknown: repeat it); and 1 more."
+    ]
+    assert limit_wording.satisfied_under(limited, best) == [
+        "Its p95 is 50 ms, the mean of 3 runs: at most 52 ms with 95 %."
+    ]
+    only_near = limits.under(rank(Matrix(near), limited_workload), limited_workload.kpis["p95"], 100e3)
+    assert [str(said) for said in limit_wording.verdict(only_near)] == [
+        "No point is under 100 ms p95 with 95 %: the lowest bound is 110 ms (mean 97 ms), of the only configuration, "
+        "for 20.00 USD."
+    ]
+    assert limit_wording.left_out(only_near) == [
+        "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 110 ms)."
+    ]
+
+
+def test_where_nothing_was_repeated_the_answer_says_that_no_bound_is_known(
+    points: Matrix, limited_workload: Workload
+) -> None:
+    best = rank(points, limited_workload)
+    limited = limits.under(best, limited_workload.kpis["p95"], 60e3)
+    assert limited.best.groups[0].best.value == 30.0
+    assert limit_wording.satisfied_under(limited, best) == [
+        "Its p95 is 50 ms in one run, so its bound is unknown: repeat it."
+    ]
 
 
 def test_the_best_within_a_limit_is_compared_with_those_within_it(
@@ -122,8 +163,8 @@ def test_the_best_within_a_limit_is_compared_with_those_within_it(
     assert limited.beyond == 1
     (said,) = limit_wording.verdict(limited)
     assert said.lead.startswith("Cheapest under 100 ms p95 by cost: vus 1: 30.00 USD (3 runs;")
-    assert said.rest == "Can't be told apart from it: vus 2 (30.50 USD, +1.7 %)."
-    assert limit_wording.left_out(limited) == "1 point is beyond the limit."
+    assert said.rest.startswith("Can't be told apart from it: vus 2 (30.50 USD, +1.7 %). The best of 2 points looks")
+    assert limit_wording.left_out(limited) == ["1 point is beyond the limit."]
 
 
 def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited_workload: Workload) -> None:
@@ -141,7 +182,8 @@ def test_an_impossible_limit_names_the_lowest_that_exists(points: Matrix, limite
 def test_where_the_limited_kpi_is_known_nowhere_that_is_said(entries: MakeEntries, limited_workload: Workload) -> None:
     best = rank(Matrix(with_latency(entries({"vus": 1}, 1.0), None)), limited_workload)
     p95 = limited_workload.kpis["p95"]
-    assert limits.staircase(best.groups[0], limited_workload.kpis["cost"], p95) == []
+    found = limits.bounded(best.groups[0], p95)
+    assert limits.staircase(found, limited_workload.kpis["cost"], p95) == []
     (said,) = limit_wording.verdict(limits.under(best, p95, 1.0))
     assert said.lead == "No point is under 0.001 ms p95: p95 isn't known for any."
     assert limit_wording.satisfied(best, p95) == ["Its p95 is unknown: not known for this test."]
@@ -160,7 +202,8 @@ def test_each_group_has_its_own_answer(entries: MakeEntries, limited_workload: W
 def test_a_limit_on_what_is_better_high_is_a_minimum(entries: MakeEntries, limited_workload: Workload) -> None:
     made = [entry for vus, price in ((1, 10.0), (2, 20.0), (4, 40.0)) for entry in entries({"vus": vus}, price)]
     best, speed = rank(Matrix(made), limited_workload), limited_workload.kpis["speed"]
-    steps = limits.staircase(best.groups[0], limited_workload.kpis["cost"], speed)
+    found = limits.bounded(best.groups[0], speed)
+    steps = limits.staircase(found, limited_workload.kpis["cost"], speed)
     assert [(step.limit, step.point.value) for step in steps] == [(100.0, 10.0)]
     assert str(limit_wording.verdict(limits.under(best, speed, 200.0))[0]).startswith(
         "No point is from 200 1/s speed up"

@@ -31,8 +31,11 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
         ]
     )
     (verdict,) = wording.verdict(rank(matrix, workload))
-    assert verdict.lead == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 110.45 USD)."
-    assert verdict.rest == "Can't be told apart from it: b at vus 2 (103.00 USD, +3.0 %)."
+    assert verdict.lead == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 115.35 USD)."
+    assert verdict.rest == (
+        "Can't be told apart from it: b at vus 2 (103.00 USD, +3.0 %). "
+        "The best of 2 points looks better than it is, by about 1.9 % on average."
+    )
 
 
 def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: MakeEntries) -> None:

@@ -63,7 +63,7 @@ def text(workload: Workload, *entries: Entry, **cfg: Any) -> str:
 def test_without_a_limit_the_page_says_what_the_best_satisfies_and_where_the_choice_changes(toy: Workload) -> None:
     shown = text(toy, *POINTS)
     assert "Cheapest by cost: b at vus 4: 20.00 USD" in shown
-    assert "Its p95 is 180.0 ms." in shown
+    assert "Its p95 is 180.0 ms in one run, so its bound is unknown: repeat it." in shown
     assert (
         "No point has p95 below 8.0 ms. At that limit the best cost is 40.00 USD; from 180.0 ms on the limit makes no "
         "difference, and it is 20.00 USD."
@@ -76,7 +76,10 @@ def test_without_a_limit_the_page_says_what_the_best_satisfies_and_where_the_cho
 def test_with_a_limit_verdict_variants_and_ranking_are_of_the_points_within(toy: Workload) -> None:
     shown = text(toy, *POINTS, limit=100)
     assert "Cheapest under 100 ms p95 by cost: a at vus 2: 30.00 USD" in shown
-    assert "Its p95 is 55.0 ms. 1 point is beyond the limit. 1 run can&#x27;t take part (1 × p95 is unknown" in shown
+    assert (
+        "its bound is unknown: repeat it. 1 point is beyond the limit. 1 run can&#x27;t take part (1 × p95 is unknown"
+        in shown
+    )
     ranking = shown[shown.index("All points by cost") : shown.index("Runs that take no part")]
     assert "a 1 40.00" in ranking
     assert "20.00" not in ranking

@@ -1,0 +1,222 @@
+"""Which of some points may be the best, and how far the value of the one that was chosen can be believed.
+
+Pure mathematics, arrays over points. The set that may hold the best is Gupta's (1965, Technometrics 7(2), 225–245) in
+the form of Hsu's multiple comparisons with the best (1984, Annals of Statistics 12(3), 1136–1144): a point is left out
+if another is better than it by more than the largest of all differences from equally good points would be, with 95 %.
+Variances are moderated over the points (:mod:`.noise`). Values that are all positive are compared as ratios: their
+means on the logarithm, with the deviations as fractions of the mean (the delta method).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special
+
+from .intervals import CONFIDENCE, Scale, scale_of
+from .noise import Floats, cautious_prior_of, moderated
+
+MOST_RIVALS = 64
+"""Each point is compared with so many of the others, the strongest; with fewer rivals none is left out wrongly."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Estimates:
+    """The means of points and how far each can be off.
+
+    Attributes:
+        scale: ratios or differences.
+        values: the means: their logarithms for ratios.
+        variances: of the error of each mean; of points in complete rounds without what those share.
+        degrees: of freedom behind each variance.
+        rounds: how many complete rounds were taken out; 0 for none.
+        shared_variance: of the error that all means share since they were measured in the same rounds.
+    """
+
+    scale: Scale
+    values: Floats
+    variances: Floats
+    degrees: Floats
+    rounds: int = 0
+    shared_variance: float = 0.0
+
+    def of(self, points: Sequence[int]) -> Estimates:
+        """What is known of these *points*, in this order."""
+        at = list(points)
+        return dataclasses.replace(self, values=self.values[at], variances=self.variances[at], degrees=self.degrees[at])
+
+
+def estimate(
+    values: Sequence[Sequence[float]], rounds: Sequence[Sequence[int | None]] | None = None
+) -> Estimates | None:
+    """What the *values* of each point's runs say, and the *rounds* of these runs; None if no point was repeated.
+
+    If all points have one run in each of the same rounds, what a round adds to all of them is taken out. The spread of
+    repeats that are equal, or closer than the numbers are rounded, is unknown: such a point has that of the others, and
+    no mean is known better than to what one rounding error makes of it.
+    """
+    counts = np.array([len(runs) for runs in values], dtype=np.float64)
+    if not (counts > 1).any():
+        return None
+    scale = scale_of(value for runs in values for value in runs)
+    means = np.array([math.fsum(value / len(runs) for value in runs) for runs in values])
+    units = means if scale is Scale.RATIO else np.ones_like(means)
+    columns = None if rounds is None else _complete(rounds)
+    shared = 0.0
+    if columns is None:
+        spreads = [np.asarray(runs, dtype=np.float64) - mean for runs, mean in zip(values, means, strict=True)]
+        squares = np.array([float(np.sum(spread**2)) for spread in spreads])
+        variances, degrees = squares / np.maximum(counts - 1, 1) / units**2, counts - 1
+    else:
+        relative = np.array([[runs[at] for at in order] for runs, order in zip(values, columns, strict=True)])
+        variances, degrees, shared = _without_rounds((relative - means[:, None]) / units[:, None])
+    rounding = (_resolution(values) / units) ** 2 / 12
+    variances, degrees = _moderated(variances, degrees, rounding)
+    errors = np.where(variances < 12 * rounding, np.maximum(variances / counts, rounding), variances / counts)
+    centres = np.log(means) if scale is Scale.RATIO else means
+    return Estimates(scale, centres, errors, degrees, 0 if columns is None else len(columns[0]), shared)
+
+
+def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
+    """Which points form the set that contains the best with 95 %; the one with the best mean is always in it.
+
+    The largest difference of a point from its rivals, in standard errors, is referred to Student's t distribution with
+    the fewer degrees of the two, and then to the largest of as many normal values as there are rivals, which are
+    correlated since all of them are differences from this point.
+    """
+    values = found.values if lower_better else -found.values
+    count = len(values)
+    if count == 1:
+        return np.ones(1, dtype=np.bool_)
+    rivals = np.argsort(values + 2 * np.sqrt(found.variances), kind="stable")[:MOST_RIVALS]
+    differences = values[:, None] - values[rivals]
+    both = found.variances[:, None] + found.variances[rivals]
+    distances = _ratio(differences, np.sqrt(both))
+    strongest = distances.argmax(axis=1)
+    degrees = np.minimum(found.degrees, found.degrees[rivals[strongest]])
+    chances = special.stdtr(degrees, -distances[np.arange(count), strongest])
+    correlations = np.sqrt(np.where(both > 0, found.variances[:, None] / np.where(both > 0, both, 1), 0.5)).mean(axis=1)
+    limits = np.interp(correlations**2, _CORRELATIONS, _largest_of(count - 1))
+    return np.asarray(-special.ndtri(chances) <= limits, dtype=np.bool_)
+
+
+def intervals(found: Estimates, *, lower_better: bool) -> tuple[Floats, Floats]:
+    """For each point both ends of the 95 % interval of its mean, as the mean itself and not its logarithm.
+
+    A point that was chosen for its value is better by chance rather than worse, so the end on the worse side is that of
+    the largest of as many errors as there are points, and holds whichever is chosen; the other end is Student's. What
+    rounds share can be wrong by as much again: both are added in squares (Zou and Donner 2008, Statistics in Medicine
+    27(10), 1693–1702).
+    """
+    share = (1 + CONFIDENCE) / 2
+    common = 0.0
+    if found.shared_variance:
+        common = float(special.stdtrit(found.rounds - 1, share)) ** 2 * found.shared_variance
+    plain, allowing = (
+        np.sqrt(special.stdtrit(found.degrees, level) ** 2 * found.variances + common)
+        for level in (share, share ** (1 / len(found.values)))
+    )
+    below, above = (plain, allowing) if lower_better else (allowing, plain)
+    low, high = found.values - below, found.values + above
+    return (_exp(low), _exp(high)) if found.scale is Scale.RATIO else (low, high)
+
+
+def optimism(found: Estimates, *, lower_better: bool) -> float:
+    """By how much the best mean is better than the truth, on average, because the best of several was chosen.
+
+    As a fraction on the ratio scale, else in the values' unit; never negative. The true means are taken as the
+    measured ones, drawn together as far as noise spread them, and the errors as normal.
+    """
+    values = found.values if lower_better else -found.values
+    if len(values) == 1:
+        return 0.0
+    noise = float(np.mean(found.variances))
+    seen = float(np.var(values, ddof=1))
+    truths = np.mean(values) + (max(0.0, 1 - noise / seen) if seen else 0.0) * (values - np.mean(values))
+    near = np.argsort(values - 2 * np.sqrt(found.variances), kind="stable")[:MOST_RIVALS]
+    truths, errors = truths[near], np.sqrt(found.variances[near])
+    if not errors.any():
+        return 0.0
+    at = np.linspace(-5.0, 5.0, 33)
+    weights = np.exp(-(at**2) / 2)
+    weights /= weights.sum()
+    measured = truths[:, None] + errors[:, None] * at  # of each point, with each error
+    beyond = special.ndtr(_ratio(truths - measured[:, :, None], errors))  # that the others are measured higher
+    for one in range(len(near)):
+        beyond[one, :, one] = 1.0
+    wins = beyond.prod(axis=2)
+    amount = -float(np.sum(wins * weights * errors[:, None] * at) / np.sum(wins * weights))
+    return max(0.0, math.expm1(amount) if found.scale is Scale.RATIO else amount)
+
+
+def _complete(rounds: Sequence[Sequence[int | None]]) -> list[list[int]] | None:
+    """For each point its runs in the order of the rounds; None unless all have one run in each of two or more."""
+    known = sorted({one for runs in rounds for one in runs if one is not None})
+    if len(known) < 2 or len(rounds) < 2:
+        return None
+    if any(None in runs or sorted(one for one in runs if one is not None) != known for runs in rounds):
+        return None
+    return [sorted(range(len(runs)), key=lambda at: runs[at] or 0) for runs in rounds]
+
+
+def _without_rounds(relative: Floats) -> tuple[Floats, Floats, float]:
+    """Variances and degrees of points (rows), without what their rounds (columns) add; and what that is of a mean."""
+    points, rounds = relative.shape
+    effects = relative.mean(axis=0)
+    rest = relative - effects
+    share = (points - 1) / points
+    variances = np.sum((rest - rest.mean(axis=1, keepdims=True)) ** 2, axis=1) / ((rounds - 1) * share)
+    of_rounds = float(np.var(effects, ddof=1) - np.mean(variances) / points)
+    return variances, np.full(points, (rounds - 1) * share), max(0.0, of_rounds) / rounds
+
+
+def _moderated(variances: Floats, degrees: Floats, rounding: Floats) -> tuple[Floats, Floats]:
+    """The variance of one run at each point and the degrees behind it, from all points together."""
+    everything = float(degrees.sum())
+    told = np.where(variances > rounding, degrees, 0.0)
+    prior = cautious_prior_of(variances, told)
+    if prior is None:
+        return rounding, np.full_like(degrees, everything)
+    found, behind = moderated(variances, told, prior)
+    return found, np.minimum(behind, everything)
+
+
+def _resolution(values: Sequence[Sequence[float]]) -> float:
+    """The last decimal place that any of the *values* has, whole numbers at most: 0.01 for 27.5 and 26.98."""
+    exponents = (Decimal(repr(float(value))).normalize().as_tuple().exponent for runs in values for value in runs)
+    return float(10.0 ** min(0, min(int(exponent) for exponent in exponents)))
+
+
+_CORRELATIONS = np.linspace(0.0, 0.98, 15)
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+
+
+@functools.lru_cache(maxsize=256)
+def _largest_of(count: int) -> Floats:
+    """What the largest of *count* normal values stays below with 95 %, for each of the correlations between them."""
+    found = []
+    for correlation in _CORRELATIONS:
+        shared, own = math.sqrt(correlation) * _NODES, math.sqrt(1 - correlation)
+        low, high = 0.0, 10.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            chance = float(np.sum(_WEIGHTS * special.ndtr((middle + shared) / own) ** count) / np.sum(_WEIGHTS))
+            low, high = (middle, high) if chance < CONFIDENCE else (low, middle)
+        found.append(high)
+    return np.array(found)
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    """The quotient; zero by zero is zero, and what is not zero by zero infinite, with its sign."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(above == 0, 0.0, above / below)
+
+
+def _exp(values: Floats) -> Floats:
+    return np.asarray(np.exp(np.minimum(values, 700.0)), dtype=np.float64)

@@ -1,0 +1,248 @@
+"""Which points may be the best, against scipy, published tables and simulation, and by value."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+from matrix_benchmarking.analyze import best_of
+from matrix_benchmarking.analyze.best_of import Estimates, estimate, intervals, may_be_best, optimism
+from matrix_benchmarking.analyze.intervals import Scale
+
+
+def of(
+    values: list[float],
+    error: float = 1.0,
+    degrees: float = 1e9,
+    rounds: int = 0,
+    shared: float = 0.0,
+    scale: Scale = Scale.DIFFERENCE,
+) -> Estimates:
+    """Points with these means, whose standard errors are all *error*."""
+    count = len(values)
+    return Estimates(scale, np.array(values), np.full(count, error**2), np.full(count, degrees), rounds, shared)
+
+
+@pytest.mark.parametrize(("rivals", "limit"), [(1, 1.645), (2, 1.916), (4, 2.160), (9, 2.421)])
+def test_the_largest_difference_by_chance_is_that_of_dunnetts_tables(rivals: int, limit: float) -> None:
+    # One-sided, 5 %, infinite degrees, correlation a half: Dunnett 1964, Biometrics 20(3), table 1a.
+    found = np.interp(0.5, best_of._CORRELATIONS, best_of._largest_of(rivals))
+    assert found == pytest.approx(limit, abs=0.01)
+    apart = may_be_best(of([0.0] * rivals + [(limit + 0.02) * math.sqrt(2)]), lower_better=True)
+    near = may_be_best(of([0.0] * rivals + [(limit - 0.02) * math.sqrt(2)]), lower_better=True)
+    assert (bool(apart[-1]), bool(near[-1]), bool(apart[0])) == (False, True, True)
+
+
+def test_independent_differences_have_a_larger_limit_than_correlated_ones() -> None:
+    independent = stats.norm.ppf(0.95 ** (1 / 9))
+    limits = best_of._largest_of(9)
+    assert limits[0] == pytest.approx(independent, abs=1e-6)
+    assert (np.diff(limits) < 0).all()
+
+
+def test_one_rival_is_told_apart_as_by_a_one_sided_t_test_with_the_fewer_degrees() -> None:
+    limit = stats.t.ppf(0.95, 5)
+    for factor, may in ((0.99, True), (1.01, False)):
+        values = np.array([0.0, factor * limit * math.sqrt(1 + 4)])
+        found = Estimates(Scale.DIFFERENCE, values, np.array([1.0, 4.0]), np.array([5.0, 50.0]))
+        assert may_be_best(found, lower_better=True).tolist() == [True, may]
+        assert may_be_best(found, lower_better=False).tolist() == [may, True]
+
+
+def test_the_best_and_what_is_equal_to_it_are_always_in_the_set() -> None:
+    assert may_be_best(of([3.0]), lower_better=True).tolist() == [True]
+    assert may_be_best(of([3.0, 3.0, 4.0], error=0.0), lower_better=True).tolist() == [True, True, False]
+    assert may_be_best(of([3.0, 3.0, 4.0], error=0.0), lower_better=False).tolist() == [False, False, True]
+
+
+def test_with_more_points_than_rivals_looked_at_no_more_are_left_out() -> None:
+    values = [0.0, *np.linspace(1.0, 9.0, 200)]
+    few = may_be_best(of(values), lower_better=True)
+    original, best_of.MOST_RIVALS = best_of.MOST_RIVALS, 1000
+    try:
+        assert (may_be_best(of(values), lower_better=True) == few).all()
+    finally:
+        best_of.MOST_RIVALS = original
+
+
+def test_the_interval_of_a_point_is_students_on_its_better_side_and_allows_for_the_choice_on_the_other() -> None:
+    found = of([7.0, 9.0, 11.0], error=2.0, degrees=6.0)
+    plain, allowing = stats.t.ppf(0.975, 6), stats.t.ppf(0.975 ** (1 / 3), 6)
+    low, high = intervals(found, lower_better=True)
+    assert (low[0], high[0]) == pytest.approx((7 - 2 * plain, 7 + 2 * allowing))
+    low, high = intervals(found, lower_better=False)
+    assert (low[2], high[2]) == pytest.approx((11 - 2 * allowing, 11 + 2 * plain))
+
+
+def test_what_rounds_share_widens_the_intervals_and_no_comparison() -> None:
+    found = of([7.0, 9.0], error=2.0, degrees=6.0, rounds=3, shared=9.0)
+    low, high = intervals(found, lower_better=True)
+    common = stats.t.ppf(0.975, 2) ** 2 * 9
+    assert 7 - low[0] == pytest.approx(math.sqrt(stats.t.ppf(0.975, 6) ** 2 * 4 + common))
+    assert high[0] - 7 == pytest.approx(math.sqrt(stats.t.ppf(0.975**0.5, 6) ** 2 * 4 + common))
+    alone = of([7.0, 9.0], error=2.0, degrees=6.0)
+    assert (may_be_best(found, lower_better=True) == may_be_best(alone, lower_better=True)).all()
+
+
+def test_on_the_ratio_scale_an_interval_is_of_the_mean_and_not_of_its_logarithm() -> None:
+    low, high = intervals(of([math.log(50.0)], error=0.1, scale=Scale.RATIO), lower_better=True)
+    assert (low[0], high[0]) == pytest.approx((50 * math.exp(-0.19600), 50 * math.exp(0.19600)), rel=1e-4)
+
+
+@pytest.mark.parametrize(("count", "expected"), [(2, 0.5642), (5, 1.1630), (10, 1.5388)])
+def test_the_best_of_equal_points_is_as_much_too_good_as_the_largest_of_so_many_errors(
+    count: int, expected: float
+) -> None:
+    # Expected largest of standard normal values: Harter 1961, Biometrika 48, 151-165.
+    for lower in (True, False):
+        assert optimism(of([4.0] * count, error=2.0), lower_better=lower) == pytest.approx(2 * expected, rel=0.01)
+    ratio = optimism(of([1.0] * count, error=0.1, scale=Scale.RATIO), lower_better=True)
+    assert ratio == pytest.approx(math.expm1(0.1 * expected), rel=0.01)
+
+
+def test_the_best_of_two_points_that_differ_is_too_good_by_what_can_be_integrated() -> None:
+    found = of([0.0, 3.0])
+    spread = (1 - 1 / 4.5) * 3  # the variance of the two is 4.5, of which 1 is noise
+
+    def losing(error: float) -> float:
+        return error * stats.norm.pdf(error) * stats.norm.sf(error - spread)
+
+    expected = -2 * integrate.quad(losing, -8, 8)[0] + 0.0
+    other = -integrate.quad(lambda error: error * stats.norm.pdf(error) * stats.norm.sf(error + spread), -8, 8)[0]
+    assert optimism(found, lower_better=True) == pytest.approx(expected / 2 + other, rel=0.01)
+    assert optimism(of([0.0, 100.0]), lower_better=True) == pytest.approx(0.0, abs=1e-6)
+    assert optimism(of([5.0]), lower_better=True) == 0.0
+    assert optimism(of([5.0, 6.0], error=0.0), lower_better=True) == 0.0
+
+
+def test_without_a_repeat_nothing_is_known_of_the_noise() -> None:
+    assert estimate([[1.0], [2.0]]) is None
+
+
+def test_the_error_of_a_mean_is_that_of_its_logarithm_for_positive_values_and_else_its_own() -> None:
+    ratio = estimate([[90.0, 100.0, 110.0], [900.0, 1000.0, 1100.0]])
+    assert ratio is not None
+    assert ratio.scale is Scale.RATIO
+    assert ratio.values == pytest.approx([math.log(100), math.log(1000)])
+    assert ratio.variances == pytest.approx([0.01 / 3, 0.01 / 3], rel=0.1)
+    assert ratio.degrees == pytest.approx([4.0, 4.0])  # no more than all runs have
+    plain = estimate([[-1.0, 0.0, 1.0], [9.0, 10.0, 11.0]])
+    assert plain is not None
+    assert plain.scale is Scale.DIFFERENCE
+    assert plain.values == pytest.approx([0.0, 10.0])
+    assert plain.variances == pytest.approx([1 / 3, 1 / 3], rel=0.1)
+
+
+def test_a_single_run_has_the_spread_of_the_others_and_the_whole_of_it() -> None:
+    found = estimate([[90.01, 100.0, 110.0], [90.0, 100.0, 110.01], [100.02]])
+    assert found is not None
+    assert found.variances[2] == pytest.approx(3 * found.variances[0], rel=0.15)
+    assert found.degrees[2] <= found.degrees[0]
+
+
+def test_points_of_different_noise_keep_most_of_their_own() -> None:
+    rng = np.random.default_rng(5)
+    values = [list(100 + noise * rng.standard_normal(20)) for noise in (0.1, 5.0) * 4]
+    found = estimate(values)
+    assert found is not None
+    own = [np.var(ones, ddof=1) / np.mean(ones) ** 2 / 20 for ones in values]
+    assert found.variances == pytest.approx(own, rel=0.15)
+
+
+def test_what_complete_rounds_add_to_all_points_is_taken_out_whatever_the_order_of_the_runs() -> None:
+    effects, rest = np.array([1.0, 1.5, 0.7]), np.array([[0.1, -0.2, 0.1], [-0.1, 0.2, -0.1], [0.3, 0.0, -0.3]])
+    values = 10 * effects + rest + np.array([[0.0], [1.0], [2.0]]) - 12
+    inside = estimate(values.tolist(), [[1, 2, 3]] * 3)
+    shuffled = estimate(
+        [values[0].tolist(), values[1][::-1].tolist(), values[2].tolist()], [[1, 2, 3], [3, 2, 1], [1, 2, 3]]
+    )
+    outside = estimate(values.tolist())
+    assert inside is not None and shuffled is not None and outside is not None
+    assert (inside.rounds, shuffled.rounds, outside.rounds) == (3, 3, 0)
+    assert inside.variances == pytest.approx(shuffled.variances)
+    assert outside.variances.min() > 20 * inside.variances.max()
+    residuals = rest - rest.mean(axis=0)
+    pooled = np.sum((residuals - residuals.mean(axis=1, keepdims=True)) ** 2) / ((3 - 1) * (3 - 1))  # two-way analysis
+    assert np.mean(inside.variances) == pytest.approx(pooled / 3, rel=0.3)
+    assert inside.degrees == pytest.approx([4.0] * 3)
+    columns = values.mean(axis=0)
+    assert inside.shared_variance == pytest.approx(np.var(columns, ddof=1) / 3, rel=0.05)
+
+
+def test_two_points_in_rounds_are_compared_as_pairs() -> None:
+    first, second = np.array([10.0, 14.5, 7.2, 9.6]), np.array([10.9, 15.2, 8.3, 10.4])
+    found = estimate([(first - 20).tolist(), (second - 20).tolist()], [[1, 2, 3, 4]] * 2)
+    assert found is not None
+    assert float(found.variances.sum()) == pytest.approx(np.var(first - second, ddof=1) / 4)
+    assert found.degrees == pytest.approx([3.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        [[1, 2, 3], [1, 2, 4]],
+        [[1, 2, 3], [1, 2, None]],
+        [[1, 2, 2], [1, 2, 2]],
+        [[None, None, None], [None, None, None]],
+    ],
+)
+def test_rounds_that_not_all_points_have_once_are_left_in(rounds: list[list[int | None]]) -> None:
+    found = estimate([[1.0, 2.0, 3.1], [2.0, 4.0, 6.2]], rounds)
+    assert found is not None
+    assert (found.rounds, found.shared_variance) == (0, 0.0)
+
+
+def test_one_point_or_one_round_is_no_comparison_within_rounds() -> None:
+    alone = estimate([[1.0, 2.0, 3.1]], [[1, 2, 3]])
+    assert alone is not None
+    assert alone.rounds == 0
+
+
+def test_equal_repeats_are_no_better_known_than_the_number_is_rounded() -> None:
+    found = estimate([[5.0, 5.0], [6.0, 6.0]])
+    assert found is not None
+    assert found.variances == pytest.approx([1 / 12 / 25, 1 / 12 / 36])
+    assert may_be_best(found, lower_better=True).tolist() == [True, True]
+    finer = estimate([[5.0, 5.0], [6.01, 6.01]])
+    assert finer is not None
+    assert may_be_best(finer, lower_better=True).tolist() == [True, False]
+
+
+def test_equal_repeats_have_the_spread_of_the_other_points() -> None:
+    found = estimate([[5.01, 5.01, 5.01], [5.0, 5.5, 4.5], [6.0, 5.4, 6.6]])
+    assert found is not None
+    assert found.variances[0] == pytest.approx(found.variances[1:].mean(), rel=0.2)
+
+
+def test_an_error_far_above_the_rounding_is_not_widened_by_it() -> None:
+    found = estimate([[20.0, 30.0, 40.0], [21.0, 31.0, 41.0]])
+    finer = estimate([[20.001, 30.0, 40.0], [21.0, 31.0, 41.0]])
+    assert found is not None and finer is not None
+    assert found.variances == pytest.approx(finer.variances, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("values", "resolution"),
+    [([[27.5], [26.98]], 0.01), ([[26000.0, 27000.0]], 1.0), ([[1e-7]], 1e-7), ([[0.5, 3.0]], 0.1), ([[0.0]], 1.0)],
+)
+def test_the_resolution_is_the_last_place_that_a_number_has(values: list[list[float]], resolution: float) -> None:
+    assert best_of._resolution(values) == pytest.approx(resolution)
+
+
+@pytest.mark.parametrize(("count", "runs", "is_mixed"), [(10, 3, False), (10, 3, True), (25, 5, True)])
+def test_the_set_has_a_designated_best_in_most_simulated_campaigns(count: int, runs: int, is_mixed: bool) -> None:
+    rng = np.random.default_rng(2)
+    named, covered = 0, 0
+    for _ in range(200):
+        noise = np.exp(rng.uniform(math.log(0.01), math.log(0.09), count)) if is_mixed else np.full(count, 0.05)
+        found = estimate((100 * np.exp(noise[:, None] * rng.standard_normal((count, runs)))).tolist())
+        assert found is not None
+        named += bool(may_be_best(found, lower_better=True)[0])
+        chosen = int(found.values.argmin())
+        low, high = intervals(found, lower_better=True)
+        covered += bool(low[chosen] <= 100 <= high[chosen])
+    assert named >= 182  # 95 %, less two and a half standard errors
+    assert covered >= 179

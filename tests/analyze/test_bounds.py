@@ -1,0 +1,61 @@
+"""Which limit a point keeps: against scipy, by what the risks add up to, and by simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from matrix_benchmarking.analyze.best_of import Estimates, estimate
+from matrix_benchmarking.analyze.bounds import bounds
+from matrix_benchmarking.analyze.intervals import Scale
+
+
+def of(values: list[float], errors: list[float], scale: Scale = Scale.DIFFERENCE, degrees: float = 8.0) -> Estimates:
+    return Estimates(scale, np.array(values), np.array(errors) ** 2, np.full(len(values), degrees))
+
+
+def test_a_single_point_keeps_the_one_sided_bound_of_its_mean() -> None:
+    quantile = stats.t.ppf(0.95, 8)
+    assert bounds(of([10.0], [2.0]), lower_better=True) == pytest.approx([10 + 2 * quantile])
+    assert bounds(of([10.0], [2.0]), lower_better=False) == pytest.approx([10 - 2 * quantile])
+    ratio = bounds(of([math.log(10)], [0.2], Scale.RATIO), lower_better=True)
+    assert ratio == pytest.approx([10 * math.exp(0.2 * quantile)])
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_at_a_points_own_limit_its_risk_or_half_of_it_with_those_before_it_is_five_percent(lower: bool) -> None:
+    sign = 1 if lower else -1
+    values = np.array([9.0, 9.5, 9.8, 10.0])
+    found = of((sign * values).tolist(), [1.0, 1.2, 0.9, 1.1])
+    limits = sign * bounds(found, lower_better=lower)
+    errors = np.sqrt(found.variances)
+    of_sums = 0
+    order = np.argsort(values + stats.t.ppf(0.95, 8) * errors)
+    for place, point in enumerate(order):
+        risks = stats.t.sf((limits[point] - values) / errors, 8)
+        added = risks[order[:place]].sum() + risks[point] / 2
+        assert max(risks[point], added) == pytest.approx(0.05, abs=1e-6)
+        of_sums += bool(added > 0.0499)
+    assert of_sums >= 2
+
+
+def test_points_far_from_the_limit_add_no_risk() -> None:
+    alone = bounds(of([100.0], [1.0]), lower_better=True)
+    assert bounds(of([1.0, 2.0, 100.0], [1e-6, 1e-6, 1.0]), lower_better=True)[2] == pytest.approx(alone[0], abs=1e-6)
+
+
+def test_without_noise_a_point_keeps_its_own_value() -> None:
+    assert bounds(of([4.0, 3.0], [0.0, 0.0]), lower_better=True) == pytest.approx([4.0, 3.0])
+
+
+def test_the_cheapest_point_that_keeps_a_limit_does_in_most_simulated_campaigns() -> None:
+    rng, means, right = np.random.default_rng(4), np.linspace(60, 140, 25), 0
+    for _ in range(150):
+        found = estimate((means[:, None] * np.exp(0.18 * rng.standard_normal((25, 3)) - 0.0162)).tolist())
+        assert found is not None
+        kept = np.flatnonzero(bounds(found, lower_better=True) <= 100)
+        right += bool(len(kept) and means[kept.max()] <= 100)
+    assert right >= 136  # 95 %, less two and a half standard errors
