@@ -25,8 +25,34 @@ KNEES_PER_DOUBLING = 4
 BENDS = (0.05, 0.2)
 """Over how many doublings the slope changes at the knee: abruptly or gently."""
 
-DEPARTURES = ((0.01, 0.0, 0.45), (0.04, 0.0, 0.25), (0.12, 0.0, 0.26), (0.03, 0.25, 0.04))
-"""Standard deviations of a curve around its two slopes and of a jump at the knee, as fractions; how probable."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Departure:
+    """How a curve departs from its two slopes.
+
+    Attributes:
+        deviation: standard deviation around the slopes, as a fraction.
+        length: how far it reaches, in doublings: a short one makes a jagged curve.
+        jump: standard deviation of the logarithm of a jump at an edge that may be anywhere; 0 for no edge.
+        probability: how probable such a curve is.
+    """
+
+    deviation: float
+    length: float
+    jump: float
+    probability: float
+
+
+DEPARTURES = (
+    Departure(0.01, 1.0, 0.0, 0.42),
+    Departure(0.04, 1.0, 0.0, 0.22),
+    Departure(0.12, 1.0, 0.0, 0.20),
+    Departure(0.25, 0.5, 0.0, 0.04),
+    Departure(0.15, 0.15, 0.0, 0.04),
+    Departure(0.02, 1.0, 0.7, 0.08),
+)
+
+SLOPE_BEYOND = 0.4
+"""Standard deviation of what d log(value) per doubling changes by at an edge."""
 
 NOISES = ((0.025, 0.25), (0.05, 0.5), (0.1, 0.25))
 """Standard deviation of one run, as a fraction, and how probable it is."""
@@ -118,66 +144,106 @@ def believe(shape: Shape, runs: Sequence[tuple[int, float]], points: Sequence[in
     top = values.max()
     count = len(runs)
     positions = np.log2([float(vus) for vus, _ in runs] + [float(point) for point in points])
-    prior = _prior(shape, positions, span)
+    curves = _curves(span, np.unique(positions[:count]))
     noises = np.array([noise for noise, _ in NOISES])
-    noisy = prior.covariances_of_runs(count)[:, :, None] + noises[:, None, None] ** 2 * np.eye(count)
+    means, covariances = curves.believed(shape, positions[:count])
+    noisy = covariances[:, None] + noises[:, None, None] ** 2 * np.eye(count)
     lower: Array = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
-    surprise = np.broadcast_to((values - top - prior.means[:, :count])[:, None, None, :, None], (*lower.shape[:4], 1))
+    surprise = np.broadcast_to((values - top - means)[:, None, :, None], (*lower.shape[:3], 1))
     residual = np.linalg.solve(lower, surprise)[..., 0]
-    weights = _weights(lower, residual)
-    kept = weights > NEGLIGIBLE * weights.max()
-    knee, departure, noise = np.nonzero(kept)
-    covariances = prior.covariances(knee, departure)
-    gain = np.linalg.solve(lower[kept], covariances[:, :count, count:])
+    weights = _weights(lower, residual, curves.probability)
+    curve, noise = np.nonzero(weights > NEGLIGIBLE * weights.max())
+    kept, source = curves.taken(curve).with_edges_between(np.unique(positions))
+    origin = curve[source], noise[source]
+    means, covariances = kept.believed(shape, positions)
+    gain = np.linalg.solve(lower[origin], covariances[:, :count, count:])
+    share = weights[origin] * kept.probability / curves.probability[origin[0]]
     return Belief(
-        weights=weights[kept] / weights[kept].sum(),
-        means=top + prior.means[knee, count:] + np.einsum("mn,mnp->mp", residual[kept], gain),
+        weights=share / share.sum(),
+        means=top + means[:, count:] + np.einsum("mn,mnp->mp", residual[origin], gain),
         covariances=covariances[:, count:, count:] - np.swapaxes(gain, 1, 2) @ gain,
-        noises=noises[noise],
+        noises=noises[origin[1]],
     )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Prior:
-    """What is believed before any run: a normal distribution for each knee and departure.
+class _Curves:
+    """Kinds of curves that are believed possible before any run, each a Gaussian process.
 
     Attributes:
-        means: shape (knees, positions).
-        level_and_slopes: what these three contribute to the standard deviation, shape (knees, positions, 3).
-        is_above: 1 above the knee, else 0, shape (knees, positions).
-        nearness: correlation of the departures, shape (positions, positions).
+        knee: position of the knee, in doublings.
+        bend: over how many doublings the slope changes there.
+        departure: index into DEPARTURES.
+        low, high: the gap between positions that the edge is in; infinite without an edge.
+        beyond: the first measured position beyond the edge.
+        probability: how probable each is.
     """
 
-    means: Array
-    level_and_slopes: Array
-    is_above: Array
-    nearness: Array
+    knee: Array
+    bend: Array
+    departure: Indices
+    low: Array
+    high: Array
+    beyond: Array
+    probability: Array
 
-    def covariances_of_runs(self, count: int) -> Array:
-        """For all combinations and the first *count* positions: shape (knees, departures, count, count)."""
-        knee, departure = np.indices((len(self.means), len(DEPARTURES))).reshape(2, -1)
-        return self.covariances(knee, departure, count).reshape(-1, len(DEPARTURES), count, count)
+    def taken(self, chosen: Indices) -> _Curves:
+        return _Curves(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
 
-    def covariances(self, knee: Indices, departure: Indices, count: int | None = None) -> Array:
-        """For some combinations and the first *count* positions: shape (combinations, count, count)."""
-        slopes, above = self.level_and_slopes[knee, :count], self.is_above[knee, :count]
-        departures, jumps, _ = np.array(DEPARTURES)[departure].T[:, :, None, None] ** 2
-        jump = jumps * above[:, :, None] * above[:, None, :]
-        return np.asarray(slopes @ np.swapaxes(slopes, 1, 2) + departures * self.nearness[:count, :count] + jump)
+    def with_edges_between(self, positions: Array) -> tuple[_Curves, Indices]:
+        """Each curve with an edge once for each place between *positions* in its gap; and which curve it was."""
+        starts, ends = positions[:-1], positions[1:]
+        inside = (starts >= self.low[:, None]) & (ends <= self.high[:, None])
+        source, place = np.nonzero(inside)
+        smooth = np.flatnonzero(np.isinf(self.low))
+        share = (ends - starts)[place] / (self.high - self.low)[source]
+        edged = self.taken(source)
+        edged = dataclasses.replace(
+            edged, low=starts[place], high=ends[place], probability=edged.probability * share
+        )
+        plain = self.taken(smooth)
+        both = [np.concatenate(pair) for pair in zip(plain.columns(), edged.columns(), strict=True)]
+        return _Curves(*both), np.concatenate([smooth, source])
+
+    def columns(self) -> list[Array]:
+        return [getattr(self, field.name) for field in dataclasses.fields(self)]
+
+    def believed(self, shape: Shape, positions: Array) -> tuple[Array, Array]:
+        """Means (curves, positions) and covariances (curves, positions, positions) of log(value)."""
+        distances = (positions - self.knee[:, None]) / self.bend[:, None]
+        above = self.bend[:, None] * np.logaddexp(0, distances)
+        below = -self.bend[:, None] * np.logaddexp(0, -distances)
+        slopes = np.stack([np.full_like(above, LEVEL), shape.below[1] * below, shape.above[1] * above], axis=-1)
+        nearness = np.stack([kind.deviation**2 * _matern(positions, kind.length) for kind in DEPARTURES])
+        jumps = np.array([kind.jump for kind in DEPARTURES])[self.departure]
+        beyond = positions > 0.5 * (self.low + self.high)[:, None]
+        past = np.where(beyond, positions - self.beyond[:, None], 0.0)
+        same_side = beyond[:, :, None] == beyond[:, None, :]
+        slope = SLOPE_BEYOND**2 * past[:, :, None] * past[:, None, :]
+        jump = jumps[:, None, None] ** 2 * beyond[:, :, None] * beyond[:, None, :] + slope
+        covariances = slopes @ np.swapaxes(slopes, 1, 2) + nearness[self.departure] * same_side + jump
+        return shape.below[0] * below + shape.above[0] * above, covariances
 
 
-def _prior(shape: Shape, positions: Array, span: tuple[int, int]) -> _Prior:
-    knees, bends = np.meshgrid(_knees(span), BENDS)
-    bend = bends.reshape(-1, 1)
-    distances = (positions - knees.reshape(-1, 1)) / bend
-    above, below = bend * np.logaddexp(0, distances), -bend * np.logaddexp(0, -distances)
-    level = np.full_like(above, LEVEL)
-    return _Prior(
-        means=shape.below[0] * below + shape.above[0] * above,
-        level_and_slopes=np.stack([level, shape.below[1] * below, shape.above[1] * above], axis=-1),
-        is_above=np.heaviside(distances, 0),
-        nearness=_matern(positions),
-    )
+def _curves(span: tuple[int, int], measured: Array) -> _Curves:
+    """All curves, with an edge in each gap between neighbours that were *measured*."""
+    knees = _knees(span)
+    wide = math.log2(span[1] / span[0]) or 1.0
+    columns: list[tuple[float, float, int, float, float, float, float]] = []
+    for index, kind in enumerate(DEPARTURES):
+        if kind.jump:
+            few = [(knee, BENDS[0]) for knee in knees[::2]]
+            gaps = list(zip(measured[:-1], measured[1:], strict=True))
+            columns += [
+                (knee, bend, index, low, high, high, kind.probability * (high - low) / wide / len(few))
+                for knee, bend in few
+                for low, high in gaps
+            ]
+        else:
+            many = [(knee, bend) for knee in knees for bend in BENDS]
+            columns += [(knee, bend, index, math.inf, math.inf, math.inf, kind.probability / len(many)) for knee, bend in many]
+    knee, bend, departure, low, high, beyond, probability = (np.array(column) for column in zip(*columns, strict=True))
+    return _Curves(knee, bend, departure, low, high, beyond, probability)
 
 
 def _knees(span: tuple[int, int]) -> Array:
@@ -187,18 +253,17 @@ def _knees(span: tuple[int, int]) -> Array:
     return np.concatenate([[first - 1], inside, [last + 1]])
 
 
-def _matern(positions: Array) -> Array:
-    """Matérn covariance, ν = 3/2, with a length of one doubling: rough enough for a dip, a step or a bump."""
-    distances = math.sqrt(3) * np.abs(positions[:, None] - positions)
+def _matern(positions: Array, length: float) -> Array:
+    """Matérn covariance, ν = 3/2: rough enough for a dip, a step or a bump."""
+    distances = math.sqrt(3) * np.abs(positions[:, None] - positions) / length
     return np.asarray((1 + distances) * np.exp(-distances))
 
 
-def _weights(lower: Array, residual: Array) -> Array:
-    """Probability of each combination (knees, departures, noises), from its marginal likelihood."""
+def _weights(lower: Array, residual: Array, probability: Array) -> Array:
+    """Probability of each combination (curves, noises), from its marginal likelihood."""
     determinant = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    departures = np.log([probability for _, _, probability in DEPARTURES])
     noises = np.log([probability for _, probability in NOISES])
-    log_weights = -0.5 * (residual**2).sum(axis=-1) - determinant + departures[:, None] + noises
+    log_weights = -0.5 * (residual**2).sum(axis=-1) - determinant + np.log(probability)[:, None] + noises
     weights = np.exp(log_weights - log_weights.max())
     return np.asarray(weights / weights.sum())
 
