@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.judging.row import Row
 from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchSpec, next_step
+
+from .row import Row
 
 NOISE = 0.03
 """Standard deviation of one run, as a fraction; lognormal with mean 1."""
@@ -186,11 +187,15 @@ def _narrow(bench: Bench, budget: int, low: float, high: float) -> None:
         low, high = (low, second) if bench.runs[first][0] >= bench.runs[second][0] else (first, high)
 
 
+SHARE = 20
+"""A search takes a tenth of a second, so one of this many replications is made on each kind of curve."""
+
 PEERS = (powers_of_two, golden_section, doubling_then_golden_section)
 
 
 def rows(seed: int, replications: int) -> Iterable[Row]:
-    """*replications* searches on each kind of curve; peers spend as many measurements on the same curve."""
+    """Searches on each kind of curve; peers spend as many measurements on the same curve."""
+    replications = max(1, replications // SHARE)
     right, settled, count = (np.zeros((len(CURVES), replications)) for _ in range(3))
     peers = np.zeros((len(PEERS), len(CURVES), replications))
     for kind, draw in enumerate(CURVES.values()):

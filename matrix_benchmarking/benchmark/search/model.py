@@ -5,12 +5,15 @@ first, then flat or gently falling; latency is flat first, then rises in proport
 how far a real curve departs from two slopes, nor the noise is known, so each combination of them on a grid
 is one Gaussian process (Rasmussen and Williams 2006, Gaussian Processes for Machine Learning, sections 2.2
 and 2.7), and the combinations are weighted by how well they explain the runs (their marginal likelihood).
+A curve may break off at an edge between any two numbers that were measured; what lies beyond tells nothing
+of what lies before it, so a rise that leads to an edge is expected to go on up to it.
 This pools the noise over neighbours: a flat top that was measured at six places is known from six runs.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -25,6 +28,7 @@ KNEES_PER_DOUBLING = 4
 BENDS = (0.05, 0.2)
 """Over how many doublings the slope changes at the knee: abruptly or gently."""
 
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Departure:
     """How a curve departs from its two slopes.
@@ -32,7 +36,7 @@ class Departure:
     Attributes:
         deviation: standard deviation around the slopes, as a fraction.
         length: how far it reaches, in doublings: a short one makes a jagged curve.
-        jump: standard deviation of the logarithm of a jump at an edge that may be anywhere; 0 for no edge.
+        jump: standard deviation of the logarithm of the jump at an edge, which may be anywhere; 0 for no edge.
         probability: how probable such a curve is.
     """
 
@@ -188,6 +192,7 @@ class _Curves:
     probability: Array
 
     def taken(self, chosen: Indices) -> _Curves:
+        """Some of them, in the order of *chosen*."""
         return _Curves(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
 
     def with_edges_between(self, positions: Array) -> tuple[_Curves, Indices]:
@@ -195,18 +200,13 @@ class _Curves:
         starts, ends = positions[:-1], positions[1:]
         inside = (starts >= self.low[:, None]) & (ends <= self.high[:, None])
         source, place = np.nonzero(inside)
-        smooth = np.flatnonzero(np.isinf(self.low))
-        share = (ends - starts)[place] / (self.high - self.low)[source]
-        edged = self.taken(source)
-        edged = dataclasses.replace(
-            edged, low=starts[place], high=ends[place], probability=edged.probability * share
-        )
-        plain = self.taken(smooth)
-        both = [np.concatenate(pair) for pair in zip(plain.columns(), edged.columns(), strict=True)]
-        return _Curves(*both), np.concatenate([smooth, source])
-
-    def columns(self) -> list[Array]:
-        return [getattr(self, field.name) for field in dataclasses.fields(self)]
+        edged = np.concatenate([np.zeros(np.isinf(self.low).sum(), dtype=bool), np.ones(len(source), dtype=bool)])
+        source = np.concatenate([np.flatnonzero(np.isinf(self.low)), source])
+        found = self.taken(source)
+        share = (ends - starts)[place] / (found.high[edged] - found.low[edged])
+        found.low[edged], found.high[edged] = starts[place], ends[place]
+        found.probability[edged] *= share
+        return found, source
 
     def believed(self, shape: Shape, positions: Array) -> tuple[Array, Array]:
         """Means (curves, positions) and covariances (curves, positions, positions) of log(value)."""
@@ -217,7 +217,7 @@ class _Curves:
         nearness = np.stack([kind.deviation**2 * _matern(positions, kind.length) for kind in DEPARTURES])
         jumps = np.array([kind.jump for kind in DEPARTURES])[self.departure]
         beyond = positions > 0.5 * (self.low + self.high)[:, None]
-        past = np.where(beyond, positions - self.beyond[:, None], 0.0)
+        past = np.where(beyond, positions - np.where(np.isinf(self.beyond), 0.0, self.beyond)[:, None], 0.0)
         same_side = beyond[:, :, None] == beyond[:, None, :]
         slope = SLOPE_BEYOND**2 * past[:, :, None] * past[:, None, :]
         jump = jumps[:, None, None] ** 2 * beyond[:, :, None] * beyond[:, None, :] + slope
@@ -233,7 +233,7 @@ def _curves(span: tuple[int, int], measured: Array) -> _Curves:
     for index, kind in enumerate(DEPARTURES):
         if kind.jump:
             few = [(knee, BENDS[0]) for knee in knees[::2]]
-            gaps = list(zip(measured[:-1], measured[1:], strict=True))
+            gaps = list(itertools.pairwise(measured))
             columns += [
                 (knee, bend, index, low, high, high, kind.probability * (high - low) / wide / len(few))
                 for knee, bend in few
@@ -241,7 +241,8 @@ def _curves(span: tuple[int, int], measured: Array) -> _Curves:
             ]
         else:
             many = [(knee, bend) for knee in knees for bend in BENDS]
-            columns += [(knee, bend, index, math.inf, math.inf, math.inf, kind.probability / len(many)) for knee, bend in many]
+            nowhere = (math.inf, math.inf, math.inf, kind.probability / len(many))
+            columns += [(knee, bend, index, *nowhere) for knee, bend in many]
     knee, bend, departure, low, high, beyond, probability = (np.array(column) for column in zip(*columns, strict=True))
     return _Curves(knee, bend, departure, low, high, beyond, probability)
 
