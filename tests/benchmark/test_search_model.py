@@ -114,3 +114,35 @@ def test_without_an_edge_a_point_beyond_is_as_near_as_before():
     flat = [(vus, 100.0) for vus in (1, 4, 16, 64)]
     belief = model.believe(model.THROUGHPUT, flat, [16, 32, 64], SPAN)
     assert belief.expected()[1] == pytest.approx(math.log(100.0), abs=0.02)
+
+
+def believed(jagged: bool) -> model.Belief:
+    """Points at 0, +3 %, +3 %, +3 % of the first, as logarithms, each known to within 2 % by itself."""
+    means = np.log([[1.0, 1.03, 1.03, 1.03]])
+    covariances = np.diag([0.0, 0.0004, 0.0004, 0.0004])[None]
+    return model.Belief(np.ones(1), means, covariances, np.array([0.03]), np.array([jagged]))
+
+
+@pytest.mark.parametrize(
+    ("jagged", "chances", "groups", "expected"),
+    [
+        (False, [0.0, 1.0, 1.0, 1.0], [0, 1, 2, 3], 0.5),
+        (True, [0.0, 1.0, 1.0, 1.0], [0, 1, 2, 3], 0.875),
+        (True, [0.0, 1.0, 1.0, 1.0], [0, 2], 0.75),  # two groups of two points
+        (True, [0.0, 1.0, 0.5, 0.0], [0, 1, 2, 3], 1 - 0.5 * 0.75),
+        (False, [0.0, 0.2, 0.8, 0.4], [0, 1, 2, 3], 0.4),
+    ],
+)
+def test_places_of_a_jagged_curve_are_chances_of_their_own(jagged, chances, groups, expected):
+    found = believed(jagged).probability_of_any_gain(0, 0.03, np.array(chances), np.array(groups))
+    assert found == pytest.approx(expected)
+
+
+def test_only_what_varies_within_less_than_a_doubling_is_jagged():
+    belief = model.believe(model.THROUGHPUT, RUNS, POINTS, SPAN)
+    assert belief.jagged.shape == belief.weights.shape
+    flat = [(vus, 100.0) for vus in (1, 2, 4, 8, 16, 32, 64)]
+    smooth = model.believe(model.THROUGHPUT, flat, POINTS, SPAN)
+    teeth = [(vus, 100.0 if index % 2 else 70.0) for index, (vus, _) in enumerate(flat)]
+    rough = model.believe(model.THROUGHPUT, teeth, POINTS, SPAN)
+    assert smooth.weights[smooth.jagged].sum() < 0.1 < 0.8 < rough.weights[rough.jagged].sum()

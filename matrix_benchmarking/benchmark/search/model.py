@@ -89,12 +89,14 @@ class Belief:
         means: shape (combinations, points).
         covariances: shape (combinations, points, points).
         noises: standard deviation of one run, shape (combinations,).
+        jagged: does the curve vary within less than a doubling? Shape (combinations,).
     """
 
     weights: Array
     means: Array
     covariances: Array
     noises: Array
+    jagged: NDArray[np.bool_]
 
     def expected(self) -> Array:
         """Expected log(value) of each point."""
@@ -109,6 +111,22 @@ class Belief:
         """For each point, the probability that its true value exceeds (1 + *gain*) times that of *reference*."""
         differences, deviations = self._differences(reference)
         return np.asarray(self.weights @ special.ndtr((differences - math.log1p(gain)) / deviations))
+
+    def probability_of_any_gain(self, reference: int, gain: float, chances: Array, groups: Indices) -> float:
+        """The probability that the true value of any point exceeds (1 + *gain*) times that of *reference*.
+
+        Points of one group count once, by the most probable. In a jagged curve groups are independent; in a
+        smooth one they rise and fall together, and the most probable stands for all.
+
+        Args:
+            chances: for each point, the probability that it may be the answer at all.
+            groups: indices of the first points of the groups.
+        """
+        differences, deviations = self._differences(reference)
+        each = chances * special.ndtr((differences - math.log1p(gain)) / deviations)
+        likeliest = np.maximum.reduceat(each, groups, axis=1)
+        of_any = np.where(self.jagged, 1 - np.prod(1 - likeliest, axis=1), likeliest.max(axis=1))
+        return float(self.weights @ of_any)
 
     def expected_gain(self, reference: int, gain: float) -> Array:
         """For each point, how much its log(value) is expected to exceed that of *reference*, above *gain*.
@@ -167,6 +185,7 @@ def believe(shape: Shape, runs: Sequence[tuple[int, float]], points: Sequence[in
         means=top + means[:, count:] + np.einsum("mn,mnp->mp", residual[origin], gain),
         covariances=covariances[:, count:, count:] - np.swapaxes(gain, 1, 2) @ gain,
         noises=noises[origin[1]],
+        jagged=np.array([kind.length < 1 for kind in DEPARTURES])[kept.departure],
     )
 
 
