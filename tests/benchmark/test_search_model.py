@@ -92,11 +92,11 @@ def test_what_is_negligible_moves_the_belief_by_less_than_half_a_percent(monkeyp
 def test_the_kinds_of_curves_and_their_probabilities():
     kinds = [(kind.deviation, kind.length, kind.jump, kind.probability) for kind in model.DEPARTURES]
     assert kinds == [
-        (0.01, 1.0, 0.0, 0.42),
-        (0.04, 1.0, 0.0, 0.22),
-        (0.12, 1.0, 0.0, 0.20),
-        (0.25, 0.5, 0.0, 0.04),
-        (0.15, 0.15, 0.0, 0.04),
+        (0.01, 1.0, 0.0, 0.36),
+        (0.04, 1.0, 0.0, 0.18),
+        (0.12, 1.0, 0.0, 0.16),
+        (0.25, 0.5, 0.0, 0.10),
+        (0.15, 0.15, 0.0, 0.12),
         (0.02, 1.0, 0.7, 0.08),
     ]
     assert math.fsum(kind.probability for kind in model.DEPARTURES) == pytest.approx(1.0)

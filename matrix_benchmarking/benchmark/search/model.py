@@ -47,11 +47,11 @@ class Departure:
 
 
 DEPARTURES = (
-    Departure(0.01, 1.0, 0.0, 0.42),
-    Departure(0.04, 1.0, 0.0, 0.22),
-    Departure(0.12, 1.0, 0.0, 0.20),
-    Departure(0.25, 0.5, 0.0, 0.04),
-    Departure(0.15, 0.15, 0.0, 0.04),
+    Departure(0.01, 1.0, 0.0, 0.36),
+    Departure(0.04, 1.0, 0.0, 0.18),
+    Departure(0.12, 1.0, 0.0, 0.16),
+    Departure(0.25, 0.5, 0.0, 0.10),
+    Departure(0.15, 0.15, 0.0, 0.12),
     Departure(0.02, 1.0, 0.7, 0.08),
 )
 
