@@ -188,7 +188,7 @@ def _narrow(bench: Bench, budget: int, low: float, high: float) -> None:
 
 
 SHARE = 20
-"""A search takes a tenth of a second, so one of this many replications is made on each kind of curve."""
+"""A search takes a fifth of a second, so one of this many replications is made on each kind of curve."""
 
 PEERS = (powers_of_two, golden_section, doubling_then_golden_section)
 
