@@ -61,7 +61,7 @@ pytest: $(VENV)/installed-for-tests
 
 bench: $(VENV)/installed-for-tests unpacked opensearch
 	$(BIN)/python benchmarks/parse.py
-	$(BIN)/python benchmarks/saturation_search.py
+	$(BIN)/python benchmarks/judge.py
 	$(BIN)/python benchmarks/monitor.py
 	$(BIN)/python benchmarks/history.py
 	$(BIN)/python benchmarks/app.py

@@ -12,25 +12,36 @@ if TYPE_CHECKING:
     from .judge import Judgement
 
 
-def answer(evidence: Evidence, judgement: Judgement) -> Answer:
-    """The answer that *judgement* leads to."""
+def answer(evidence: Evidence, judgement: Judgement, wanted: int | None) -> Answer:
+    """The answer that *judgement* leads to; *wanted* was still to be measured when the measurements were spent."""
     spec, vus = evidence.spec, judgement.leader
     keeps_limit = evidence.keeps_limit(vus)
+    open_end = _open_end(evidence, judgement, wanted)
     return Answer(
         vus=vus,
         throughput=evidence.throughput(vus),
         runs=len(evidence.runs[vus]),
-        settled=keeps_limit and judgement.doubt < spec.doubt,
+        settled=keeps_limit and not open_end,
         at_maximum=vus == spec.max,
         failed_at=evidence.failed_at,
         tied_with=judgement.tied,
         keeps_limit=keeps_limit,
-        reason=_reason(evidence, judgement) if keeps_limit else _over_limit(evidence, vus),
+        reason=_reason(evidence, judgement, open_end) if keeps_limit else _over_limit(evidence, vus),
     )
 
 
-def _reason(evidence: Evidence, judgement: Judgement) -> str:
-    parts = [_compared(evidence, judgement)]
+def _open_end(evidence: Evidence, judgement: Judgement, wanted: int | None) -> str:
+    """Why the answer isn't settled; empty if it is."""
+    if judgement.doubt >= evidence.spec.doubt:
+        gain = f"another number may still be better by {evidence.spec.tolerance:.0%}"
+        return f"not settled: after {evidence.spent} measurements {gain}"
+    if wanted is not None:
+        return f"not settled: {wanted} VUs were still to be measured when {evidence.spent} measurements were spent"
+    return ""
+
+
+def _reason(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
+    parts = [_compared(evidence, judgement, open_end)]
     if evidence.spec.p95_ms is not None:
         p95 = evidence.p95_ms(judgement.leader)
         parts.append(f"its p95 of {p95:.0f} ms is under the limit of {evidence.spec.p95_ms:g} ms")
@@ -41,13 +52,12 @@ def _reason(evidence: Evidence, judgement: Judgement) -> str:
     return "; ".join(parts)
 
 
-def _compared(evidence: Evidence, judgement: Judgement) -> str:
+def _compared(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
     """The leader, against those that can't be told from it or against its neighbours."""
     spec, leader = evidence.spec, judgement.leader
     own = f"{leader} VUs: {_throughput(evidence, leader)}"
     tied = f"can't tell {_listed(judgement.tied)} from it" if judgement.tied else ""
-    if judgement.doubt >= spec.doubt:
-        open_end = f"after {evidence.spent} measurements another number may still be better by {spec.tolerance:.0%}"
+    if open_end:
         return "; ".join(filter(None, [own, tied, open_end]))
     if judgement.tied:
         return f"{own}; {tied}, and none is likely to be better by {spec.tolerance:.0%}"

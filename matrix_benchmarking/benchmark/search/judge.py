@@ -38,7 +38,7 @@ class Judgement:
 
     Attributes:
         leader: the measured number of virtual users with the highest expected throughput.
-        doubt: probability that the best challenger beats it by more than the tolerance.
+        doubt: probability that any number beats it by more than the tolerance.
         telling: what to measure to lower the doubt; None if nothing may be repeated any more.
         bracket: a number to look at whatever the model thinks of it, next to the leader or at an edge of the
             tied; None if there is none.
@@ -97,7 +97,8 @@ def _challenge(
     """The doubt about the leader, and the number of virtual users to measure."""
     tolerance = evidence.spec.tolerance
     others = np.where(np.arange(len(points)) == leader, 0.0, keeping)
-    doubt = float((belief.probability_of_gain(leader, tolerance) * others).max())
+    gaps = np.flatnonzero(np.isin(points, list(evidence.runs)))
+    doubt = belief.probability_of_any_gain(leader, tolerance, others, gaps)
     gain = belief.expected_gain(leader, tolerance) * others * _survival(evidence, points)
     if not _repeatable(evidence, points[leader]):
         gain = gain * [_repeatable(evidence, point) for point in points]

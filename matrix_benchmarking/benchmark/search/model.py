@@ -5,12 +5,15 @@ first, then flat or gently falling; latency is flat first, then rises in proport
 how far a real curve departs from two slopes, nor the noise is known, so each combination of them on a grid
 is one Gaussian process (Rasmussen and Williams 2006, Gaussian Processes for Machine Learning, sections 2.2
 and 2.7), and the combinations are weighted by how well they explain the runs (their marginal likelihood).
+A curve may break off at an edge between any two numbers that were measured; what lies beyond tells nothing
+of what lies before it, so a rise that leads to an edge is expected to go on up to it.
 This pools the noise over neighbours: a flat top that was measured at six places is known from six runs.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -25,8 +28,35 @@ KNEES_PER_DOUBLING = 4
 BENDS = (0.05, 0.2)
 """Over how many doublings the slope changes at the knee: abruptly or gently."""
 
-DEPARTURES = ((0.01, 0.0, 0.45), (0.04, 0.0, 0.25), (0.12, 0.0, 0.26), (0.03, 0.25, 0.04))
-"""Standard deviations of a curve around its two slopes and of a jump at the knee, as fractions; how probable."""
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Departure:
+    """How a curve departs from its two slopes.
+
+    Attributes:
+        deviation: standard deviation around the slopes, as a fraction.
+        length: how far it reaches, in doublings: a short one makes a jagged curve.
+        jump: standard deviation of the logarithm of the jump at an edge, which may be anywhere; 0 for no edge.
+        probability: how probable such a curve is.
+    """
+
+    deviation: float
+    length: float
+    jump: float
+    probability: float
+
+
+DEPARTURES = (
+    Departure(0.01, 1.0, 0.0, 0.36),
+    Departure(0.04, 1.0, 0.0, 0.18),
+    Departure(0.12, 1.0, 0.0, 0.16),
+    Departure(0.25, 0.5, 0.0, 0.10),
+    Departure(0.15, 0.15, 0.0, 0.12),
+    Departure(0.02, 1.0, 0.7, 0.08),
+)
+
+SLOPE_BEYOND = 0.4
+"""Standard deviation of what d log(value) per doubling changes by at an edge."""
 
 NOISES = ((0.025, 0.25), (0.05, 0.5), (0.1, 0.25))
 """Standard deviation of one run, as a fraction, and how probable it is."""
@@ -59,12 +89,14 @@ class Belief:
         means: shape (combinations, points).
         covariances: shape (combinations, points, points).
         noises: standard deviation of one run, shape (combinations,).
+        jagged: does the curve vary within less than a doubling? Shape (combinations,).
     """
 
     weights: Array
     means: Array
     covariances: Array
     noises: Array
+    jagged: NDArray[np.bool_]
 
     def expected(self) -> Array:
         """Expected log(value) of each point."""
@@ -79,6 +111,22 @@ class Belief:
         """For each point, the probability that its true value exceeds (1 + *gain*) times that of *reference*."""
         differences, deviations = self._differences(reference)
         return np.asarray(self.weights @ special.ndtr((differences - math.log1p(gain)) / deviations))
+
+    def probability_of_any_gain(self, reference: int, gain: float, chances: Array, groups: Indices) -> float:
+        """The probability that the true value of any point exceeds (1 + *gain*) times that of *reference*.
+
+        Points of one group count once, by the most probable. In a jagged curve groups are independent; in a
+        smooth one they rise and fall together, and the most probable stands for all.
+
+        Args:
+            chances: for each point, the probability that it may be the answer at all.
+            groups: indices of the first points of the groups.
+        """
+        differences, deviations = self._differences(reference)
+        each = chances * special.ndtr((differences - math.log1p(gain)) / deviations)
+        likeliest = np.maximum.reduceat(each, groups, axis=1)
+        of_any = np.where(self.jagged, 1 - np.prod(1 - likeliest, axis=1), likeliest.max(axis=1))
+        return float(self.weights @ of_any)
 
     def expected_gain(self, reference: int, gain: float) -> Array:
         """For each point, how much its log(value) is expected to exceed that of *reference*, above *gain*.
@@ -118,66 +166,104 @@ def believe(shape: Shape, runs: Sequence[tuple[int, float]], points: Sequence[in
     top = values.max()
     count = len(runs)
     positions = np.log2([float(vus) for vus, _ in runs] + [float(point) for point in points])
-    prior = _prior(shape, positions, span)
+    curves = _curves(span, np.unique(positions[:count]))
     noises = np.array([noise for noise, _ in NOISES])
-    noisy = prior.covariances_of_runs(count)[:, :, None] + noises[:, None, None] ** 2 * np.eye(count)
+    means, covariances = curves.believed(shape, positions[:count])
+    noisy = covariances[:, None] + noises[:, None, None] ** 2 * np.eye(count)
     lower: Array = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
-    surprise = np.broadcast_to((values - top - prior.means[:, :count])[:, None, None, :, None], (*lower.shape[:4], 1))
+    surprise = np.broadcast_to((values - top - means)[:, None, :, None], (*lower.shape[:3], 1))
     residual = np.linalg.solve(lower, surprise)[..., 0]
-    weights = _weights(lower, residual)
-    kept = weights > NEGLIGIBLE * weights.max()
-    knee, departure, noise = np.nonzero(kept)
-    covariances = prior.covariances(knee, departure)
-    gain = np.linalg.solve(lower[kept], covariances[:, :count, count:])
+    weights = _weights(lower, residual, curves.probability)
+    curve, noise = np.nonzero(weights > NEGLIGIBLE * weights.max())
+    kept, source = curves.taken(curve).with_edges_between(np.unique(positions))
+    origin = curve[source], noise[source]
+    means, covariances = kept.believed(shape, positions)
+    gain = np.linalg.solve(lower[origin], covariances[:, :count, count:])
+    share = weights[origin] * kept.probability / curves.probability[origin[0]]
     return Belief(
-        weights=weights[kept] / weights[kept].sum(),
-        means=top + prior.means[knee, count:] + np.einsum("mn,mnp->mp", residual[kept], gain),
+        weights=share / share.sum(),
+        means=top + means[:, count:] + np.einsum("mn,mnp->mp", residual[origin], gain),
         covariances=covariances[:, count:, count:] - np.swapaxes(gain, 1, 2) @ gain,
-        noises=noises[noise],
+        noises=noises[origin[1]],
+        jagged=np.array([kind.length < 1 for kind in DEPARTURES])[kept.departure],
     )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Prior:
-    """What is believed before any run: a normal distribution for each knee and departure.
+class _Curves:
+    """Kinds of curves that are believed possible before any run, each a Gaussian process.
 
     Attributes:
-        means: shape (knees, positions).
-        level_and_slopes: what these three contribute to the standard deviation, shape (knees, positions, 3).
-        is_above: 1 above the knee, else 0, shape (knees, positions).
-        nearness: correlation of the departures, shape (positions, positions).
+        knee: position of the knee, in doublings.
+        bend: over how many doublings the slope changes there.
+        departure: index into DEPARTURES.
+        low, high: the gap between positions that the edge is in; infinite without an edge.
+        beyond: the first measured position beyond the edge.
+        probability: how probable each is.
     """
 
-    means: Array
-    level_and_slopes: Array
-    is_above: Array
-    nearness: Array
+    knee: Array
+    bend: Array
+    departure: Indices
+    low: Array
+    high: Array
+    beyond: Array
+    probability: Array
 
-    def covariances_of_runs(self, count: int) -> Array:
-        """For all combinations and the first *count* positions: shape (knees, departures, count, count)."""
-        knee, departure = np.indices((len(self.means), len(DEPARTURES))).reshape(2, -1)
-        return self.covariances(knee, departure, count).reshape(-1, len(DEPARTURES), count, count)
+    def taken(self, chosen: Indices) -> _Curves:
+        """Some of them, in the order of *chosen*."""
+        return _Curves(*(getattr(self, field.name)[chosen] for field in dataclasses.fields(self)))
 
-    def covariances(self, knee: Indices, departure: Indices, count: int | None = None) -> Array:
-        """For some combinations and the first *count* positions: shape (combinations, count, count)."""
-        slopes, above = self.level_and_slopes[knee, :count], self.is_above[knee, :count]
-        departures, jumps, _ = np.array(DEPARTURES)[departure].T[:, :, None, None] ** 2
-        jump = jumps * above[:, :, None] * above[:, None, :]
-        return np.asarray(slopes @ np.swapaxes(slopes, 1, 2) + departures * self.nearness[:count, :count] + jump)
+    def with_edges_between(self, positions: Array) -> tuple[_Curves, Indices]:
+        """Each curve with an edge once for each place between *positions* in its gap; and which curve it was."""
+        starts, ends = positions[:-1], positions[1:]
+        inside = (starts >= self.low[:, None]) & (ends <= self.high[:, None])
+        source, place = np.nonzero(inside)
+        edged = np.concatenate([np.zeros(np.isinf(self.low).sum(), dtype=bool), np.ones(len(source), dtype=bool)])
+        source = np.concatenate([np.flatnonzero(np.isinf(self.low)), source])
+        found = self.taken(source)
+        share = (ends - starts)[place] / (found.high[edged] - found.low[edged])
+        found.low[edged], found.high[edged] = starts[place], ends[place]
+        found.probability[edged] *= share
+        return found, source
+
+    def believed(self, shape: Shape, positions: Array) -> tuple[Array, Array]:
+        """Means (curves, positions) and covariances (curves, positions, positions) of log(value)."""
+        distances = (positions - self.knee[:, None]) / self.bend[:, None]
+        above = self.bend[:, None] * np.logaddexp(0, distances)
+        below = -self.bend[:, None] * np.logaddexp(0, -distances)
+        slopes = np.stack([np.full_like(above, LEVEL), shape.below[1] * below, shape.above[1] * above], axis=-1)
+        nearness = np.stack([kind.deviation**2 * _matern(positions, kind.length) for kind in DEPARTURES])
+        jumps = np.array([kind.jump for kind in DEPARTURES])[self.departure]
+        beyond = positions > 0.5 * (self.low + self.high)[:, None]
+        past = np.where(beyond, positions - np.where(np.isinf(self.beyond), 0.0, self.beyond)[:, None], 0.0)
+        same_side = beyond[:, :, None] == beyond[:, None, :]
+        slope = SLOPE_BEYOND**2 * past[:, :, None] * past[:, None, :]
+        jump = jumps[:, None, None] ** 2 * beyond[:, :, None] * beyond[:, None, :] + slope
+        covariances = slopes @ np.swapaxes(slopes, 1, 2) + nearness[self.departure] * same_side + jump
+        return shape.below[0] * below + shape.above[0] * above, covariances
 
 
-def _prior(shape: Shape, positions: Array, span: tuple[int, int]) -> _Prior:
-    knees, bends = np.meshgrid(_knees(span), BENDS)
-    bend = bends.reshape(-1, 1)
-    distances = (positions - knees.reshape(-1, 1)) / bend
-    above, below = bend * np.logaddexp(0, distances), -bend * np.logaddexp(0, -distances)
-    level = np.full_like(above, LEVEL)
-    return _Prior(
-        means=shape.below[0] * below + shape.above[0] * above,
-        level_and_slopes=np.stack([level, shape.below[1] * below, shape.above[1] * above], axis=-1),
-        is_above=np.heaviside(distances, 0),
-        nearness=_matern(positions),
-    )
+def _curves(span: tuple[int, int], measured: Array) -> _Curves:
+    """All curves, with an edge in each gap between neighbours that were *measured*."""
+    knees = _knees(span)
+    wide = math.log2(span[1] / span[0]) or 1.0
+    columns: list[tuple[float, float, int, float, float, float, float]] = []
+    for index, kind in enumerate(DEPARTURES):
+        if kind.jump:
+            few = [(knee, BENDS[0]) for knee in knees[::2]]
+            gaps = list(itertools.pairwise(measured))
+            columns += [
+                (knee, bend, index, low, high, high, kind.probability * (high - low) / wide / len(few))
+                for knee, bend in few
+                for low, high in gaps
+            ]
+        else:
+            many = [(knee, bend) for knee in knees for bend in BENDS]
+            nowhere = (math.inf, math.inf, math.inf, kind.probability / len(many))
+            columns += [(knee, bend, index, *nowhere) for knee, bend in many]
+    knee, bend, departure, low, high, beyond, probability = (np.array(column) for column in zip(*columns, strict=True))
+    return _Curves(knee, bend, departure, low, high, beyond, probability)
 
 
 def _knees(span: tuple[int, int]) -> Array:
@@ -187,18 +273,17 @@ def _knees(span: tuple[int, int]) -> Array:
     return np.concatenate([[first - 1], inside, [last + 1]])
 
 
-def _matern(positions: Array) -> Array:
-    """Matérn covariance, ν = 3/2, with a length of one doubling: rough enough for a dip, a step or a bump."""
-    distances = math.sqrt(3) * np.abs(positions[:, None] - positions)
+def _matern(positions: Array, length: float) -> Array:
+    """Matérn covariance, ν = 3/2: rough enough for a dip, a step or a bump."""
+    distances = math.sqrt(3) * np.abs(positions[:, None] - positions) / length
     return np.asarray((1 + distances) * np.exp(-distances))
 
 
-def _weights(lower: Array, residual: Array) -> Array:
-    """Probability of each combination (knees, departures, noises), from its marginal likelihood."""
+def _weights(lower: Array, residual: Array, probability: Array) -> Array:
+    """Probability of each combination (curves, noises), from its marginal likelihood."""
     determinant = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
-    departures = np.log([probability for _, _, probability in DEPARTURES])
     noises = np.log([probability for _, probability in NOISES])
-    log_weights = -0.5 * (residual**2).sum(axis=-1) - determinant + departures[:, None] + noises
+    log_weights = -0.5 * (residual**2).sum(axis=-1) - determinant + np.log(probability)[:, None] + noises
     weights = np.exp(log_weights - log_weights.max())
     return np.asarray(weights / weights.sum())
 

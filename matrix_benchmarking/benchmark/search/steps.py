@@ -3,7 +3,7 @@
 It gets the measurements so far, and gives the number of virtual users to measure next or the answer. There
 is no other state, so an interrupted search goes on from its finished runs. The method:
 
-1. Scan: ``start``, then four times as many each time, up to ``max`` or until the top is clearly passed.
+1. Scan: ``start``, then four times as many each time, up to ``max`` or until latency is far over its limit.
 2. Bracket: while a neighbour of the leader is further away than half a doubling, measure between them.
 3. Challenge: a model of the whole curve (``model``) names the number that is expected to beat the leader by
    most; the one of the two whose repeat tells more is measured. The search ends when it is improbable that
@@ -15,16 +15,17 @@ A number at which the server fails is tried once more; what failed twice is neve
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .answer import answer
 from .evidence import Evidence, gather
 from .terms import Answer, Measurement, SearchError, SearchSpec
 
+if TYPE_CHECKING:
+    from .judge import Judgement
+
 STRIDE = 4
 """Each step of the scan has this many times the virtual users of the one before."""
-
-CLEARLY_BELOW = 0.7
-"""Two steps of the scan in a row below this share of the best: the top is passed."""
 
 LIKELY = 0.5
 """A doubt above this: the leader won't stay the leader, so its neighbours can wait."""
@@ -51,15 +52,22 @@ def next_step(spec: SearchSpec, measurements: Sequence[Measurement]) -> int | An
     from .judge import judge  # numpy and scipy are needed only now
 
     judgement = judge(evidence)
-    if is_spent:
-        return answer(evidence, judgement)
+    wanted = evidence.retry or scanned or _wanted(evidence, judgement)
+    if wanted is None or is_spent:
+        return answer(evidence, judgement, wanted)
+    return wanted
+
+
+def _wanted(evidence: Evidence, judgement: Judgement) -> int | None:
+    """What is to be measured before the leader may be called settled; None if nothing is."""
+    spec = evidence.spec
     if judgement.bracket is not None and judgement.doubt < LIKELY:
         return judgement.bracket
     if judgement.telling is not None and judgement.doubt >= spec.doubt:
         return judgement.telling
     if len(evidence.runs[judgement.leader]) < spec.min_repeats:
         return judgement.leader
-    return answer(evidence, judgement)
+    return None
 
 
 def _scan(evidence: Evidence) -> int | None:
@@ -82,14 +90,12 @@ def _steps(spec: SearchSpec) -> list[int]:
 
 
 def _is_passed(evidence: Evidence, steps: list[int]) -> bool:
-    """Is there nothing to be found above these steps of the scan?"""
-    if not steps:
-        return False
-    best = max(evidence.throughput(vus) for vus in evidence.runs if vus <= steps[-1])
+    """Is latency so high at the last of these steps of the scan that none above can keep the limit?
+
+    Throughput that falls is no reason to stop: a second hump may follow.
+    """
     limit = evidence.spec.p95_ms
-    is_slow = limit is not None and evidence.p95_ms(steps[-1]) > CLEARLY_SLOW * limit
-    falls = [evidence.throughput(vus) < CLEARLY_BELOW * best for vus in steps[-2:]]
-    return is_slow or (len(steps) > 2 and all(falls))
+    return bool(steps) and limit is not None and evidence.p95_ms(steps[-1]) > CLEARLY_SLOW * limit
 
 
 def _nothing(measurements: Sequence[Measurement]) -> str:

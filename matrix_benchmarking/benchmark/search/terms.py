@@ -30,8 +30,8 @@ class SearchSpec:
     max: int = 512
     p95_ms: float | None = None
     tolerance: float = 0.03
-    doubt: float = 0.03
-    max_measurements: int = 18
+    doubt: float = 0.015
+    max_measurements: int = 24
     max_repeats: int = 8
     min_repeats: int = 2
 

@@ -1,0 +1,227 @@
+"""The search for saturation on ten kinds of curves, each drawn afresh, against what else spends the measurements."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import statistics
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchSpec, next_step
+
+from .row import Row
+
+NOISE = 0.03
+"""Standard deviation of one run, as a fraction; lognormal with mean 1."""
+
+WITHIN = 0.05
+"""An answer is right if its true throughput is at most this much below the best of all whole numbers."""
+
+MAXIMUM = 512
+USERS = np.arange(1.0, MAXIMUM + 1)
+DOUBLINGS = np.log2(USERS)
+
+Curve = NDArray[np.float64]
+"""True throughput at 1, 2, … MAXIMUM virtual users, in any unit."""
+
+
+def plateau(rng: np.random.Generator) -> Curve:
+    return _knee(_place(rng, 4, 128), rng.uniform(2, 8))
+
+
+def retrograde(rng: np.random.Generator) -> Curve:
+    """Gunther's universal scalability law: what users wait for each other makes the throughput fall."""
+    contention, peak = rng.uniform(0, 0.1), _place(rng, 8, 256)
+    coherency = (1 - contention) / peak**2
+    return USERS / (1 + contention * (USERS - 1) + coherency * USERS * (USERS - 1))
+
+
+def collapse_by_60(rng: np.random.Generator) -> Curve:
+    return _collapse(rng, 0.6)
+
+
+def collapse_by_70(rng: np.random.Generator) -> Curve:
+    return _collapse(rng, 0.7)
+
+
+def gentle_fall(rng: np.random.Generator) -> Curve:
+    at = _place(rng, 4, 64)
+    return _knee(at, 6) * (1 - rng.uniform(0.02, 0.06)) ** np.maximum(0, DOUBLINGS - np.log2(at))
+
+
+def first_hump_higher(rng: np.random.Generator) -> Curve:
+    return _humps(rng, 1.0, rng.uniform(0.7, 0.92))
+
+
+def second_hump_higher(rng: np.random.Generator) -> Curve:
+    return _humps(rng, rng.uniform(0.7, 0.92), 1.0)
+
+
+def sawtooth(rng: np.random.Generator) -> Curve:
+    """A server of batches: the last one of a wave is as slow as a full one."""
+    batch = int(rng.integers(6, 65))
+    full = USERS / (batch * np.ceil(USERS / batch))
+    return full * (1 - rng.uniform(0, 0.03)) ** np.maximum(0, DOUBLINGS - np.log2(batch))
+
+
+def still_rising(rng: np.random.Generator) -> Curve:
+    return USERS / (USERS + _place(rng, 100, 600))
+
+
+def falling_from_two(rng: np.random.Generator) -> Curve:
+    falling = (1 - rng.uniform(0.06, 0.25)) ** (DOUBLINGS - 1)
+    return np.where(USERS < 2, rng.uniform(0.55, 0.95), falling)
+
+
+def _knee(at: float, sharpness: float) -> Curve:
+    """In proportion to the users, then flat at 1."""
+    return np.asarray((1 + (USERS / at) ** -sharpness) ** (-1 / sharpness))
+
+
+def _collapse(rng: np.random.Generator, by: float) -> Curve:
+    knee = _place(rng, 4, 64)
+    edge = knee * _place(rng, 0.3, 3)
+    return _knee(knee, rng.uniform(1, 6)) * np.where(edge > USERS, 1.0, 1 - by)
+
+
+def _humps(rng: np.random.Generator, first: float, second: float) -> Curve:
+    low = _place(rng, 4, 16)
+    places, heights = np.log2([low, low * _place(rng, 8, 24)]), (first, second)
+    valley = min(heights) * rng.uniform(0.5, 0.85)
+    bumps = [
+        (height - valley) * np.exp(-0.5 * ((DOUBLINGS - place) / rng.uniform(0.3, 0.7)) ** 2)
+        for place, height in zip(places, heights, strict=True)
+    ]
+    return np.asarray(_knee(low / 2, 6) * (valley + sum(bumps)))
+
+
+def _place(rng: np.random.Generator, low: float, high: float) -> float:
+    """Each doubling between the two is as probable."""
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
+
+
+CURVES: dict[str, Callable[[np.random.Generator], Curve]] = {
+    "plateau": plateau,
+    "retrograde": retrograde,
+    "collapse by 60 %": collapse_by_60,
+    "collapse by 70 %": collapse_by_70,
+    "gentle fall": gentle_fall,
+    "two humps, first higher": first_hump_higher,
+    "two humps, second higher": second_hump_higher,
+    "sawtooth": sawtooth,
+    "still rising": still_rising,
+    "falling from two on": falling_from_two,
+}
+
+
+@dataclasses.dataclass(slots=True)
+class Bench:
+    """A server with a known curve under a load generator whose runs are noisy."""
+
+    curve: Curve
+    rng: np.random.Generator
+    runs: dict[int, list[float]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.runs.values()))
+
+    def run(self, users: int) -> float:
+        noise = self.rng.lognormal(-(NOISE**2) / 2, NOISE)
+        self.runs.setdefault(users, []).append(float(self.curve[users - 1]) * noise)
+        return self.runs[users][-1]
+
+    def best(self) -> int:
+        """The number of users with the highest mean."""
+        return max(self.runs, key=lambda users: statistics.fmean(self.runs[users]))
+
+    def is_right(self, users: int) -> bool:
+        return bool(self.curve[users - 1] >= (1 - WITHIN) * self.curve.max())
+
+
+def matbench(bench: Bench) -> Answer:
+    measurements: list[Measurement] = []
+    while isinstance(step := next_step(SearchSpec(max=MAXIMUM), measurements), int):
+        measurements.append(Measurement(step, bench.run(step)))
+    return step
+
+
+def powers_of_two(bench: Bench, budget: int) -> None:
+    """A full grid of powers of two, again and again."""
+    grid = [2**exponent for exponent in range(int(math.log2(MAXIMUM)) + 1)]
+    for index in range(budget):
+        bench.run(grid[index % len(grid)])
+
+
+def golden_section(bench: Bench, budget: int) -> None:
+    """Kiefer (1953), on the logarithmic scale; what is left when it ends goes to repeats of its best."""
+    _narrow(bench, budget, 1.0, float(MAXIMUM))
+
+
+def doubling_then_golden_section(bench: Bench, budget: int) -> None:
+    """Doubles until throughput stops rising, then golden sections around the best."""
+    users, last = 1, bench.run(1)
+    while users < MAXIMUM and bench.count < budget:
+        users *= 2
+        previous, last = last, bench.run(users)
+        if last <= previous:
+            break
+    _narrow(bench, budget, max(1.0, bench.best() / 2), min(2.0 * bench.best(), float(MAXIMUM)))
+
+
+def _narrow(bench: Bench, budget: int, low: float, high: float) -> None:
+    golden = (math.sqrt(5) - 1) / 2
+    while bench.count < budget:
+        first, second = (round(low * (high / low) ** share) for share in (1 - golden, golden))
+        if first == second or (first, second) == (low, high):
+            bench.run(bench.best())
+            continue
+        for users in (first, second):
+            if users not in bench.runs and bench.count < budget:
+                bench.run(users)
+        if first not in bench.runs or second not in bench.runs:
+            return
+        low, high = (low, second) if bench.runs[first][0] >= bench.runs[second][0] else (first, high)
+
+
+SHARE = 20
+"""A search takes a fifth of a second, so one of this many replications is made on each kind of curve."""
+
+PEERS = (powers_of_two, golden_section, doubling_then_golden_section)
+
+
+def rows(seed: int, replications: int) -> Iterable[Row]:
+    """Searches on each kind of curve; peers spend as many measurements on the same curve."""
+    replications = max(1, replications // SHARE)
+    right, settled, count = (np.zeros((len(CURVES), replications)) for _ in range(3))
+    peers = np.zeros((len(PEERS), len(CURVES), replications))
+    for kind, draw in enumerate(CURVES.values()):
+        for index in range(replications):
+            rng = np.random.default_rng([seed, kind, index])
+            bench = Bench(draw(rng), rng)
+            found = matbench(bench)
+            right[kind, index], settled[kind, index] = bench.is_right(found.vus), found.settled
+            count[kind, index] = bench.count
+            for number, peer in enumerate(PEERS):
+                other = Bench(bench.curve, rng)
+                peer(other, bench.count)
+                peers[number, kind, index] = other.is_right(other.best())
+    trusted = float(right[settled > 0].mean()) if settled.any() else math.nan
+    yield _row("right within 5 %", right.mean(), 0.87, ".77")
+    yield _row("settled", settled.mean(), 0.5, "")
+    yield _row("settled and right, of those settled", trusted, 0.95, ".82")
+    spent = float(count.mean())
+    yield Row("search", "measurements on average", f"{spent:.1f}", "", "≤ 18", spent <= 18)
+    for name, of_peer in zip(PEERS, peers, strict=True):
+        words = name.__name__.replace("_", " ")
+        yield Row("search", f"right within 5 %, {words}, as many measurements", f"{of_peer.mean():.2f}")
+    for kind, name in enumerate(CURVES):
+        figure = f"{right[kind].mean():.2f}, {settled[kind].mean():.2f} settled, {count[kind].mean():.1f} measurements"
+        yield Row("search", f"right within 5 %, {name}", figure)
+
+
+def _row(case: str, figure: float, least: float, before: str) -> Row:
+    return Row("search", case, f"{figure:.3f}", before, f"≥ {least:g}", bool(figure >= least))

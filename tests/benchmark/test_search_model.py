@@ -1,0 +1,148 @@
+"""The model of a curve against the formulas of its parts, one Gaussian process at a time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from matrix_benchmarking.benchmark.search import model
+
+RUNS = [(1, 10.0), (4, 38.0), (16, 90.0), (16, 95.0), (64, 30.0)]
+POINTS = [1, 2, 4, 8, 16, 23, 32, 45, 64]
+SPAN = (1, 64)
+
+
+def kernel(first: float, second: float, kind: model.Departure) -> float:
+    distance = math.sqrt(3) * abs(first - second) / kind.length
+    return kind.deviation**2 * (1 + distance) * math.exp(-distance)
+
+
+def softplus(value: float, width: float) -> float:
+    return width * float(np.logaddexp(0, value / width))
+
+
+def gaussian_process(positions, shape, knee, bend, kind, edge, anchor):
+    """Mean and covariance, entry by entry; *edge* and *anchor* are None for a curve without one."""
+    above = [softplus(position - knee, bend) for position in positions]
+    below = [-softplus(knee - position, bend) for position in positions]
+    mean = [shape.below[0] * low + shape.above[0] * high for low, high in zip(below, above, strict=True)]
+    covariance = np.zeros((len(positions), len(positions)))
+    for i, j in itertools.product(range(len(positions)), repeat=2):
+        is_past = [edge is not None and positions[k] > edge for k in (i, j)]
+        value = 9.0 + shape.below[1] ** 2 * below[i] * below[j] + shape.above[1] ** 2 * above[i] * above[j]
+        if is_past[0] == is_past[1]:
+            value += kernel(positions[i], positions[j], kind)
+        if all(is_past):
+            value += kind.jump**2 + 0.16 * (positions[i] - anchor) * (positions[j] - anchor)
+        covariance[i, j] = value
+    return np.array(mean), covariance
+
+
+def reference(shape):
+    """Expected log(value) of each point, by adding up all curves, edges and noises without leaving any out."""
+    runs = np.log2([vus for vus, _ in RUNS])
+    values = np.log([value for _, value in RUNS])
+    points = np.log2(POINTS)
+    knees = [-1.0, *np.linspace(0, 6, 25), 7.0]
+    gaps = [(0.0, 2.0), (2.0, 4.0), (4.0, 6.0)]
+    total, expected = 0.0, np.zeros(len(POINTS))
+    for kind in model.DEPARTURES:
+        curves = [(knee, bend, None, None, 1.0) for knee in knees for bend in (0.05, 0.2)]
+        if kind.jump:
+            places = [
+                (0.5 * (low + high), top, (high - low) / 6) for _, top in gaps for low, high in inside(points, top)
+            ]
+            curves = [(knee, 0.05, *place) for knee in knees[::2] for place in places]
+        divisor = len(knees[::2]) if kind.jump else len(curves)
+        for knee, bend, edge, anchor, share in curves:
+            mean, covariance = gaussian_process([*runs, *points], shape, knee, bend, kind, edge, anchor)
+            for noise, probability in ((0.025, 0.25), (0.05, 0.5), (0.1, 0.25)):
+                noisy = covariance[:5, :5] + noise**2 * np.eye(5)
+                surprise = values - values.max() - mean[:5]
+                density = stats.multivariate_normal(mean[:5], noisy).pdf(values - values.max())
+                weight = density * probability * kind.probability * share / divisor
+                total += weight
+                expected += weight * (mean[5:] + covariance[5:, :5] @ np.linalg.solve(noisy, surprise))
+    return values.max() + expected / total
+
+
+def inside(points, top):
+    """Neighbouring points in the gap of two doublings that ends at *top*."""
+    return [pair for pair in itertools.pairwise(points) if top - 2 <= pair[0] and pair[1] <= top]
+
+
+@pytest.mark.parametrize("shape", [model.THROUGHPUT, model.LATENCY], ids=["throughput", "latency"])
+def test_the_belief_is_the_sum_over_all_curves_edges_and_noises(shape, monkeypatch):
+    monkeypatch.setattr(model, "NEGLIGIBLE", 0.0)
+    belief = model.believe(shape, RUNS, POINTS, SPAN)
+    np.testing.assert_allclose(belief.expected(), reference(shape), rtol=1e-9)
+
+
+def test_what_is_negligible_moves_the_belief_by_less_than_half_a_percent(monkeypatch):
+    usual = model.believe(model.THROUGHPUT, RUNS, POINTS, SPAN).expected()
+    monkeypatch.setattr(model, "NEGLIGIBLE", 0.0)
+    exact = model.believe(model.THROUGHPUT, RUNS, POINTS, SPAN).expected()
+    np.testing.assert_allclose(usual[[0, 2, 4, 8]], exact[[0, 2, 4, 8]], atol=0.005)
+
+
+def test_the_kinds_of_curves_and_their_probabilities():
+    kinds = [(kind.deviation, kind.length, kind.jump, kind.probability) for kind in model.DEPARTURES]
+    assert kinds == [
+        (0.01, 1.0, 0.0, 0.36),
+        (0.04, 1.0, 0.0, 0.18),
+        (0.12, 1.0, 0.0, 0.16),
+        (0.25, 0.5, 0.0, 0.10),
+        (0.15, 0.15, 0.0, 0.12),
+        (0.02, 1.0, 0.7, 0.08),
+    ]
+    assert math.fsum(kind.probability for kind in model.DEPARTURES) == pytest.approx(1.0)
+
+
+def test_a_rise_is_expected_to_go_on_up_to_an_edge():
+    runs = [(1, 4.0), (4, 9.0), (16, 22.0), (64, 55.0), (128, 83.0), (152, 91.0), (152, 94.0), (181, 25.0), (256, 24.0)]
+    belief = model.believe(model.THROUGHPUT, [*runs, (512, 24.0)], [152, 159, 166, 173, 181], (1, 512))
+    chances = belief.probability_of_gain(0, 0.03)
+    assert chances[1:4].max() > 0.1
+    assert chances[4] < 0.001
+
+
+def test_without_an_edge_a_point_beyond_is_as_near_as_before():
+    flat = [(vus, 100.0) for vus in (1, 4, 16, 64)]
+    belief = model.believe(model.THROUGHPUT, flat, [16, 32, 64], SPAN)
+    assert belief.expected()[1] == pytest.approx(math.log(100.0), abs=0.02)
+
+
+def believed(jagged: bool) -> model.Belief:
+    """Points at 0, +3 %, +3 %, +3 % of the first, as logarithms, each known to within 2 % by itself."""
+    means = np.log([[1.0, 1.03, 1.03, 1.03]])
+    covariances = np.diag([0.0, 0.0004, 0.0004, 0.0004])[None]
+    return model.Belief(np.ones(1), means, covariances, np.array([0.03]), np.array([jagged]))
+
+
+@pytest.mark.parametrize(
+    ("jagged", "chances", "groups", "expected"),
+    [
+        (False, [0.0, 1.0, 1.0, 1.0], [0, 1, 2, 3], 0.5),
+        (True, [0.0, 1.0, 1.0, 1.0], [0, 1, 2, 3], 0.875),
+        (True, [0.0, 1.0, 1.0, 1.0], [0, 2], 0.75),  # two groups of two points
+        (True, [0.0, 1.0, 0.5, 0.0], [0, 1, 2, 3], 1 - 0.5 * 0.75),
+        (False, [0.0, 0.2, 0.8, 0.4], [0, 1, 2, 3], 0.4),
+    ],
+)
+def test_places_of_a_jagged_curve_are_chances_of_their_own(jagged, chances, groups, expected):
+    found = believed(jagged).probability_of_any_gain(0, 0.03, np.array(chances), np.array(groups))
+    assert found == pytest.approx(expected)
+
+
+def test_only_what_varies_within_less_than_a_doubling_is_jagged():
+    belief = model.believe(model.THROUGHPUT, RUNS, POINTS, SPAN)
+    assert belief.jagged.shape == belief.weights.shape
+    flat = [(vus, 100.0) for vus in (1, 2, 4, 8, 16, 32, 64)]
+    smooth = model.believe(model.THROUGHPUT, flat, POINTS, SPAN)
+    teeth = [(vus, 100.0 if index % 2 else 70.0) for index, (vus, _) in enumerate(flat)]
+    rough = model.believe(model.THROUGHPUT, teeth, POINTS, SPAN)
+    assert smooth.weights[smooth.jagged].sum() < 0.1 < 0.8 < rough.weights[rough.jagged].sum()
