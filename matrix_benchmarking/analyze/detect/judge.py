@@ -254,6 +254,7 @@ def _reruns(split: Split, points: int, begin: int, prior: Prior) -> int | None:
         split.far * share,
         split.others * np.sqrt(share),
         split.precision,
+        split.blocks + more,
         split.runs + more,
     )
     weighed = evidence.weigh(longer, prior)

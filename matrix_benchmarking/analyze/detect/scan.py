@@ -13,6 +13,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
+from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES
 from matrix_benchmarking.analyze.detect.splits import (
     Evidence,
     Series,
@@ -24,6 +25,7 @@ from matrix_benchmarking.analyze.detect.splits import (
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
+_LEAST_WITH_REPEATS = 3
 _FIRST_SPLITS = 32
 MOST_CARRIED = 20.0
 
@@ -100,7 +102,7 @@ def _first_of(levels: Levels | None, count: int) -> Levels | None:
 
 def least_history(prior: Prior) -> int:
     """The number of points that an old level needs."""
-    return LEAST if prior.degrees < LEAST else _LEAST_LATER
+    return LEAST if prior.degrees < LEAST_DEGREES else _LEAST_WITH_REPEATS
 
 
 def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
