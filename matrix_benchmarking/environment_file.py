@@ -31,6 +31,11 @@ class Environment:
     gpus: tuple[str, ...] = ()
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
+    @property
+    def host(self) -> str | None:
+        """What tells machines apart, as far as it is recorded: names of machines are not. None without any."""
+        return ", ".join(filter(None, (self.cpu_model, *self.gpus, self.kernel))) or None
+
 
 def read_environment(location: Path) -> Environment:
     """The environment of the test directory *location*, leniently: it may come from a stranger, or be absent."""

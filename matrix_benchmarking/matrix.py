@@ -80,6 +80,8 @@ class Facts:
         other_units: the KPIs whose values are in another unit than the workload's today.
         other_directions: the KPIs that were better the other way round than they are today.
         schema_version: that of its payload; None for a run of a results tree, which is computed today.
+        start_us: when the test started; None where unknown.
+        host: what identifies the machine, as far as the payload has it: see :attr:`.Environment.host`.
     """
 
     time_us: int | None
@@ -87,6 +89,8 @@ class Facts:
     other_units: frozenset[str] = frozenset()
     other_directions: frozenset[str] = frozenset()
     schema_version: str | None = None
+    start_us: int | None = None
+    host: str | None = None
 
 
 @dataclasses.dataclass(slots=True)
@@ -103,6 +107,8 @@ class Entry:
         test_uuid: stable id of the test; None for an unfinished one.
         has_own_uuid: True if the test carries its id; otherwise it is a digest of its content.
         problems: what the parsers could not read.
+        campaign: id of the start of a benchmark that measured it; None where none is recorded.
+        round: which pass over the points of an interleaved campaign it belongs to, from 1; None for none.
         measurement: digest of the artifacts that were recorded, whatever describes them; it ends with ``*`` where other
             tests of the tree have the same artifacts, and so doesn't tell which test it is. None without any.
         missing_files: the workload's important files that are not there.
@@ -125,6 +131,8 @@ class Entry:
     finished: bool = True
     test_uuid: str | None = None
     has_own_uuid: bool = False
+    campaign: str | None = None
+    round: int | None = None
     measurement: str | None = None
     problems: tuple[Problem, ...] = ()
     missing_files: tuple[str, ...] = ()

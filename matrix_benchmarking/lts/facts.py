@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
+from .. import environment_file
 from ..matrix import Entry, Facts
 from ..workload import Workload
 from .labels import kpi_labels
@@ -35,6 +36,8 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
             and {kpi.get("lower_better"), workload.kpis[name].lower_better} == {True, False}  # neither contradicts none
         ),
         schema_version=metadata.get("lts_schema_version"),
+        start_us=time_us(metadata.get("start")),
+        host=environment_file.parse(metadata.get("environment")).host,
     )
 
 
@@ -55,6 +58,19 @@ def time_of_entry(entry: Entry) -> int | None:
         return entry.facts.time_us
     metadata = getattr(entry.lts, "metadata", None)
     return _first_known(getattr(metadata, "end", None), getattr(metadata, "start", None))
+
+
+def times_of_entry(entry: Entry) -> tuple[int | None, int | None]:
+    """When the test started and ended, as :func:`time_of_entry`; what is unknown is None, or the other one."""
+    if entry.facts is not None:
+        return entry.facts.start_us, entry.facts.time_us
+    metadata = getattr(entry.lts, "metadata", None)
+    return time_us(getattr(metadata, "start", None)), time_us(getattr(metadata, "end", None))
+
+
+def host_of_entry(entry: Entry) -> str | None:
+    """What identifies the machine that the test ran on, as far as it is recorded; see :attr:`.Environment.host`."""
+    return entry.environment.host if entry.facts is None else entry.facts.host
 
 
 def _labels_to_keep(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:

@@ -1,0 +1,120 @@
+"""Which runs were measured together: the campaign and the round of each, recorded or inferred.
+
+Runs that one start of a benchmark measured on one host, one after the other, share a mood of the machine: they are a
+*block*, as experimental design calls it, and no independent evidence. Blocks nest: a campaign, and within an
+interleaved one its rounds, each of which is one pass over the points.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+
+from ..lts.facts import host_of_entry, times_of_entry
+from ..matrix import Entry, typed
+
+LONGEST_PAUSE_S = 30 * 60
+"""A pause on a host, in seconds, after which what is measured next is another campaign, where none is recorded.
+
+A target takes minutes to start, and a night or a build lies between campaigns. Where a pause is shorter, two campaigns
+are taken for one, which says less than they do together; a longer constant would do that more often, and a shorter
+one make two blocks of one, which says too much.
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Block:
+    """What a run was measured together with.
+
+    Attributes:
+        campaign: number of the campaign among all runs that were given, the oldest first.
+        round: number of the round, over all campaigns; None for a run that belongs to no round.
+    """
+
+    campaign: int
+    round: int | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Run:
+    """A run by its *place* among those that were given; *start* and *end* are in seconds, -inf where unknown."""
+
+    place: int
+    point: Hashable
+    start: float
+    end: float
+    recorded_round: int | None
+
+
+def blocks_of(runs: Sequence[Entry]) -> list[Block]:
+    """The block of each run, in the order given. Give all the runs there are: what lies between two of them counts.
+
+    A run has the campaign and the round that were recorded with it. Of the others, those of one host are a campaign up
+    to a pause of more than :data:`LONGEST_PAUSE_S`; within it a round ends where a point comes again, if at least two
+    rounds have most of the points in common. Where no time is known, it is the one at which a history first saw the
+    run; without that, all runs of a host are one campaign without rounds, since nothing says otherwise. Hosts are told
+    apart by processor, GPUs and kernel, since their names are not recorded.
+    """
+    campaigns = sorted(_campaigns(runs), key=lambda campaign: campaign[0].start)
+    blocks = [Block(0, None)] * len(runs)
+    numbers: dict[tuple[int, int], int] = {}
+    for number, campaign in enumerate(campaigns):
+        is_recorded = runs[campaign[0].place].campaign is not None
+        rounds = [run.recorded_round for run in campaign] if is_recorded else _inferred_rounds(campaign)
+        for run, each in zip(campaign, rounds, strict=True):
+            known = None if each is None else numbers.setdefault((number, each), len(numbers))
+            blocks[run.place] = Block(number, known)
+    return blocks
+
+
+def _campaigns(runs: Sequence[Entry]) -> Iterator[list[_Run]]:
+    """The runs of each campaign in the order of their times."""
+    together: dict[tuple[str, str | None], list[_Run]] = {}
+    points: dict[Hashable, int] = {}
+    for place, entry in enumerate(runs):
+        start, end = _times_s(entry)
+        point = frozenset((name, typed(value)) for name, value in entry.settings.items())
+        run = _Run(place, points.setdefault(point, len(points)), start, end, entry.round)
+        key = ("host", host_of_entry(entry)) if entry.campaign is None else ("campaign", entry.campaign)
+        together.setdefault(key, []).append(run)
+    for (kind, _), found in together.items():
+        # Of equal times the runs of a point come together, so that no round is made of an order that is not known.
+        found.sort(key=lambda run: (run.start, run.point))
+        yield from [found] if kind == "campaign" else _between_pauses(found)
+
+
+def _between_pauses(runs: Sequence[_Run]) -> Iterator[list[_Run]]:
+    """The *runs* of one host, in the order of their times, up to each pause."""
+    together, latest = [runs[0]], runs[0].end
+    for run in runs[1:]:
+        if run.start - latest > LONGEST_PAUSE_S:  # infinite after runs of unknown time, and not a number between them
+            yield together
+            together = []
+        together.append(run)
+        latest = max(latest, run.end)
+    yield together
+
+
+def _inferred_rounds(runs: Sequence[_Run]) -> Sequence[int | None]:
+    """The round of each of a campaign's *runs*, numbered in their order; None for all of them if it has none."""
+    rounds: list[int] = []
+    members: list[set[Hashable]] = [set()]
+    for run in runs:
+        if run.point in members[-1]:
+            members.append(set())
+        members[-1].add(run.point)
+        rounds.append(len(members) - 1)
+    most = max(1, len(set().union(*members)) / 2)
+    times = Counter(point for each in members if len(each) > most for point in each)
+    return rounds if sum(count > 1 for count in times.values()) > most else [None] * len(runs)
+
+
+def _times_s(entry: Entry) -> tuple[float, float]:
+    """When *entry* started and ended, in seconds since 1970; -inf where that is not known."""
+    start_us, end_us = times_of_entry(entry)
+    if start_us is None and end_us is None and entry.recorded is not None and entry.recorded[0]:
+        start_us = entry.recorded[1]
+    known = [time_us / 1e6 for time_us in (start_us, end_us) if time_us is not None] or [-math.inf]
+    return known[0], known[-1]
