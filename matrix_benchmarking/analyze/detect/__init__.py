@@ -8,7 +8,7 @@ bound the share of false alarms over many series.
 from matrix_benchmarking.analyze.detect.discovery import discoveries, q_values
 from matrix_benchmarking.analyze.detect.effects import EmptyLevelError, InvalidThresholdError, compare_levels
 from matrix_benchmarking.analyze.detect.judge import change_points, changes_of, judge, judge_watched, p_values
-from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind
+from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind, Suspicion
 from matrix_benchmarking.analyze.detect.pair import judge_pair
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
@@ -19,6 +19,7 @@ __all__ = [
     "InvalidThresholdError",
     "Judgement",
     "Kind",
+    "Suspicion",
     "Watched",
     "change_points",
     "changes_of",

@@ -15,6 +15,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES
 from matrix_benchmarking.analyze.detect.splits import (
+    FEWEST_BLOCKS,
     Evidence,
     Series,
     as_clear_on_logarithms,
@@ -114,6 +115,25 @@ def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
         return None
     levels = estimate(points, counts_up_to(last, least))
     return weigh(series, begin, levels, every_lag(levels, last), prior)
+
+
+def suspicious(series: Series, begin: int, prior: Prior) -> tuple[Evidence, int] | None:
+    """The splits up to the last point, and which of them speaks most for a new level that has one block behind it.
+
+    None where no such split would raise an alarm if it had two.
+    """
+    points = series.points[begin:]
+    last, least = len(points) - 1, least_history(prior)
+    if last < least:
+        return None
+    levels = estimate(points, counts_up_to(last, least))
+    found = weigh(series, begin, levels, every_lag(levels, last), prior)
+    stop = len(series.points) - 1
+    alone = series.blocks_from(stop + 1 - found.split.after.astype(np.int64), stop) < FEWEST_BLOCKS
+    over = np.flatnonzero((found.excess >= 0.0) & alone)
+    if len(over):
+        over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
+    return (found, int(over[np.argmax(found.excess[over])])) if len(over) else None
 
 
 def _first(

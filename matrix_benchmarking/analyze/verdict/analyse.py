@@ -12,8 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
-from ..detect import Estimate, Judgement, Kind, compare_levels, q_values
+from ..detect import Estimate, Judgement, Kind, Suspicion, compare_levels, q_values
+from ..blocks import blocks_of
 from ..detect.discovery import RATE
+from ..detect.series import Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select
 from .alarms import Raised, alarms_of
@@ -21,7 +23,7 @@ from .levels import JudgedSeries, amount, judged
 from .lifecycle import known_alarms
 from .model import Analysis, NotAnalysed, Outcome, SeriesVerdict
 
-SEVERITY = (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY)
+SEVERITY = (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY)
 
 
 def analyse_runs(
@@ -67,7 +69,11 @@ def analyse(
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
     judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
     shown = [one for one in selection.series if one.kpi.lower_better is None]
-    series = [judged(one, minimum_effects.get(one.kpi.name, MinimumEffect())) for one in judgeable]
+    blocks = _blocks(judgeable)
+    series = [
+        judged(one, minimum_effects.get(one.kpi.name, MinimumEffect()), of)
+        for one, of in zip(judgeable, blocks, strict=True)
+    ]
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q, rate)
     raised = [
@@ -111,9 +117,19 @@ def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
 
 def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
     """A sorting key: what fails, then by outcome, new ones and large ones first; the rest stays in its order."""
-    is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
     size = -size_of(verdict) if is_change else 0.0
     return not verdict.fails, SEVERITY.index(verdict.outcome), not verdict.is_new, size
+
+
+def _blocks(series: Sequence[SelectedSeries]) -> list[Blocks]:
+    """Of each series the campaign and the round of each run of each point."""
+    entries = {id(entry): entry for one in series for point in one.points for entry in point.entries}
+    of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
+    return [
+        [[(of[id(entry)].campaign, of[id(entry)].round) for entry in point.entries] for point in one.points]
+        for one in series
+    ]
 
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
@@ -155,11 +171,30 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return dataclasses.replace(base, outcome=Outcome.NOT_ENOUGH_HISTORY, reruns=judgement.reruns, **levels)  # type: ignore[arg-type]
     if raised.worst is not None:
         return _about(base, one, raised.worst, Outcome.REGRESSION)
+    if judgement.suspicion is not None and judgement.suspicion.worse:
+        return _suspected(base, judgement.suspicion)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # back on an old level
         return _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
     return _unchanged(base, judgement)
+
+
+def _suspected(base: SeriesVerdict, suspicion: Suspicion) -> SeriesVerdict:
+    """The verdict where the newest block alone is worse."""
+    return dataclasses.replace(
+        base,
+        outcome=Outcome.SUSPECTED,
+        effect=suspicion.effect,
+        difference=suspicion.difference,
+        old_level=suspicion.old_level,
+        new_level=suspicion.new_level,
+        first_bad=suspicion.first,
+        last_good=suspicion.last_before,
+        runs_before=suspicion.runs_before,
+        runs_after=suspicion.runs_after,
+        is_new=True,
+    )
 
 
 def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome) -> SeriesVerdict:

@@ -15,6 +15,7 @@ from typing import Any
 from ...workload import MinimumEffect
 from .. import detect
 from ..detect import Judgement, changes_of, judge_watched, p_values, watch
+from ..detect.series import Blocks
 from ..select.selection import SelectedSeries
 from .model import Change
 from .returns import FEWEST_OLD, LEFT, early_return
@@ -45,15 +46,15 @@ class JudgedSeries:
     minimum: MinimumEffect
 
 
-def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
-    """*series* with its changes that reach the *minimum*."""
+def judged(series: SelectedSeries, minimum: MinimumEffect, blocks: Blocks | None = None) -> JudgedSeries:
+    """*series* with its changes that reach the *minimum*; *blocks* are those of its runs."""
     values, kpi = series.values, series.kpi
     options: dict[str, Any] = {
         "lower_is_better": kpi.lower_better,
         "minimum_effect": minimum.relative,
         "minimum_effect_absolute": minimum.absolute,
     }
-    kept, series_values, watched = list(range(len(values))), list(values), watch(values, AT_ONCE)
+    kept, series_values, watched = list(range(len(values))), list(values), watch(values, AT_ONCE, blocks)
     found: list[tuple[Change, float]] = []
     place = 0
 
@@ -83,9 +84,13 @@ def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
     p_of = dict(zip((one.first for one in seen), p_values(watched, minimum.relative, minimum.absolute), strict=True))
     found += [(_placed(one, kept), p_of[one.first]) for one in changes]
     found.sort(key=lambda each: (each[0].first, each[0].takes_back is None))
+    judgement = judge_watched(watched, **options)
+    if judgement.suspicion is not None:
+        places = {name: kept[getattr(judgement.suspicion, name)] for name in ("first", "last_before")}
+        judgement = dataclasses.replace(judgement, suspicion=dataclasses.replace(judgement.suspicion, **places))
     return JudgedSeries(
         series,
-        judge_watched(watched, **options),
+        judgement,
         tuple(_with_levels([change for change, _ in found], values)),
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],

@@ -17,6 +17,8 @@ class Outcome(enum.Enum):
     """The verdict on a series."""
 
     REGRESSION = "regression"
+    SUSPECTED = "suspected"
+    """Worse by what one block of runs alone supports: another block would confirm it, or not."""
     IMPROVEMENT = "improvement"
     NO_CHANGE = "no change"
     NOT_ENOUGH_HISTORY = "not enough history"
@@ -227,6 +229,11 @@ class Analysis:
     def failing(self) -> list[SeriesVerdict]:
         """The series that make the analysis fail."""
         return [one for one in self.verdicts if one.fails]
+
+    @property
+    def suspected(self) -> list[SeriesVerdict]:
+        """The series that may be worse: one block of runs alone says so."""
+        return self.having(Outcome.SUSPECTED)
 
     @property
     def failed(self) -> bool:
