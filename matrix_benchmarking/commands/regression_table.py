@@ -74,7 +74,7 @@ def print_analysis(analysis: Analysis, console: Console | None = None) -> None:
 
 def _is_shown(verdict: SeriesVerdict) -> bool:
     """Whether there is more to say of a series than that it is counted."""
-    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
     return verdict.fails or changed or bool(verdict.outcome is Outcome.NO_CHANGE and verdict.reruns)
 
 
@@ -148,6 +148,8 @@ def _verdict(verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.REGRESSION:
         status = {alarm.status for alarm in verdict.alarms}
         return "acknowledged" if Status.ACKNOWLEDGED in status else "resolved"
+    if verdict.outcome is Outcome.SUSPECTED:
+        return "suspected"
     if verdict.outcome is Outcome.IMPROVEMENT:
         return "better, new" if verdict.is_new else "better"
     runs = verdict.reruns or 0

@@ -27,7 +27,7 @@ def changed(analysis: Analysis) -> list[SeriesVerdict]:
 
 def _is_told(verdict: SeriesVerdict) -> bool:
     outcome = verdict.outcome
-    return outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT) or (
+    return outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT) or (
         outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
     )
 
@@ -38,7 +38,7 @@ def _severity(verdict: SeriesVerdict) -> int:
         return 0
     if verdict.outcome is Outcome.REGRESSION:
         return 1
-    if verdict.is_new:
+    if verdict.is_new or verdict.outcome is Outcome.SUSPECTED:
         return 2
     return 3 if verdict.outcome is Outcome.IMPROVEMENT else 4 if verdict.reruns else 5
 
@@ -49,6 +49,8 @@ def outcome_text(verdict: SeriesVerdict) -> str:
     if outcome is Outcome.REGRESSION:
         state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
         return f"{WORSE}regression{new}{state}"
+    if outcome is Outcome.SUSPECTED:
+        return f"{DOUBTFUL}suspected: one block"
     if outcome is Outcome.IMPROVEMENT:
         return f"{BETTER}improvement{new}{', with an open alarm' if verdict.fails else ''}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:

@@ -116,9 +116,7 @@ def judge_watched(
     return dataclasses.replace(_unchanged(series, scale, walk, minimum, confidence), suspicion=suspicion)
 
 
-def _suspicion(
-    watched: Watched, minimum: Minimum, lower_is_better: bool | None, confidence: float
-) -> Suspicion | None:
+def _suspicion(watched: Watched, minimum: Minimum, lower_is_better: bool | None, confidence: float) -> Suspicion | None:
     """A new level of the newest points, if it would be one were there a second block behind them."""
     series, index, walk, scale = watched.series, watched.index, watched.walk, watched.scale
     found = scan.suspicious(series, walk.begin, walk.prior)

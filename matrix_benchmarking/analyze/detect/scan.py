@@ -11,6 +11,7 @@ import itertools
 
 import numpy as np
 
+from matrix_benchmarking.analyze.detect.cumulative import first_crossing
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES
@@ -155,7 +156,9 @@ def _first(
         levels = joined(levels, estimate(points, new)) if len(new) else levels
         assert levels is not None
         found = candidates(series, begin, levels, (start, stop), prior)
-        if (alarm := _earliest(found, series, begin, levels, prior, least)) is not None:
+        alarm = _earliest(found, series, begin, levels, prior, least)
+        alarm = _or_creeping(alarm, series, begin, levels, prior, least, (start, stop))
+        if alarm is not None:
             return alarm, levels
         start, step = stop, 2 * step
     return None, levels
@@ -177,6 +180,37 @@ def _earliest(
                 return alarm
         done, few = stop, 4 * few
     return None
+
+
+def _or_creeping(
+    alarm: Alarm | None,
+    series: Series,
+    begin: int,
+    levels: Levels,
+    prior: Prior,
+    least: int,
+    span: tuple[int, int],
+) -> Alarm | None:
+    """*alarm*, or an earlier one of the cumulative sum, where repeats say what the noise is."""
+    if series.prior.degrees == 0.0:
+        return alarm
+    points = series.means[begin : begin + span[1]]
+    levels = estimate(points, levels.counts[levels.counts < len(points)])
+    crossing = first_crossing(points, levels, prior, span[0])
+    if crossing is None or (alarm is not None and alarm.seen <= begin + crossing[0]):
+        return alarm
+    seen, rising = crossing
+    if series.blocks_from(begin + rising, begin + seen) < FEWEST_BLOCKS:
+        return alarm
+    start = _locate(points[: seen + 1], seen - rising + 1, least)
+    return Alarm(begin + start, begin + seen, 0.0, _deviation(levels, start, prior), 0.0)
+
+
+def _deviation(levels: Levels, count: int, prior: Prior) -> float:
+    """The standard deviation of a point, as known from the first *count* of a level."""
+    which = int(levels.counts.searchsorted(count, side="right")) - 1
+    squares = float(levels.squares[which]) + prior.degrees * prior.deviation**2
+    return float(np.sqrt(squares / (float(levels.counts[which]) - 1.0 + prior.degrees)))
 
 
 def _alarm(

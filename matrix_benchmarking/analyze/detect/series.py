@@ -24,6 +24,8 @@ _SHARED = 0.5
 _SHARED_AT_LEAST = 0.25
 _OF_A_MEDIAN = 1.35
 """The variance of the median of a few normal values, relative to that of their mean."""
+_USUAL_ROOM = 3.0
+"""In units of what the runs of a version spread without the farthest, which is about half a standard deviation."""
 LEAST_DEGREES = 6.0
 _BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
@@ -60,7 +62,8 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
         _prior(together),
         np.array(own, dtype=np.float64),
         np.array(fresh, dtype=np.float64),
-        np.array([_restlessness(runs) for runs in together]),
+        squares := np.array([_restlessness(runs) for runs in together]),
+        _means(together, squares, counts),
     )
     return series, index, scale
 
@@ -75,7 +78,7 @@ def _alone(values: Floats) -> tuple[Series, Integers, float]:
     points = values[index]
     scale = power_of_two(float(np.abs(points).max())) if len(points) else 1.0
     ones = np.ones(len(points))
-    return Series(points / scale, ones, ones, Prior(), ones, ones, np.zeros(len(points))), index, scale
+    return Series(points / scale, ones, ones, Prior(), ones, ones, np.zeros(len(points)), points / scale), index, scale
 
 
 _Run = tuple[float, tuple[int, int | None]]
@@ -129,6 +132,16 @@ def _restlessness(runs: list[float]) -> float:
     """The sum of squared deviations from the median, without the farthest run: it may be disturbed."""
     middle = median(runs)
     return math.fsum(sorted((run - middle) ** 2 for run in runs)[:-1])
+
+
+def _means(versions: list[list[float]], squares: Floats, counts: Floats) -> Floats:
+    """The mean of each version's runs; what lies off their median by more than up to there is usual is held back."""
+    usual = np.sqrt(squares.cumsum() / np.maximum(np.maximum(counts - 2.0, 0.0).cumsum(), 1.0))
+    means = []
+    for runs, room in zip(versions, _USUAL_ROOM * usual, strict=True):
+        middle = median(runs)
+        means.append(middle + math.fsum(min(max(run - middle, -room), room) for run in runs) / len(runs))
+    return np.array(means, dtype=np.float64)
 
 
 def power_of_two(largest: float) -> float:

@@ -38,6 +38,8 @@ class Series:
         blocks: number of blocks that speak for each by itself, shape (n,).
         fresh: how many of them don't speak for the point before it, shape (n,).
         squares: sum of squares of its runs within it, without the farthest one, shape (n,).
+        means: of the runs of each, of which none counts as farther off the median than is usual: better known than
+            *points*, and one block can move them, shape (n,).
     """
 
     points: Floats
@@ -47,6 +49,7 @@ class Series:
     blocks: Floats
     fresh: Floats
     squares: Floats
+    means: Floats
 
     def blocks_from(self, first: Any, last: Any) -> Any:
         """How many blocks speak for the points from *first* to *last* together: places, or arrays of them."""

@@ -89,4 +89,5 @@ def _chosen(series: Series, places: Integers) -> Series:
         blocks=series.blocks[places],
         fresh=series.fresh[places],
         squares=series.squares[places],
+        means=series.means[places],
     )

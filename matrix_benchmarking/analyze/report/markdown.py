@@ -31,6 +31,9 @@ def markdown(analysis: Analysis) -> str:
         f"## {_sign(analysis)} matbench: {code(analysis.workload)}",
         _lead(analysis),
         _worse_table(worse(analysis)),
+        _section(
+            "Suspected: one block of runs alone says so", [f"{_name(o)}: {_change(o)}" for o in analysis.suspected]
+        ),
         _better(analysis),
         _fixed(analysis),
         *_known(analysis, Status.ACKNOWLEDGED, "Acknowledged"),

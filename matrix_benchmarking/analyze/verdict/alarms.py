@@ -19,6 +19,8 @@ LEFT_AFTER_A_FIX = 0.25
 NEARBY = 2
 """Runs that are measured again later can move a change by so many versions: it is still the alarm that was raised."""
 ID_LENGTH = 12
+RETURNS = 2
+"""A level that a history left and returned to so often is one of two that the machine has."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,7 +72,12 @@ def alarms_of(
         if (change.first if change.takes_back is None else change.takes_back) in starts
     ]
     counted = tuple(changes[place] for place in kept)
-    repairs = {place: _repairs(counted, place, minimum) for place, one in enumerate(counted) if one.is_worse}
+    known_levels = levels_known(counted, minimum)
+    repairs = {
+        place: _repairs(counted, place, minimum)
+        for place, one in enumerate(counted)
+        if one.is_worse and one.drifts_from is None and place not in known_levels
+    }
     alarms = tuple(
         _alarm(workload, series, counted, place, ids[kept[place]], those, known, now)
         for place, those in repairs.items()
@@ -80,13 +87,18 @@ def alarms_of(
     notes = [
         f"{dropped} {'change is' if dropped == 1 else 'changes are'} left out: so many series show as much by chance"
     ]
+    notes = notes if dropped else []
+    if known_levels:
+        change = counted[max(known_levels)]
+        levels = " and ".join(series.kpi.show(level) for level in sorted((change.old_level, change.new_level)))
+        notes.append(f"this machine has two levels, {levels}: it went back and forth before, and that is no alarm")
     last = len(counted) - 1
     repaired = [place for place, those in repairs.items() if last in those]
     is_back = bool(counted) and (
         counted[last].takes_back is not None
         or (bool(repaired) and not _better_than_before(counted, repaired[0], minimum))
     )
-    return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes if dropped else ()))
+    return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes))
 
 
 def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
@@ -124,6 +136,23 @@ def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> l
         if takes_back or (not changes[later].is_worse and left <= allowed):
             found.append(later)
     return found
+
+
+def levels_known(changes: Sequence[Change], minimum: MinimumEffect) -> set[int]:
+    """The places of the changes for the worse that lead to a level that was left for the old one twice before."""
+    return {
+        place
+        for place, change in enumerate(changes)
+        if change.is_worse and sum(_returned(back, change, minimum) for back in changes[:place]) >= RETURNS
+    }
+
+
+def _returned(back: Change, change: Change, minimum: MinimumEffect) -> bool:
+    """Whether *back* led from a level as bad as that of *change*, for the most part, to the one before it."""
+    step = change.new_level - change.old_level
+    allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, change.old_level))
+    was_as_bad = (change.new_level - back.old_level) * (1.0 if step > 0 else -1.0) <= allowed
+    return not back.is_worse and was_as_bad and abs(back.new_level - change.old_level) <= allowed
 
 
 def _better_than_before(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> bool:

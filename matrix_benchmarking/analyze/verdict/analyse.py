@@ -12,16 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
-from ..detect import Estimate, Judgement, Kind, Suspicion, compare_levels, q_values
 from ..blocks import blocks_of
+from ..detect import Estimate, Judgement, Kind, Suspicion, compare_levels, q_values
 from ..detect.discovery import RATE
+from ..detect.drift import slope
 from ..detect.series import Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select
-from .alarms import Raised, alarms_of
-from .levels import JudgedSeries, amount, judged
+from .alarms import Raised, alarms_of, levels_known
+from .levels import JudgedSeries, amount, judged, middles
 from .lifecycle import known_alarms
-from .model import Analysis, NotAnalysed, Outcome, SeriesVerdict
+from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
 
 SEVERITY = (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY)
 
@@ -171,13 +172,21 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return dataclasses.replace(base, outcome=Outcome.NOT_ENOUGH_HISTORY, reruns=judgement.reruns, **levels)  # type: ignore[arg-type]
     if raised.worst is not None:
         return _about(base, one, raised.worst, Outcome.REGRESSION)
-    if judgement.suspicion is not None and judgement.suspicion.worse:
+    if judgement.suspicion is not None and _is_suspected(judgement.suspicion, raised, one.minimum):
         return _suspected(base, judgement.suspicion)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # back on an old level
         return _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
     return _unchanged(base, judgement)
+
+
+def _is_suspected(suspicion: Suspicion, raised: Raised, minimum: MinimumEffect) -> bool:
+    """Whether it is for the worse, and not one of two levels that the machine has."""
+    old, new = suspicion.old_level, suspicion.new_level
+    change = Change(suspicion.first, suspicion.last_before, suspicion.first, old, new, is_worse=True)
+    place = len(raised.changes)
+    return suspicion.worse is True and place not in levels_known([*raised.changes, change], minimum)
 
 
 def _suspected(base: SeriesVerdict, suspicion: Suspicion) -> SeriesVerdict:
@@ -221,7 +230,17 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
         runs_before=runs_before,
         runs_after=sum(map(len, values[slice(*new)])),
         is_new=change.seen == len(values) - 1,
+        drift=_drift(change, changes, values),
     )
+
+
+def _drift(change: Change, changes: Sequence[Change], values: Sequence[Sequence[float]]) -> float | None:
+    """By how much of its old level the series goes on changing since *change*; None for a step."""
+    if all(one.drifts_from != change.first for one in changes) or change.old_level <= 0.0:
+        return None
+    since = max(change.last_before, 0)
+    points = middles(values, since, len(values))
+    return slope(points) / float(points[0]) if points[0] > 0.0 else None
 
 
 def _unchanged(base: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:

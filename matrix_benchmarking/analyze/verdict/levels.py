@@ -12,10 +12,14 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...workload import MinimumEffect
 from .. import detect
 from ..detect import Judgement, changes_of, judge_watched, p_values, watch
-from ..detect.series import Blocks
+from ..detect.drift import is_drift
+from ..detect.evidence import Floats
+from ..detect.series import Blocks, power_of_two
 from ..select.selection import SelectedSeries
 from .model import Change
 from .returns import FEWEST_OLD, LEFT, early_return
@@ -91,7 +95,7 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, blocks: Blocks | None
     return JudgedSeries(
         series,
         judgement,
-        tuple(_with_levels([change for change, _ in found], values)),
+        tuple(_with_drifts(_with_levels([change for change, _ in found], values), values)),
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
@@ -170,6 +174,29 @@ def _with_levels(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
         )
         for change in changes
     ]
+
+
+def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> list[Change]:
+    """A change that goes on a drift, as far as could be told when it was seen, says which change began that."""
+    made: list[Change] = []
+    for change in changes:
+        before = made[-1] if made else None
+        if (
+            before is not None
+            and before.takes_back is change.takes_back is None
+            and before.is_worse is change.is_worse
+            and is_drift(middles(values, before.first, change.seen + 1), change.first - before.first)
+        ):
+            began = before.first if before.drifts_from is None else before.drifts_from
+            change = dataclasses.replace(change, drifts_from=began)
+        made.append(change)
+    return made
+
+
+def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> Floats:
+    """The medians of the points from *first* to before *stop*, in units that don't overflow when squared."""
+    unit = power_of_two(max(abs(value) for repeats in values[first:stop] for value in repeats))
+    return np.array([statistics.median(value / unit for value in repeats) for repeats in values[first:stop]])
 
 
 def _level(values: Sequence[Sequence[float]]) -> float:

@@ -48,6 +48,7 @@ class Change:
         is_worse: a regression; else an improvement.
         takes_back: first point of the change that it took back sooner than the detector tells levels apart; None for a
             change that the detector saw.
+        drifts_from: first point of the change that began the drift which it goes on; None for a step of its own.
     """
 
     first: int
@@ -57,6 +58,7 @@ class Change:
     new_level: float
     is_worse: bool
     takes_back: int | None = None
+    drifts_from: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -126,6 +128,7 @@ class SeriesVerdict:
         changes: all changes of the series that count, the oldest first.
         alarms: those that are worse, with what became of each, in the same order.
         minimum_effect, minimum_effect_absolute: what a change had to reach, as a fraction and in the KPI's unit.
+        drift: of a series that goes on drifting, by how much of the old level from version to version; else None.
         notes: what else is to be known, such as a newest version without a value.
     """
 
@@ -152,6 +155,7 @@ class SeriesVerdict:
     alarms: Sequence[Alarm] = ()
     minimum_effect: float = 0.0
     minimum_effect_absolute: float = 0.0
+    drift: float | None = None
     notes: Sequence[str] = ()
 
     @property

@@ -9,9 +9,11 @@ from ...kpi import KPIDefinition
 from ..detect import Estimate
 from ..select.selection import NO_VALUE
 from ..wording import plural
+from .causes import Cause, causes
 from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 
 MINUS = "−"
+CAUSES_NAMED = 3
 
 
 def headline(analysis: Analysis) -> str:
@@ -23,6 +25,9 @@ def headline(analysis: Analysis) -> str:
     failing = len(analysis.failing)
     if failing:
         return f"{failing} of {where} {_is(failing)} worse: {analysis.question}."
+    suspected = len(analysis.suspected)
+    if suspected:
+        return f"Nothing is worse in {where}, and {suspected} {_is(suspected)} suspected: {analysis.question}."
     if all(one.outcome is Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts):
         return f"Not enough history for a verdict on {where}: {analysis.question}."
     return f"Nothing is worse in {where}: {analysis.question}."
@@ -31,9 +36,13 @@ def headline(analysis: Analysis) -> str:
 def lead(analysis: Analysis) -> list[str]:
     """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
     said = [headline(analysis)]
+    said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {_is(len(new))} new with {analysis.newest}.")
+    suspected = len(analysis.suspected)
+    if suspected:
+        said.append(f"{suspected} suspected: one block of runs alone says so, and {again(analysis.newest)} would tell.")
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
         said.append(f"{len(better)} series {_is(len(better))} newly better.")
@@ -63,6 +72,17 @@ def lead(analysis: Analysis) -> list[str]:
     return said
 
 
+def cause_text(cause: Cause) -> str:
+    """``4 alarms since 1.3.1 are one cause, 5d1c40d2f7a8.``"""
+    count = len(cause.alarms)
+    return f"{count} {plural(count, 'alarm')} since {cause.first_bad} {_is(count)} one cause, {cause.id}."
+
+
+def again(newest: str | None) -> str:
+    """What confirms a suspicion, or not."""
+    return f"to measure {'them' if newest is None else newest} once more"
+
+
 def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
     """The alarms that the newest point of their series repaired, or first showed to be repaired."""
     return [(one, alarm) for one, alarm in analysis.alarms(Status.FIXED) if alarm.is_new]
@@ -75,11 +95,18 @@ def sentence(verdict: SeriesVerdict) -> str:
         return f"{name}: {history_missing(verdict)}."
     if verdict.outcome is Outcome.NO_CHANGE:
         return f"{name}: no change{doubt(verdict)}."
+    if verdict.outcome is Outcome.SUSPECTED:
+        runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
+        what = (
+            f"{name} is suspected to be worse since {verdict.first_bad_version} (last good {verdict.last_good_version})"
+        )
+        return f"{what}: {size(verdict)}, {levels(kpi, verdict)}, {runs}; one block of runs alone says so."
     better, before = ("better", "before") if verdict.outcome is Outcome.IMPROVEMENT else ("worse", "good")
     runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
     since = "" if verdict.first_bad_version is None else f" since {verdict.first_bad_version}"
     last = "" if verdict.last_good_version is None else f" (last {before} {verdict.last_good_version})"
-    return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}."
+    drift = "" if verdict.drift is None else f", and drifts by {percent(verdict.drift, digits=2)} a version"
+    return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{drift}."
 
 
 def size(verdict: SeriesVerdict) -> str:
@@ -127,12 +154,12 @@ def probability(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def percent(fraction: float, *, unit: bool = True) -> str:
-    """``+10.3 %``: with its sign, one decimal below 100 %, none above."""
+def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
+    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above."""
     if not math.isfinite(fraction):
         return f"{_sign(fraction)}∞{' %' if unit else ''}"
     value = abs(fraction) * 100.0
-    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
+    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
     return f"{_sign(fraction)}{text}{' %' if unit else ''}"
 
 

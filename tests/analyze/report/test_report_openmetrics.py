@@ -39,6 +39,7 @@ def test_series_are_counted_by_verdict() -> None:
     counts = {sample.labels["outcome"]: sample.value for sample in found["matbench_series"]}
     assert counts == {
         "regression": 4,
+        "suspected": 0,
         "improvement": 2,
         "no change": 3,
         "not enough history": 1,
