@@ -56,14 +56,14 @@ def test_a_small_step_is_seen_within_twenty_versions_where_versions_have_repeats
 def test_levels_on_a_line_are_a_drift_and_steps_are_none() -> None:
     line = np.arange(20.0)
     stairs = np.repeat([0.0, 8.0], 10)
-    assert is_drift(line, 10)
-    assert is_drift(-line, 7)
-    assert not is_drift(stairs, 10)
-    assert not is_drift(np.zeros(20), 10)
-    assert not is_drift(line[:5], 3)
-    assert is_drift(line[:6], 3)
-    assert not is_drift(line, 0)
-    assert not is_drift(line, 20)
+    assert is_drift(line, [10])
+    assert is_drift(-line, [7, 12])
+    assert not is_drift(stairs, [10])
+    assert not is_drift(np.zeros(20), [10])
+    assert not is_drift(line[:5], [3])
+    assert is_drift(line[:6], [3])
+    assert not is_drift(line, [0])
+    assert not is_drift(line, [20])
 
 
 def test_the_slope_is_that_of_the_line_of_least_squares() -> None:

@@ -220,9 +220,9 @@ def test_three_versions_of_three_quiet_runs_are_history_enough_for_a_collapse() 
 
 @pytest.mark.parametrize(
     ("rounds", "campaigns", "is_alarm"),
-    [([1, 2, 3], [9, 9, 9], True), ([1, 2], [9, 9], True), ([1], [9], False), ([None] * 3, [9] * 3, False),
+    [([1, 2, 3], [9, 9, 9], True), ([1, 1, 2, 2], [9] * 4, True), ([1, 2], [9, 9], False), ([1], [9], False), ([None] * 3, [9] * 3, False),
      ([None] * 3, [9, 9, 10], True), ([4, 5, 6], [9, 9, 9], False)],
-    ids=["three rounds", "two rounds", "one round", "no rounds", "two campaigns", "rounds without the others"],
+    ids=["three rounds", "two rounds", "two runs are as likely glitches", "one round", "no rounds", "two campaigns", "rounds without the others"],
 )  # fmt: skip
 def test_a_single_version_raises_an_alarm_by_its_common_rounds_or_its_campaigns(
     rounds: list[int | None], campaigns: list[int], is_alarm: bool
@@ -244,6 +244,13 @@ def test_versions_of_one_campaign_without_rounds_confirm_nothing() -> None:
     assert judge(history, lower_is_better=True, blocks=one_night).first_bad is None
     two_nights = [*one_night[:32], [(31, None)] * 3]
     assert judge(history, lower_is_better=True, blocks=two_nights).first_bad == 30
+
+
+@pytest.mark.parametrize("factor", [0.3, 3.0])
+def test_a_first_version_that_was_measured_differently_hides_no_later_regression(factor: float) -> None:
+    history = [[value - 0.5, value, value + 0.5] for value in normal(7, 40, 8.0, after=30)]
+    history[0] = [factor * run for run in history[0]]
+    assert 30 in change_points(history)
 
 
 def test_runs_that_vary_more_than_those_before_are_believed_less() -> None:

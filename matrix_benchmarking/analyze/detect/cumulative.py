@@ -56,14 +56,15 @@ def _scores(points: Floats, levels: Levels, prior: Prior) -> Floats:
 def _of_correlation(scores: Floats) -> Floats:
     """By how much a positive correlation of successive points widens their sum.
 
-    What is known of it up to each point leaves the newest ones out, as a shift in them looks like a correlation.
+    What is known of it up to each point, beyond two standard errors, leaves the newest ones out, as a shift in them
+    looks like a correlation.
     """
     known = np.arange(len(scores)) - NEWEST_LEFT_OUT
     products = np.concatenate([[0.0, 0.0], np.cumsum(scores[1:] * scores[:-1])])
     squares = np.concatenate([[0.0], np.cumsum(scores * scores)])
     count = np.maximum(known, 1.0)
     places = np.maximum(known, 0)
-    correlation = products[places] / np.maximum(squares[places], 1.0) - 1.0 / np.sqrt(count)
+    correlation = products[places] / np.maximum(squares[places], 1.0) - 2.0 / np.sqrt(count)
     correlation = np.clip(correlation, 0.0, 0.9)
     return np.asarray(np.sqrt((1.0 + correlation) / (1.0 - correlation)))
 

@@ -119,9 +119,9 @@ def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
 
 
 def suspicious(series: Series, begin: int, prior: Prior) -> tuple[Evidence, int] | None:
-    """The splits up to the last point, and which of them speaks most for a new level that has one block behind it.
+    """The splits up to the last point, and which of them speaks most for a new level that isn't confirmed.
 
-    None where no such split would raise an alarm if it had two.
+    It has one block behind it, or so few points that it may be a coincidence. None where no split would be an alarm else.
     """
     points = series.points[begin:]
     last, least = len(points) - 1, least_history(prior)
@@ -131,7 +131,7 @@ def suspicious(series: Series, begin: int, prior: Prior) -> tuple[Evidence, int]
     found = weigh(series, begin, levels, every_lag(levels, last), prior)
     stop = len(series.points) - 1
     alone = series.blocks_from(stop + 1 - found.split.after.astype(np.int64), stop) < FEWEST_BLOCKS
-    over = np.flatnonzero((found.excess >= 0.0) & alone)
+    over = np.flatnonzero((found.excess >= 0.0) & (alone | ~found.confirmed))
     if len(over):
         over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
     return (found, int(over[np.argmax(found.excess[over])])) if len(over) else None

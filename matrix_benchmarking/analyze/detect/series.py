@@ -26,6 +26,8 @@ _OF_A_MEDIAN = 1.35
 """The variance of the median of a few normal values, relative to that of their mean."""
 _USUAL_ROOM = 3.0
 """In units of what the runs of a version spread without the farthest, which is about half a standard deviation."""
+_OF_THREE = 1.7
+"""Standard deviation of three normal values, relative to their median distance from the middle one."""
 LEAST_DEGREES = 6.0
 _BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
@@ -171,7 +173,10 @@ def _prior(repeats: list[list[float]]) -> Prior:
     # The median of few runs, with some spread between versions too.
     usual = float(np.median([len(runs) for runs in first]))
     variance = squares / degrees * (_OF_A_MEDIAN / usual + _SHARED_AT_LEAST)
-    between = float(np.var([median(runs) for runs in first], ddof=1))
+    middles = [median(runs) for runs in first]
+    # One of three that was measured differently would hide all that comes later, if their variance counted.
+    off = median([abs(one - median(middles)) for one in middles])
+    between = (_OF_THREE * off) ** 2
     if between > variance:  # versions differ by more than their repeats do
         return Prior(_BETWEEN_DEGREES, math.sqrt(between), 0.0)
     return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance), 0.0)

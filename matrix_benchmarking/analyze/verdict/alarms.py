@@ -10,9 +10,10 @@ from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
 from ..select.selection import SelectedSeries, series_id
-from .levels import amount
+from .levels import amount, middles
 from .lifecycle import Known, is_expired
 from .model import Alarm, Change, Status
+from .returns import FURTHEST, returns
 
 LEFT_AFTER_A_FIX = 0.25
 """How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much."""
@@ -72,7 +73,7 @@ def alarms_of(
         if (change.first if change.takes_back is None else change.takes_back) in starts
     ]
     counted = tuple(changes[place] for place in kept)
-    known_levels = levels_known(counted, minimum)
+    known_levels = levels_known(counted, series.values)
     repairs = {
         place: _repairs(counted, place, minimum)
         for place, one in enumerate(counted)
@@ -138,21 +139,15 @@ def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> l
     return found
 
 
-def levels_known(changes: Sequence[Change], minimum: MinimumEffect) -> set[int]:
+def levels_known(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> set[int]:
     """The places of the changes for the worse that lead to a level that was left for the old one twice before."""
-    return {
-        place
-        for place, change in enumerate(changes)
-        if change.is_worse and sum(_returned(back, change, minimum) for back in changes[:place]) >= RETURNS
-    }
-
-
-def _returned(back: Change, change: Change, minimum: MinimumEffect) -> bool:
-    """Whether *back* led from a level as bad as that of *change*, for the most part, to the one before it."""
-    step = change.new_level - change.old_level
-    allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, change.old_level))
-    was_as_bad = (change.new_level - back.old_level) * (1.0 if step > 0 else -1.0) <= allowed
-    return not back.is_worse and was_as_bad and abs(back.new_level - change.old_level) <= allowed
+    known = set()
+    for place, change in enumerate(changes):
+        if change.is_worse and change.first > 0:
+            points, unit = middles(values, max(change.first - FURTHEST, 0), change.first)
+            if returns(points, change.old_level / unit, change.new_level / unit) >= RETURNS:
+                known.add(place)
+    return known
 
 
 def _better_than_before(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> bool:

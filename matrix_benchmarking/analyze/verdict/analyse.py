@@ -172,7 +172,7 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return dataclasses.replace(base, outcome=Outcome.NOT_ENOUGH_HISTORY, reruns=judgement.reruns, **levels)  # type: ignore[arg-type]
     if raised.worst is not None:
         return _about(base, one, raised.worst, Outcome.REGRESSION)
-    if judgement.suspicion is not None and _is_suspected(judgement.suspicion, raised, one.minimum):
+    if judgement.suspicion is not None and _is_suspected(judgement.suspicion, one.series):
         return _suspected(base, judgement.suspicion)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
@@ -181,12 +181,11 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
     return _unchanged(base, judgement)
 
 
-def _is_suspected(suspicion: Suspicion, raised: Raised, minimum: MinimumEffect) -> bool:
+def _is_suspected(suspicion: Suspicion, series: SelectedSeries) -> bool:
     """Whether it is for the worse, and not one of two levels that the machine has."""
     old, new = suspicion.old_level, suspicion.new_level
     change = Change(suspicion.first, suspicion.last_before, suspicion.first, old, new, is_worse=True)
-    place = len(raised.changes)
-    return suspicion.worse is True and place not in levels_known([*raised.changes, change], minimum)
+    return suspicion.worse is True and not levels_known([change], series.values)
 
 
 def _suspected(base: SeriesVerdict, suspicion: Suspicion) -> SeriesVerdict:
@@ -239,7 +238,7 @@ def _drift(change: Change, changes: Sequence[Change], values: Sequence[Sequence[
     if all(one.drifts_from != change.first for one in changes) or change.old_level <= 0.0:
         return None
     since = max(change.last_before, 0)
-    points = middles(values, since, len(values))
+    points, _ = middles(values, since, len(values))
     return slope(points) / float(points[0]) if points[0] > 0.0 else None
 
 

@@ -32,7 +32,7 @@ class Cause:
 
 def cause_id(workload: str, first_bad: str) -> str:
     """The id of the cause behind the alarms of *workload* that begin with the version *first_bad*, in words."""
-    return digest([workload, "cause", first_bad])[:ID_LENGTH]
+    return digest([ascii(workload), "cause", ascii(first_bad)])[:ID_LENGTH]
 
 
 def causes(analysis: Analysis) -> list[Cause]:

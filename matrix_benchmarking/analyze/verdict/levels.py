@@ -181,22 +181,20 @@ def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
     made: list[Change] = []
     for change in changes:
         before = made[-1] if made else None
-        if (
-            before is not None
-            and before.takes_back is change.takes_back is None
-            and before.is_worse is change.is_worse
-            and is_drift(middles(values, before.first, change.seen + 1), change.first - before.first)
-        ):
+        if before is not None and before.takes_back is change.takes_back is None and before.is_worse is change.is_worse:
             began = before.first if before.drifts_from is None else before.drifts_from
-            change = dataclasses.replace(change, drifts_from=began)
+            starts = [one.first - began for one in (*made, change) if one.first > began]
+            if is_drift(middles(values, began, change.seen + 1)[0], starts):
+                change = dataclasses.replace(change, drifts_from=began)
         made.append(change)
     return made
 
 
-def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> Floats:
-    """The medians of the points from *first* to before *stop*, in units that don't overflow when squared."""
+def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[Floats, float]:
+    """The medians of the points from *first* to before *stop*, and the unit they are in: their squares don't overflow."""
     unit = power_of_two(max(abs(value) for repeats in values[first:stop] for value in repeats))
-    return np.array([statistics.median(value / unit for value in repeats) for repeats in values[first:stop]])
+    points = [statistics.median(value / unit for value in repeats) for repeats in values[first:stop]]
+    return np.array(points, dtype=np.float64), unit
 
 
 def _level(values: Sequence[Sequence[float]]) -> float:

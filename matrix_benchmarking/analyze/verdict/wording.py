@@ -36,10 +36,10 @@ def headline(analysis: Analysis) -> str:
 def lead(analysis: Analysis) -> list[str]:
     """The verdict in a few sentences: the headline, what else happened, what can't be told, where the order is from."""
     said = [headline(analysis)]
-    said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {_is(len(new))} new with {analysis.newest}.")
+    said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
     suspected = len(analysis.suspected)
     if suspected:
         said.append(f"{suspected} suspected: one block of runs alone says so, and {again(analysis.newest)} would tell.")
