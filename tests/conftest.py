@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import forked
 import hypothesis
 import pytest
 from history_support.opensearch_server import OpenSearchServer
@@ -48,6 +49,13 @@ def foreign_samples() -> Path:
 def onnx_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the example servers' models are built, by the first test that needs one."""
     return tmp_path_factory.mktemp("onnx")
+
+
+@pytest.fixture(scope="session")
+def forked_matbench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """For the head of PATH: the folder of a ``matbench`` that starts at once."""
+    with forked.commands(tmp_path_factory.mktemp("bin")) as folder:
+        yield folder
 
 
 @pytest.fixture(scope="session")

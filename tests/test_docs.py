@@ -44,6 +44,7 @@ NOT_RUN = ("make", "git", "pip")
 WORKLOAD_PAGE = "docs/writing-a-workload.md"
 NOTEBOOK = REPOSITORY / "docs" / "notebook.ipynb"
 WIDTH = 118
+INSTALLED = Path(sys.executable).parent
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#+ +(.*)$", re.MULTILINE)
@@ -85,10 +86,10 @@ def steps(block: str) -> list[Step]:
     return [Step("\n".join(command), "\n".join(output)) for command, output in found]
 
 
-def run(command: str, directory: Path) -> tuple[int, str]:
-    """Exit status and output, both streams in one, of a shell command in *directory*."""
+def run(command: str, directory: Path, matbench: Path) -> tuple[int, str]:
+    """Exit status and output, both streams in one, of a shell command in *directory*; *matbench* heads its PATH."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("MATBENCH_")}
-    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    environment["PATH"] = os.pathsep.join([str(matbench), str(INSTALLED), environment["PATH"]])
     environment["XDG_CACHE_HOME"] = str(directory / ".cache")
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those that are installed here are none of the page's
     done = subprocess.run(
@@ -130,7 +131,7 @@ def write_code(page: str, directory: Path) -> set[str]:
     return set(files)
 
 
-def executed(page: str, directory: Path) -> Iterator[tuple[Step, int, str]]:
+def executed(page: str, directory: Path, matbench: Path = INSTALLED) -> Iterator[tuple[Step, int, str]]:
     """Each step of a page, in a copy of the checkout, with its real status and output, today being the page's day."""
     write_code(page, directory)
     status, first_day = 0, _day()
@@ -141,7 +142,7 @@ def executed(page: str, directory: Path) -> Iterator[tuple[Step, int, str]]:
             directory = (directory / step.changes_to).resolve(strict=True)
             yield step, 0, ""
         else:
-            status, output = run(step.command, directory)
+            status, output = run(step.command, directory, matbench)
             yield step, status, on_the_day_of(page, output, first_day, _day())
 
 
@@ -180,12 +181,12 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", of_all_pages("console"))
 def test_commands_print_what_the_page_says_with_the_status_that_it_says(
-    name: str, checkout: Path, tmp_path: Path
+    name: str, checkout: Path, forked_matbench: Path, tmp_path: Path
 ) -> None:
     page = (REPOSITORY / name).read_text(encoding="utf-8")
     linked_copy(checkout, tmp_path)
     previous: tuple[Step, int] | None = None
-    for step, status, output in executed(page, tmp_path):
+    for step, status, output in executed(page, tmp_path, forked_matbench):
         if previous is not None and previous[1] != 0:
             assert step.is_status, f"$ {previous[0].command}\nexits with {previous[1]}, and the page doesn't say so"
         assert agrees(step.output, output), f"$ {step.command}\nprinted:\n{output}\nthe page says:\n{step.output}"

@@ -90,7 +90,11 @@ class Comparison:
 def summarise(values: Sequence[float]) -> Sample:
     """Mean and standard deviation (n − 1) of at least one value."""
     runs = len(values)
-    mean = math.fsum([value / runs for value in values])
+    try:
+        mean = math.fsum(values) / runs
+    except OverflowError:  # of the sum; the mean is no larger than the largest value
+        largest = max(map(abs, values))
+        mean = largest * (math.fsum([value / largest for value in values]) / runs)
     if runs == 1:
         return Sample(1, mean, None)
     return Sample(runs, mean, math.hypot(*[value - mean for value in values]) / math.sqrt(runs - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from matrix_benchmarking.analyze import intervals
-from matrix_benchmarking.analyze.intervals import Method, Scale
+from matrix_benchmarking.analyze.intervals import Method, Sample, Scale
 
 positive = st.floats(1e-6, 1e9)
 samples = st.lists(positive, min_size=2, max_size=8)
@@ -100,3 +101,10 @@ def test_identical_repeats_are_told_apart_from_other_values_and_not_from_equal_o
 def test_a_zero_among_the_values_puts_all_on_the_plain_scale() -> None:
     assert intervals.scale_of([1.0, 2.0]) is Scale.RATIO
     assert intervals.scale_of([1.0, 0.0]) is Scale.DIFFERENCE
+
+
+@pytest.mark.parametrize("runs", [2, 3, 7])
+def test_the_mean_of_the_largest_numbers_is_no_larger(runs: int) -> None:
+    largest = sys.float_info.max
+    assert intervals.summarise([largest] * runs) == Sample(runs, largest, 0.0)
+    assert intervals.summarise([largest, -largest] * runs).mean == 0.0

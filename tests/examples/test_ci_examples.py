@@ -53,6 +53,7 @@ class Checkout:
 
     directory: Path
     sample: Path
+    matbench: Path
     benchmark_status: int = 0
 
     @property
@@ -73,7 +74,12 @@ class Checkout:
         for pattern, replacement in REPLACED.items():
             script = re.sub(pattern, replacement, script, flags=re.MULTILINE)
         path = os.pathsep.join(
-            [str(self.directory.parent / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+            [
+                str(self.directory.parent / "bin"),
+                str(self.matbench),
+                str(Path(sys.executable).parent),
+                os.environ["PATH"],
+            ]
         )
         whole = {"PATH": path, "HOME": str(self.directory.parent), "LANG": "C.UTF-8", **environment}
         whole["BENCHMARK_STATUS"] = str(self.benchmark_status)
@@ -89,7 +95,7 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(tmp_path: Path, sample: Path) -> Checkout:
+def checkout(tmp_path: Path, sample: Path, forked_matbench: Path) -> Checkout:
     """With a history of twelve nights, and the tag of a thirteenth version."""
     directory = tmp_path / "repository"
     (directory / "benchmark").mkdir(parents=True)
@@ -103,7 +109,7 @@ def checkout(tmp_path: Path, sample: Path) -> Checkout:
     (tmp_path / "bin" / "gh").chmod(0o755)
     for version in VERSIONS:
         record(sample, tmp_path / "nights", version, FASTER)
-    made = Checkout(directory, sample)
+    made = Checkout(directory, sample, forked_matbench)
     upload = ["upload_lts", "--workload=encoder_bench", f"--results-dirname={tmp_path / 'nights'}"]
     assert main([*upload, f"--history={made.history}"]) == 0
     return made

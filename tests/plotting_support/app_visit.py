@@ -8,6 +8,7 @@ import urllib.parse
 from typing import Any
 
 READY = "#content h1, #content .problem"
+DRAWN = "[...document.querySelectorAll('#content .dash-graph')].every(e => e.querySelector('.modebar-btn'))"
 
 
 class AppVisit:
@@ -62,12 +63,13 @@ class AppVisit:
             time.sleep(0.03)
 
     def see_all(self) -> None:
-        """Scroll through the page, so that all its parts are made."""
-        drawn = "place => !document.querySelectorAll('#content .part')[place].querySelector(':scope > .waiting')"
+        """Scroll through the page, so that all its parts are made and its figures drawn."""
+        made = "place => !document.querySelectorAll('#content .part')[place].querySelector(':scope > .waiting')"
         for place in range(self.page.locator("#content .part").count()):
             self.page.locator("#content .part").nth(place).scroll_into_view_if_needed()
             if self.page.locator("#content .part").nth(place).is_visible():
-                self.until(drawn, place)
+                self.until(made, place)
+        self.until(DRAWN)
 
     def query(self) -> str:
         return urllib.parse.unquote(urllib.parse.urlsplit(self.page.url).query)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from plotting_support.app_process import application
 from plotting_support.app_visit import AppVisit as Visit
+from plotting_support.inspection import barriers, leads_nowhere_else
 
 from matrix_benchmarking.plotting.app import view
 
@@ -35,23 +36,28 @@ def address(sample_copy: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize(("scheme", "way"), [("light", "by its address"), ("dark", "by a click")])
-def test_every_page_is_drawn_and_asks_for_nothing_from_elsewhere(
-    browser: Any, address: str, scheme: str, way: str
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_drawn_asks_for_nothing_from_elsewhere_and_leads_nowhere_else(
+    browser: Any, address: str, scheme: str
 ) -> None:
     with Visit(browser, address, color_scheme=scheme) as visit:
         visit.open()
+        run = visit.page.locator("#content a[href*='run=']").first.get_attribute("href")
         links = visit.page.eval_on_selector_all("#tabs a", "links => links.map(link => link.getAttribute('href'))")
         assert len(links) >= 20
+        buttons = {}
         for link in links:
-            if way == "by a click":
-                visit.follow(link)
-            else:
-                visit.open(link)
+            visit.follow(link)
             visit.see_all()
-            graphs = visit.page.locator("#content .js-plotly-plot")
-            for place in range(graphs.count()):
-                assert graphs.nth(place).locator("svg.main-svg, canvas").count() > 0, link
+            buttons[link.removeprefix("?show=")] = leads_nowhere_else(visit.page, address)
+        assert all(buttons[name] for name in ("cost-analysis", "sanity-checks", "cost-against-latency"))
+        assert {"compare", "check", "kpi-overview", "error-report"} < buttons.keys()
+        for name, title in (("repeat 1", "Two runs side by side"), ("settings.yaml", "settings.yaml")):
+            visit.open(str(run))
+            leads_nowhere_else(visit.page, address)
+            visit.page.get_by_role("link", name=name).first.click()
+            visit.wait_text("#content h1", title)
+            leads_nowhere_else(visit.page, address)
         assert visit.complaints == []
 
 
@@ -267,25 +273,18 @@ def test_a_narrow_window_scrolls_only_down(browser: Any, address: str, width: in
         assert visit.page.get_by_role("checkbox", name="cpu-1, 135 runs").is_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "query", ["", "?show=compare", "?show=cost-analysis", "?show=kpi-overview", "?run=RUN", "?nope=1"]
 )
-def test_there_is_no_serious_barrier(browser: Any, address: str, query: str, scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
-
-    with Visit(browser, address, color_scheme=scheme) as visit:
+def test_there_is_no_serious_barrier(browser: Any, address: str, query: str) -> None:
+    with Visit(browser, address) as visit:
         if "RUN" in query:
             visit.open()
-            link = visit.page.locator("#content a[href*='run=']").first.get_attribute("href")
-            query = str(link)
+            query = str(visit.page.locator("#content a[href*='run=']").first.get_attribute("href"))
         visit.open(query)
         in_view = "place => place.getBoundingClientRect().top < innerHeight"
         visit.until(f"![...document.querySelectorAll('#content .part > .waiting')].some({in_view})")
-        found = [
-            one for one in Axe().run(visit.page).response["violations"] if one["impact"] in ("serious", "critical")
-        ]
-        assert [(one["id"], one["nodes"][0]["html"][:200], len(one["nodes"])) for one in found] == []
+        assert barriers(visit.page) == []
 
 
 def test_a_results_directory_that_vanishes_leaves_the_application_running(

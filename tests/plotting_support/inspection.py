@@ -1,0 +1,45 @@
+"""What is looked for on every page in a browser: what leads away from it, and what keeps people out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TOOLBAR = {"Zoom", "Pan", "Zoom in", "Zoom out", "Autoscale", "Reset axes"}
+"""The buttons that a figure may have; another, of a newer plotly, has to be looked at before it is one of them."""
+_PLACES = """elements => elements.flatMap(element =>
+    ["href", "src", "srcset", "action", "formaction", "data", "poster", "ping"]
+        .filter(name => element.hasAttribute && element.hasAttribute(name))
+        .map(name => new URL(element.getAttribute(name), document.baseURI).href))"""
+_BUTTONS = "buttons => buttons.map(button => button.dataset.title)"
+# A page's dark colours are all that differs from its light ones.
+_RULES = {"light": None, "dark": ["color-contrast", "link-in-text-block"]}
+
+
+def leads_nowhere_else(page: Any, own: str) -> int:
+    """Assert that nothing on the open *page* leads away from the address *own*, and its figures have known buttons.
+
+    Returns:
+        The number of these buttons.
+    """
+    places = page.locator("*").evaluate_all(_PLACES)
+    assert [place for place in places if not place.startswith((own, "data:", "blob:"))] == []
+    titles = page.locator(".modebar-btn").evaluate_all(_BUTTONS)
+    assert set(titles) <= TOOLBAR
+    return len(titles)
+
+
+def barriers(page: Any) -> list[tuple[str, str, str]]:
+    """The serious ones on the open *page*, in both colour schemes: scheme, axe's rule, and the first element."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    found = []
+    for scheme, rules in _RULES.items():
+        page.emulate_media(color_scheme=scheme)
+        options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+        violations = Axe().run(page, options=options).response["violations"]
+        found += [
+            (scheme, one["id"], one["nodes"][0]["html"][:200])
+            for one in violations
+            if one["impact"] in ("serious", "critical")
+        ]
+    return found
