@@ -38,7 +38,7 @@ def test_what_lies_off_by_the_allowance_never_adds_up() -> None:
 def test_a_single_point_however_far_is_no_crossing_and_an_early_one_is_skipped() -> None:
     assert crossing([*BEFORE, 1e6, *BEFORE]) is None
     assert crossing([*BEFORE, *[50.0] * 10], since=49) is None
-    assert crossing(BEFORE[:8]) is None
+    assert crossing(BEFORE[:9]) is None
 
 
 def releases(size: float, seed: int, repeats: int = 5) -> Floats:

@@ -220,10 +220,16 @@ def test_three_versions_of_three_quiet_runs_are_history_enough_for_a_collapse() 
 
 @pytest.mark.parametrize(
     ("rounds", "campaigns", "is_alarm"),
-    [([1, 2, 3], [9, 9, 9], True), ([1, 1, 2, 2], [9] * 4, True), ([1, 2], [9, 9], False), ([1], [9], False), ([None] * 3, [9] * 3, False),
-     ([None] * 3, [9, 9, 10], True), ([4, 5, 6], [9, 9, 9], False)],
-    ids=["three rounds", "two rounds", "two runs are as likely glitches", "one round", "no rounds", "two campaigns", "rounds without the others"],
-)  # fmt: skip
+    [
+        pytest.param([1, 2, 3], [9, 9, 9], True, id="three rounds"),
+        pytest.param([1, 1, 2, 2], [9] * 4, True, id="two rounds"),
+        pytest.param([1, 2], [9, 9], False, id="two runs are as likely glitches"),
+        pytest.param([1], [9], False, id="one round"),
+        pytest.param([None] * 3, [9] * 3, False, id="no rounds"),
+        pytest.param([None] * 3, [9, 9, 10], True, id="two campaigns"),
+        pytest.param([4, 5, 6], [9, 9, 9], False, id="rounds without the others"),
+    ],
+)
 def test_a_single_version_raises_an_alarm_by_its_common_rounds_or_its_campaigns(
     rounds: list[int | None], campaigns: list[int], is_alarm: bool
 ) -> None:

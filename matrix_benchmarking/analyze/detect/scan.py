@@ -121,7 +121,7 @@ def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
 def suspicious(series: Series, begin: int, prior: Prior) -> tuple[Evidence, int] | None:
     """The splits up to the last point, and which of them speaks most for a new level that isn't confirmed.
 
-    It has one block behind it, or so few points that it may be a coincidence. None where no split would be an alarm else.
+    It has one block behind it, or so few points that it may be a coincidence. None where none is over its threshold.
     """
     points = series.points[begin:]
     last, least = len(points) - 1, least_history(prior)

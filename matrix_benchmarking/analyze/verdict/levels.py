@@ -191,7 +191,7 @@ def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
 
 
 def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[Floats, float]:
-    """The medians of the points from *first* to before *stop*, and the unit they are in: their squares don't overflow."""
+    """The medians of the points from *first* to before *stop*, and the unit they are in: no square overflows."""
     unit = power_of_two(max(abs(value) for repeats in values[first:stop] for value in repeats))
     points = [statistics.median(value / unit for value in repeats) for repeats in values[first:stop]]
     return np.array(points, dtype=np.float64), unit
