@@ -137,8 +137,9 @@ def _restlessness(runs: list[float]) -> float:
 
 
 def _means(versions: list[list[float]], squares: Floats, counts: Floats) -> Floats:
-    """The mean of each version's runs; what lies off their median by more than up to there is usual is held back."""
+    """The mean of each version's runs; what lies off their median by more than was usual before is held back."""
     usual = np.sqrt(squares.cumsum() / np.maximum(np.maximum(counts - 2.0, 0.0).cumsum(), 1.0))
+    usual = np.concatenate([usual[:1], usual[:-1]])
     means = []
     for runs, room in zip(versions, _USUAL_ROOM * usual, strict=True):
         middle = median(runs)
