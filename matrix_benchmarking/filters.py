@@ -27,18 +27,26 @@ class Value:
     def matches(self, setting: Scalar) -> bool:
         if self.quoted and not isinstance(setting, str):
             return False
-        return self.text in (exact(setting), show(setting))
+        return self.text in (exact(setting), cut(setting))
 
 
 Filters = Mapping[str, tuple[Value, ...]]
 
 
 def show(setting: object) -> str:
-    """A setting for people: as :func:`exact` writes it, a long one cut.
+    """A setting for people: as :func:`cut` writes it; a text in quotes that others differ from in blanks only."""
+    text = cut(setting)
+    return f'"{text}"' if isinstance(setting, str) and setting != one_blank(setting) else text
 
-    What is left of a long one tells it from all others, so a filter may be written so, too.
-    """
+
+def cut(setting: object) -> str:
+    """As :func:`exact`, a long one cut. What is left tells it from all others, so a filter may be written so, too."""
     return shortened(exact(setting))
+
+
+def one_blank(text: str) -> str:
+    """*text* as it looks on a page: one blank for several, none at its ends."""
+    return " ".join(text.split())
 
 
 def exact(setting: object) -> str:
@@ -52,7 +60,7 @@ def exact(setting: object) -> str:
 
 def write(setting: Scalar) -> str:
     """*setting* as a filter value: :func:`parse` reads it back so that it matches this setting only."""
-    escaped = "".join("\\" + char if char in _ESCAPABLE else char for char in show(setting))
+    escaped = "".join("\\" + char if char in _ESCAPABLE else char for char in cut(setting))
     return f'"{escaped}"' if isinstance(setting, str) else escaped
 
 

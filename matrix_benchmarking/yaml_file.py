@@ -12,7 +12,7 @@ import yaml
 from .errors import ConfigError, os_reason
 
 _LONG, _DEEPEST, _MOST_MERGED = 4096, 200, 10_000
-_TIMESTAMP, _MERGE = "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
+_TEXT, _TIMESTAMP, _MERGE = "tag:yaml.org,2002:str", "tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"
 
 
 class BrokenYaml(ValueError):
@@ -43,7 +43,7 @@ def yaml_loader() -> type[Any]:
     }
 
     def construct_mapping(loader: Any, node: yaml.Node, deep: bool = False) -> Any:
-        _refuse_repeated_keys(node)
+        _refuse_repeated_keys(loader, node)
         return base.construct_mapping(loader, node, deep=deep)
 
     def flatten_mapping(loader: Any, node: yaml.MappingNode) -> None:
@@ -61,17 +61,23 @@ def is_merge(key: yaml.Node) -> bool:
     return key.tag == _MERGE
 
 
-def _refuse_repeated_keys(node: yaml.Node) -> None:
+def _refuse_repeated_keys(loader: Any, node: yaml.Node) -> None:
     """Raise RepeatedKey, as PyYAML's constructors are called: before merged mappings are filled in."""
     if not isinstance(node, yaml.MappingNode):
         return
     lines: dict[str, int] = {}
+    others: dict[Any, yaml.ScalarNode] = {}
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and not is_merge(key):
             if key.value in lines:
                 reason = f"'{key.value}' is here twice, the first in line {lines[key.value]}"
                 raise RepeatedKey(problem=reason, problem_mark=key.start_mark)
             lines[key.value] = key.start_mark.line + 1
+            if key.tag != _TEXT:  # 1 and 01 are one key
+                first = others.setdefault(loader.construct_object(key), key)
+                if first is not key:
+                    reason = f"'{key.value}' is the key '{first.value}' of line {lines[first.value]}, written otherwise"
+                    raise RepeatedKey(problem=reason, problem_mark=key.start_mark)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking import filters
-from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.errors import ConfigError, shortened
 from matrix_benchmarking.filters import Scalar
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(',:="\\ \n\t'))
@@ -102,6 +102,15 @@ def test_what_is_no_filter_is_a_sentence(text: str) -> None:
 def test_an_unknown_name_is_answered_with_the_nearest() -> None:
     with pytest.raises(ConfigError, match=r"no test has a setting 'batchsize' .* did you mean 'batch_size'"):
         filters.check_names(filters.parse("batchsize=1"), ["batch_size", "vus"])
+
+
+@pytest.mark.parametrize("value", ["a ", " a", "a  b", "a\tb", "\u00a0a", " ", "a" * 300 + " "])
+def test_a_text_that_differs_from_another_one_in_blanks_only_is_shown_in_quotes(value: str) -> None:
+    assert filters.show(value) == f'"{shortened(value)}"'
+    for text in (filters.write(value), filters.show(value)):
+        assert selects(f"name={text}", name=value)
+        assert not selects(f"name={text}", name=" ".join(value.split()))
+    assert [filters.show(each) for each in ("a", "a b", "")] == ["a", "a b", ""]
 
 
 def test_a_long_value_is_cut_for_people_and_still_tells_itself_from_others() -> None:

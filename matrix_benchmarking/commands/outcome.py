@@ -34,6 +34,7 @@ def print_delivered(delivered: Delivered, location: str, names: Mapping[str, str
         return
     click.echo(run.printable(f"{location}: {counts(delivered.pushed)}"), err=err)
     earlier = delivered.earlier
+    _print_twins(delivered.twins, names, err=err)
     print_corrected([*delivered.pushed.corrected, *(earlier.corrected if earlier else ())], names, err=err)
     conflicts = [*delivered.pushed.conflicts, *(earlier.conflicts if earlier else ())]
     rejected = [*delivered.pushed.rejected, *(earlier.rejected if earlier else ())]
@@ -71,8 +72,22 @@ def print_corrected(corrected: Sequence[Corrected], names: Mapping[str, str], *,
         click.echo(f"  … and {len(corrected) - SHOWN} more", err=err)
 
 
-def print_dry_run(foreseen: Pushed, location: str, names: Mapping[str, str]) -> None:
+def _print_twins(twins: Sequence[str], names: Mapping[str, str], *, err: bool = False) -> None:
+    """Say which runs look like another one, in the words of 'matbench check'."""
+    from ..analyze.check.wording import said_of_twins
+
+    if twins:
+        click.echo(f"  {said_of_twins(len(twins))}", err=err)
+    for each in twins[:SHOWN]:
+        click.echo(run.printable(f"    {f'{names[each]} ({each})' if each in names else each}"), err=err)
+    if len(twins) > SHOWN:
+        click.echo(f"    … and {len(twins) - SHOWN} more", err=err)
+
+
+def print_dry_run(dry: Delivered, location: str, names: Mapping[str, str]) -> None:
     """Say what an upload would do, and name what it would not keep."""
+    foreseen = dry.pushed
+    assert foreseen is not None  # nobody else delivers what was only foreseen
     parts = [f"{foreseen.added} would be added", f"{foreseen.unchanged} there already"]
     for count, what in (
         (foreseen.recomputed, "recomputed"),
@@ -83,6 +98,7 @@ def print_dry_run(foreseen: Pushed, location: str, names: Mapping[str, str]) -> 
         if count:
             parts.append(f"{count} {what}")
     click.echo(run.printable(f"{location}: {', '.join(parts)} (dry run: nothing was changed)"))
+    _print_twins(dry.twins, names)
     print_corrected(foreseen.corrected, names)
     for line in _listed([*foreseen.conflicts, *foreseen.rejected], names, with_reason=True):
         click.echo(run.printable(line))

@@ -177,10 +177,10 @@ def judge_history(
 
     Where *record*, alarms that were raised or fixed are kept there; a history that can't be written to is a warning.
     """
-    from ..analyze.verdict.alarm_wording import about_unseen
+    from ..analyze.verdict.alarm_wording import about_unjudged, about_unseen
     from ..analyze.verdict.analyse import analyse_runs
-    from ..analyze.verdict.events import new_events
-    from ..analyze.verdict.lifecycle import known_alarms, unseen
+    from ..analyze.verdict.events import new_events, retirements
+    from ..analyze.verdict.lifecycle import known_alarms, unjudged, unseen
     from ..history import open_history
 
     events = []
@@ -199,10 +199,11 @@ def judge_history(
         now=now,
     )
     known = known_alarms(events)
-    added = new_events(analysis, known)
+    closed = unjudged(known.values(), workload.kpis, now)
+    added = [*new_events(analysis, known), *retirements(closed, now)]
     hidden = unseen(analysis, known) if since_us is None else []
-    if hidden:
-        analysis = dataclasses.replace(analysis, notes=(*analysis.notes, about_unseen(hidden)))
+    notes = [*([about_unjudged(closed)] if closed else []), *([about_unseen(hidden)] if hidden else [])]
+    analysis = dataclasses.replace(analysis, notes=(*analysis.notes, *notes))
     if record and location is not None and added:
         try:
             with open_history(location, writable=True) as history:

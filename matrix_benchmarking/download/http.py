@@ -15,12 +15,10 @@ from . import names
 from .addresses import Address
 from .extras import needed
 from .listing import http_time_ns, parse_html, parse_json
-from .source import Directory, File, Readable, Trouble
+from .source import LISTING_S, Directory, File, Readable, Trouble
 
 MAX_LISTING_BYTES = 16 << 20
 CONNECT_S, SILENCE_S = 30, 60
-LISTING_S = 300
-"""How long a listing, or what the headers say of a file, may take as a whole; files may take as long as they need."""
 _TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _COMPRESSED_NAMES = (".gz", ".tgz", ".zst", ".tzst", ".bz2", ".xz", ".zip")
 

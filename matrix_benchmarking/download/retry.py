@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import random
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from ..errors import NotFetched
 from .destination import Incomplete
-from .source import Readable, Source, Trouble
+from .source import LEAST_BYTES, LISTING_S, Readable, Source, Trouble
 
 ATTEMPTS, FIRST_DELAY_S = 4, 0.5
 
@@ -29,16 +30,29 @@ class SourceFailed(Exception):
 
 
 class Guarded:
-    """Reads *content* of *source*; its errors come out as :class:`SourceFailed`."""
+    """Reads *content* of *source*; its errors come out as :class:`SourceFailed`, and one that drips is given up."""
 
     def __init__(self, source: Source, content: Readable) -> None:
         self._source, self._content = source, content
+        self._since, self._came = time.monotonic(), 0
 
     def read(self, size: int, /) -> bytes:
+        """The next bytes.
+
+        Raises:
+            NotFetched: fewer than LEAST_BYTES came in the last LISTING_S seconds; trying again would take as long.
+        """
         try:
-            return self._content.read(size)
+            chunk = self._content.read(size)
         except self._source.errors as error:
             raise SourceFailed(error) from error
+        self._came += len(chunk)
+        now = time.monotonic()
+        if chunk and now - self._since >= LISTING_S:
+            if self._came < LEAST_BYTES:
+                raise NotFetched(f"only {self._came:,} bytes of it came in {LISTING_S} s")
+            self._since, self._came = now, 0
+        return chunk
 
 
 def persistently(source: Source, action: Callable[[], T], stop: threading.Event) -> T:

@@ -16,7 +16,7 @@ from ..errors import DownloadError, os_reason
 from . import names
 from .addresses import Address
 from .extras import needed
-from .source import Directory, File, Readable, Trouble
+from .source import LISTING_S, Directory, File, Readable, Trouble
 
 BLOCK_BYTES = 4 << 20
 _TRANSIENT_NUMBERS = frozenset({errno.EBUSY, errno.EIO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT})
@@ -32,6 +32,8 @@ class S3Source:
         with needed("s3fs", address.public):
             import botocore.exceptions
             import s3fs
+            from fsspec.exceptions import FSTimeoutError
+        self._too_late: type[Exception] = FSTimeoutError
         self._botocore: Any = botocore.exceptions
         self.errors = (OSError, ValueError, botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError)
         self._address = address
@@ -42,7 +44,7 @@ class S3Source:
     def list(self, directory: str) -> Directory:
         path = names.join(self._address.location, directory) if directory else self._address.location
         content = Directory([], [])
-        for entry in self._fs.ls(path, detail=True):
+        for entry in self._fs.ls(path, detail=True, timeout=LISTING_S):
             if entry["name"] == path and entry["type"] != "directory":
                 raise DownloadError("it is neither a prefix nor an archive (.zip, .tar, .tar.gz, …)")
             child = entry["name"][len(path) + 1 :]
@@ -53,7 +55,7 @@ class S3Source:
     def describe(self, file: File) -> File:
         if file.etag is not None:
             return file
-        return _described(file, self._fs.info(self._path(file)))
+        return _described(file, self._fs.info(self._path(file), timeout=LISTING_S))
 
     @contextlib.contextmanager
     def open(self, file: File) -> Iterator[tuple[File, Readable]]:
@@ -65,6 +67,8 @@ class S3Source:
 
     def explain(self, error: Exception) -> Trouble:
         where = "the standard AWS variables (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL …)"
+        if isinstance(error, self._too_late):
+            return Trouble(f"its listing was not whole after {LISTING_S} s")
         if isinstance(error, FileNotFoundError):
             return Trouble("there is no such bucket or prefix; the endpoint is named by AWS_ENDPOINT_URL")
         if isinstance(error, PermissionError):

@@ -6,6 +6,11 @@ import dataclasses
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+LISTING_S = 300
+"""How long a listing, or what the headers say of a file, may take as a whole."""
+LEAST_BYTES = 64 << 10
+"""Of a file, which may take as long as it needs, so much has to come in each LISTING_S."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class File:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -13,6 +14,7 @@ from .errors import HistoryError, UnavailableError
 from .location import Location, SQLiteLocation
 from .outbox import Batch, Outbox, Writer, records
 from .port import History, Pushed
+from .twins import twins
 
 Progress = Callable[[int, int], None]
 
@@ -28,10 +30,12 @@ class Delivered:
     Attributes:
         pushed: of the new payloads; None where another process delivered them.
         earlier: of those that had waited in the outbox; None where there were none.
+        twins: the ids of new runs that look like another one, and of those; see :mod:`.twins`.
     """
 
     pushed: Pushed | None
     earlier: Pushed | None = None
+    twins: Sequence[str] = ()
 
 
 def upload(
@@ -50,7 +54,7 @@ def upload(
         MatbenchError: whatever *write* raises; then nothing was sent, and nothing waits.
     """
     if isinstance(location, SQLiteLocation):
-        return Delivered(_into_file(write, location, replace=replace, progress=progress))
+        return _into_file(write, location, replace=replace, progress=progress)
     outbox = Outbox(outboxes, str(location))
     batch = outbox.add(write, replace=replace)
     earlier = [each for each in outbox.batches() if each.path < batch.path]
@@ -59,7 +63,7 @@ def upload(
             waited = _deliver(outbox, earlier, history, None)
             batch = outbox.as_newest(batch, history)
             delivered = outbox.deliver(batch, history, _with_total(progress, batch.count()))
-            return Delivered(delivered, waited)
+            return Delivered(delivered, waited, _twins(history, waited, delivered))
     except UnavailableError as error:
         raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
     except HistoryError as error:
@@ -88,7 +92,7 @@ def flush(location: Location, outboxes: Path, progress: Progress | None = None) 
         raise UndeliveredError(f"{error}\n{waiting(outbox)}") from error
 
 
-def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Pushed:
+def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Delivered:
     """What :func:`upload` would do; nothing is changed.
 
     Raises:
@@ -98,9 +102,10 @@ def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Push
         write(spool)
         spool.seek(0)
         if isinstance(location, SQLiteLocation) and not location.path.exists():
-            return plan.foresee(records(spool, "the upload"), plan.Nothing(), replace=replace)
+            return Delivered(plan.foresee(records(spool, "the upload"), plan.Nothing(), replace=replace))
         with open_history(location, writable=False) as history:
-            return history.foresee(records(spool, "the upload"), replace=replace)
+            foreseen = history.foresee(records(spool, "the upload"), replace=replace)
+            return Delivered(foreseen, None, _twins(history, foreseen))
 
 
 def waiting(outbox: Outbox) -> str:
@@ -110,12 +115,21 @@ def waiting(outbox: Outbox) -> str:
     return f"{runs} in the outbox ({outbox.directory}): the next upload or 'matbench history flush' delivers"
 
 
-def _into_file(write: Writer, location: Location, *, replace: bool, progress: Progress | None) -> Pushed:
+def _into_file(write: Writer, location: Location, *, replace: bool, progress: Progress | None) -> Delivered:
     with tempfile.TemporaryFile() as spool:
         write(spool)
         total = _lines(spool)
         with open_history(location, writable=True) as history:
-            return history.push(records(spool, "the upload"), replace=replace, progress=_with_total(progress, total))
+            progressed = _with_total(progress, total)
+            pushed = history.push(records(spool, "the upload"), replace=replace, progress=progressed)
+            return Delivered(pushed, None, _twins(history, pushed))
+
+
+def _twins(history: History, *pushed: Pushed | None) -> Sequence[str]:
+    new = {run: twin for each in pushed if each is not None for run, twin in each.new.items()}
+    with contextlib.suppress(HistoryError):  # what was delivered is delivered, and a check of the history says the rest
+        return twins(history, new) if new else ()
+    return ()
 
 
 def _deliver(outbox: Outbox, batches: list[Batch], history: History, progress: Progress | None) -> Pushed | None:

@@ -16,6 +16,7 @@ from .errors import HistoryError
 from .port import Corrected, Pushed, Refused, conflict
 from .records import KPIRecord, Record
 from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
+from .twins import twin_of
 
 CHUNK = 500
 H = TypeVar("H")
@@ -84,6 +85,8 @@ class Write(Generic[H]):
         setattr(pushed, self.counted, getattr(pushed, self.counted) + 1)
         if self.corrected is not None:
             pushed.corrected.append(self.corrected)
+        if self.over is None and (twin := twin_of(self.record)) is not None:
+            pushed.new[self.record.id] = twin
 
 
 @dataclasses.dataclass(slots=True)

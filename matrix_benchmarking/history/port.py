@@ -18,6 +18,9 @@ from .records import Record
 Progress = Callable[[int], None]
 """Called with the number of records that are dealt with so far."""
 
+Twin = tuple[str, int, str]
+"""What runs have in common of which one may be a changed copy: workload, time, digest of settings and repeat."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Refused:
@@ -62,6 +65,7 @@ class Pushed:
         corrected: those of the replaced ones of which only the description was another one.
         conflicts: those that are there with other content, which was left as it is.
         rejected: those that the history can't hold.
+        new: of the ids of those that were added, by which a twin is known; see :mod:`.twins`.
     """
 
     added: int = 0
@@ -71,6 +75,7 @@ class Pushed:
     corrected: list[Corrected] = dataclasses.field(default_factory=list)
     conflicts: list[Refused] = dataclasses.field(default_factory=list)
     rejected: list[Refused] = dataclasses.field(default_factory=list)
+    new: dict[str, Twin] = dataclasses.field(default_factory=dict, compare=False)
 
     def add(self, other: Pushed) -> None:
         """Count *other* in."""
@@ -81,6 +86,7 @@ class Pushed:
         self.corrected += other.corrected
         self.conflicts += other.conflicts
         self.rejected += other.rejected
+        self.new |= other.new
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

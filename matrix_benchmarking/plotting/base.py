@@ -70,6 +70,10 @@ class Plot(_Named):
 
     how_to_read: ClassVar[str] = ""
 
+    def height_px(self) -> int:
+        """About how much room the drawn plot takes, its text included: kept free for it, so that nothing jumps."""
+        return 600
+
     @abc.abstractmethod
     def do_plot(
         self,

@@ -10,12 +10,14 @@ from typing import Any
 
 from ..errors import ConfigError, MatbenchError
 from .page import Page
+from .static_html import Figure
 
 BROWSERS = (
     *("chromium-headless-shell", "chromium", "chromium-browser"),
     *("google-chrome", "google-chrome-stable", "chrome", "microsoft-edge"),
 )
 FOLDER = "figures"
+SIGNATURE = b"\x89PNG"
 SCALE = 2
 WIDTH, HEIGHT = 1000, 440
 TITLE_ROOM = 70
@@ -37,28 +39,31 @@ def find_browser() -> str:
     return found
 
 
-def draw(pages: Sequence[Page], browser: str) -> dict[str, bytes]:
-    """For each figure of *pages* its file name, relative to theirs, and the picture.
+def draw(pages: Sequence[Page], browser: str) -> tuple[dict[str, bytes], list[str]]:
+    """For each figure of *pages* its file name, relative to theirs, and the picture; a sentence on each without one.
 
     Args:
         browser: path of a Chromium, as :func:`find_browser` gives it.
 
     Raises:
-        MatbenchError: the browser doesn't start or doesn't draw.
+        MatbenchError: the browser doesn't start.
     """
-    names, specifications = [], []
+    figures = {}
     for page in pages:
         stem = page.file.removeprefix("#").removesuffix(".html")
         for number, figure in enumerate(page.figures, 1):
-            names.append(f"{FOLDER}/{stem}-{number}-{figure.slug}.png")
-            specifications.append(titled(figure.figure, figure.name))
-    if not names:
-        return {}
+            figures[f"{FOLDER}/{stem}-{number}-{figure.slug}.png"] = figure
+    if not figures:
+        return {}, []
     try:
-        pictures = asyncio.run(_draw(specifications, browser))
+        drawn = asyncio.run(_draw(list(figures.values()), browser))
     except (RuntimeError, OSError, ValueError, TimeoutError) as error:
         raise MatbenchError(f"{browser} could not draw the figures as PNG ({type(error).__name__}: {error})") from error
-    return dict(zip(names, pictures, strict=True))
+    outcomes = list(zip(figures.items(), drawn, strict=True))
+    failures = [
+        f"'{figure.name}' can't be drawn as PNG ({why})." for (_, figure), why in outcomes if isinstance(why, str)
+    ]
+    return {name: picture for (name, _), picture in outcomes if isinstance(picture, bytes)}, failures
 
 
 def titled(figure: Any, name: str) -> dict[str, Any]:
@@ -88,10 +93,19 @@ def titled(figure: Any, name: str) -> dict[str, Any]:
     return plain
 
 
-async def _draw(specifications: Sequence[dict[str, Any]], browser: str) -> list[bytes]:
+async def _draw(figures: Sequence[Figure], browser: str) -> list[bytes | str]:
+    """The picture of each of *figures*, or why there is none."""
     import kaleido
 
     # No MathJax, which kaleido would fetch; nothing of matbench's figures needs it.
     async with kaleido.Kaleido(path=browser, mathjax=False, timeout=TIMEOUT_S) as drawing:
         options: Any = {"format": "png", "scale": SCALE}
-        return [await drawing.calc_fig(specification, opts=options) for specification in specifications]
+        return [await _drawn(figure, drawing, options) for figure in figures]
+
+
+async def _drawn(figure: Figure, drawing: Any, options: Any) -> bytes | str:
+    try:
+        picture: bytes = await drawing.calc_fig(titled(figure.figure, figure.name), opts=options)
+    except Exception as error:  # noqa: BLE001  a figure may fail in any way; the others can be drawn
+        return f"{type(error).__name__}: {str(error)[:300]}"
+    return picture if picture.startswith(SIGNATURE) else "the browser gave no picture: is it too large?"

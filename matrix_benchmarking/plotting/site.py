@@ -112,14 +112,14 @@ def write_site(
         is_odd=any(one.changes for one in catalogue.findings),
     )
     site = [index, *report_pages]
-    pictures = {} if png_browser is None else png.draw(report_pages, png_browser)
+    pictures, undrawn = ({}, []) if png_browser is None else png.draw(report_pages, png_browser)
     documents = {}
     if html and single_file:
         documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
     elif html:
         documents = {page.file: pages.render(page, site, provenance) for page in site}
     needs_plotly = html and not single_file and any(page.has_figures for page in site)
-    failures = [failure for page in report_pages for failure in page.failures]
+    failures = [*(failure for page in report_pages for failure in page.failures), *undrawn]
     return _write_files(destination, documents, pictures, failures, needs_plotly=needs_plotly)
 
 

@@ -149,12 +149,10 @@ class StaticHTML:
         return f"{self._prefix}{self._ids.add(plain, 'section')}"
 
     def _graph(self, properties: Mapping[str, Any]) -> str:
-        import plotly.io
-
         figure = properties.get("figure") or {"data": [], "layout": {}}
         number = len(self.figures) + 1
         identity = f"{self._prefix}figure-{number}"
-        text = plotly.io.to_json(figure, validate=False)
+        text = figure_json(figure)
         layout = json.loads(text).get("layout", {})
         height = layout.get("height") or 440
         name = str((layout.get("title") or {}).get("text") or self._heading or f"Figure {number}")
@@ -165,6 +163,21 @@ class StaticHTML:
             f'<div class="figure" id="{identity}" style="height:{float(height):g}px"></div></div>'
             f'<script type="application/json" data-figure="{identity}">{script_json(text)}</script>'
         )
+
+
+def figure_json(figure: Any) -> str:
+    """*figure* as plotly's JSON; what is no number is null.
+
+    Raises:
+        WorkloadError: its data have no place in JSON, such as a number of more than 64 bits.
+    """
+    import plotly.io
+
+    try:
+        text: str = plotly.io.to_json(figure, validate=False)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise WorkloadError(f"its data can't be written as JSON: {str(error)[:300]}") from error
+    return text
 
 
 def plotly_script() -> str:

@@ -77,6 +77,10 @@ def the_id(capsys: Capture, first_bad: str) -> str:
     return str(found)
 
 
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def test_an_acknowledged_alarm_fails_no_build_until_it_gets_worse_and_a_fix_closes_it(
     release: Release, capsys: Capture
 ) -> None:
@@ -131,6 +135,61 @@ def test_who_opens_an_alarm_again_is_heard_against_that_repair_and_not_against_a
     assert release([17], 100.0) == 1
     assert release(range(18, 24), 90.0) == 0
     assert statuses(capsys) == {"1.12": "fixed"}
+
+
+STEADY = """
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="Share that was answered", unit="")
+def answered(lts):
+    return 1.0
+
+
+store ="""
+JUDGED = WORKLOAD.replace("collect([duration])", "collect([duration, answered])").replace("\n\nstore =", STEADY, 1)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ("@kpi.LowerBetter\n", "@kpi.NeitherBetter\n", "neither direction of duration is better any more"),
+        ("@kpi.LowerBetter\n", "@kpi.LowerBetter\n@kpi.IgnoredForRegression\n", "duration is left out of analyses"),
+    ],
+)
+def test_an_alarm_of_a_kpi_that_is_no_longer_judged_is_closed_until_it_is_judged_again(
+    release: Release, directory: Path, capsys: Capture, before: str, after: str, reason: str
+) -> None:
+    workload = directory / "releases.py"
+    workload.write_text(JUDGED, encoding="utf-8")
+    assert release(range(12), 100.0) == 0
+    assert release([12], 110.0) == 1
+    assert statuses(capsys) == {"1.12": "open"}
+    workload.write_text(JUDGED.replace(before, after, 1), encoding="utf-8")
+    alarm = the_id(capsys, "1.12")
+    assert main(["analyze_lts", "--workload=releases.py", "--history=sqlite:///matbench.db"]) == 0
+    assert f"1 alarm is over, since its KPI is not judged any more: {alarm}" in one_line(capsys.readouterr().out)
+    assert main(["alarms"]) == 0
+    assert "no alarm is open; 1 resolved or fixed" in capsys.readouterr().out
+    assert main(["alarms", "--all", "--format=json"]) == 0
+    (closed,) = json.loads(capsys.readouterr().out)
+    assert (closed["status"], closed["author"]) == ("resolved", "matbench")
+    assert closed["reason"].startswith(reason)
+    workload.write_text(JUDGED, encoding="utf-8")
+    assert main(["analyze_lts", "--workload=releases.py", "--history=sqlite:///matbench.db"]) == 1
+    assert statuses(capsys) == {"1.12": "open"}
+
+
+def test_what_a_person_said_of_an_alarm_stays_when_its_kpi_is_no_longer_judged(
+    release: Release, directory: Path, capsys: Capture
+) -> None:
+    workload = directory / "releases.py"
+    workload.write_text(JUDGED, encoding="utf-8")
+    assert release(range(12), 100.0) == 0
+    assert release([12], 110.0) == 1
+    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known"]) == 0
+    workload.write_text(JUDGED.replace("@kpi.LowerBetter", "@kpi.NeitherBetter", 1), encoding="utf-8")
+    assert main(["analyze_lts", "--workload=releases.py", "--history=sqlite:///matbench.db"]) == 0
+    assert statuses(capsys) == {"1.12": "acknowledged"}
 
 
 def test_an_analysis_that_is_not_to_record_keeps_nothing(release: Release, capsys: Capture) -> None:

@@ -65,6 +65,27 @@ def test_a_run_that_says_that_it_failed_is_left_out_and_named(new_test: NewTest,
     assert kept() == 3
 
 
+def test_a_run_that_was_changed_after_it_was_kept_is_told(new_test: NewTest, capsys: Capture) -> None:
+    times = '{"start": "2026-03-01T12:00:00+00:00", "end": "2026-03-01T12:05:00+00:00"}'
+    for name in ("run_1", "run_2"):  # of one time, as runs beside each other are; only what is equal in all is told
+        (Path("results", name) / "test_start_end.json").write_text(times)
+    assert main(UPLOAD) == 0
+    assert "was a run changed" not in capsys.readouterr().out
+    (Path("results/run_1") / "rate.json").write_text('{"rate": 9.5}')
+    expected = (
+        "  2 runs have the settings, the repeat and the time of another one: was a run changed after it was kept?\n"
+        "    run_1 ("
+    )
+    assert main([*UPLOAD, "--dry-run"]) == 0
+    assert expected in capsys.readouterr().out
+    assert main(UPLOAD) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"sqlite:///kept.db: 1 run added, 2 there already\n{expected}")
+    assert kept() == 4
+    assert main(UPLOAD) == 0
+    assert "was a run changed" not in capsys.readouterr().out  # nothing new: 'matbench check' says it of the history
+
+
 def test_after_ten_runs_that_are_left_out_they_are_counted(new_test: NewTest, capsys: Capture) -> None:
     for number in range(13):
         new_test(Path(f"results/x{number:02}"), batch_size=4, rate=1.0, exit_code="3")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from download_support.bucket import s3_server
+from download_support.web import Answer, nasty_server
 from requirements import missing
 
 Capture = pytest.CaptureFixture[str]
@@ -135,6 +136,16 @@ def test_what_is_not_there_is_said(address, sentence, s3, download, capsys: Capt
     s3.put_object(Bucket="results", Key="one", Body=b"x")
     assert download(address, "--mode=all") == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_a_listing_that_drips_is_given_up(s3, download, monkeypatch, capsys: Capture) -> None:
+    from matrix_benchmarking.download import s3 as source
+
+    monkeypatch.setattr(source, "LISTING_S", 1)
+    with nasty_server({"/results": Answer("<a>" * 1000, pause_s=0.05)}) as nasty:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", nasty.url)
+        assert download("s3://results/nightly/", "--mode=all") == 2
+    assert "its listing was not whole after 1 s" in capsys.readouterr().err
 
 
 def test_missing_credentials_are_asked_for(s3, download, monkeypatch, capsys: Capture) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -123,14 +124,17 @@ def test_an_endless_listing_is_given_up(download, monkeypatch, capsys: Capture) 
     assert "its listing is longer than" in capsys.readouterr().err
 
 
-def test_a_listing_that_drips_is_given_up_and_a_file_that_does_is_not(download, files, monkeypatch, capsys) -> None:
-    from matrix_benchmarking.download import http
+def test_what_drips_is_given_up_and_what_comes_slowly_is_not(download, files, monkeypatch, capsys) -> None:
+    from matrix_benchmarking.download import http, retry
 
-    monkeypatch.setattr(http, "LISTING_S", 1)
+    for module in (http, retry):
+        monkeypatch.setattr(module, "LISTING_S", 1)
+    monkeypatch.setattr(retry, "LEAST_BYTES", 30)
     pages = {
-        "/": links("slow/", "x"),
+        "/": links("slow/", "dripping", "x"),
         "/slow/": Answer("<html>" * 1000, pause_s=0.05),
-        "/x": Answer("y" * 40, pause_s=0.05),
+        "/dripping": Answer("y" * 1000, pause_s=0.1),
+        "/x": Answer("y" * 2500, pause_s=0.001),
     }
     with nasty_server(pages) as nasty:
         assert download(nasty.url, "--mode=all") == 2
@@ -138,6 +142,7 @@ def test_a_listing_that_drips_is_given_up_and_a_file_that_does_is_not(download, 
         assert download(f"{nasty.url}slow/", "--mode=all", to="other") == 2
     captured = capsys.readouterr().err
     assert "'slow': left out, its listing was not whole after 1 s" in captured
+    assert re.search(r"'dripping': only \d+ bytes of it came in 1 s", captured)
     assert "/slow/: its listing was not whole after 1 s" in captured
     assert files("here") == {"x"}
 

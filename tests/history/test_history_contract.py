@@ -10,6 +10,7 @@ from history_support.payloads import payload, test_id
 
 from matrix_benchmarking import filters, history
 from matrix_benchmarking.history import HistoryError, Query, record
+from matrix_benchmarking.history.twins import twins
 
 
 def records(*payloads):
@@ -55,6 +56,20 @@ def test_another_content_under_one_id_is_a_conflict_and_changes_nothing(kept):
     assert (pushed.added, [each.id for each in pushed.conflicts]) == (1, [test_id(1)])
     assert as_text(kept.payloads()) == as_text([payload(2), payload(1)])
     assert kept.values(kept.series()[0]).values[0] == 11.0
+
+
+def test_new_runs_with_the_settings_the_repeat_and_the_time_of_another_one_are_its_twins(kept):
+    def run(number, **described):
+        made = payload(number, time="2026-03-01T12:00:00+00:00")
+        made["metadata"].update({"repeat": 0, **described})
+        return made
+
+    kept.push(records(run(1), run(2, settings={"vus": 8.0}), run(3, exit_code=1), payload(4)))
+    pushed = kept.push(records(run(5), run(6, settings={"vus": 8}), run(7, repeat=1), payload(8, time=None), run(1)))
+    assert set(pushed.new) == {test_id(number) for number in (5, 6, 7)}
+    assert sorted(twins(kept, pushed.new)) == sorted([test_id(1), test_id(5)])
+    alike = kept.push(records(run(9, repeat=9), run(10, repeat=9))).new
+    assert list(twins(kept, alike)) == [test_id(9), test_id(10)]
 
 
 def test_two_contents_under_one_id_in_one_push_are_a_conflict(kept):

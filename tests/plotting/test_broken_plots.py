@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from plotly.io.json import to_json_plotly
 from plotting_support.app_support import pages_over, texts
 
 from matrix_benchmarking import store
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.plotting import site
+from matrix_benchmarking.plotting import png, site
+from matrix_benchmarking.plotting.page import Page
+from matrix_benchmarking.plotting.static_html import Figure
 from matrix_benchmarking.workload import Workload, load
 
 SOURCE = """
@@ -173,6 +176,29 @@ def test_the_pictures_of_the_other_plots_are_drawn(
     assert [path.name for path in written.pictures] == ["curves-1-whole.png"]
 
 
+def test_a_figure_that_can_not_be_drawn_is_named_and_the_other_pictures_are_there(
+    file: Path, results: Path, tmp_path: Path, chromium: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    drawn = 'return go.Figure(go.Bar(y=[1]), layout={"width": 10**7}), "Drawn."'
+    file.write_text(SOURCE.replace('return go.Figure(), settings["nothing is called so"]', drawn))
+    report = tmp_path / "report"
+    command = ["visualize", f"--workload={file}", f"--results-dirname={results}", f"--report-dest={report}"]
+    assert main([*command, "--generate=Raising", "--generate=Whole", "--format=png"]) == 1
+    said = capsys.readouterr()
+    assert [path.name for path in (report / "figures").iterdir()] == ["whole-1-whole.png"]
+    assert "'Raising' can't be drawn as PNG (the browser gave no picture: is it too large?)." in said.err
+    assert "All other parts of the reports are there." in said.err
+    assert "1 picture" in said.out
+
+
+def test_a_figure_that_ends_kaleido_ends_no_other_picture(chromium: str) -> None:
+    figures = [Figure(name, name, {"data": data, "layout": {}}) for name, data in (("odd", 5), ("good", []))]
+    pictures, failures = png.draw([Page("a.html", "A", "", "", tuple(figures))], chromium)
+    assert list(pictures) == ["figures/a-2-good.png"]
+    assert len(failures) == 1
+    assert failures[0].startswith("'odd' can't be drawn as PNG (")
+
+
 def test_the_application_shows_the_same_sentences(fragile: Workload, file: Path, results: Path, tmp_path: Path) -> None:
     pages = pages_over(store.parse_tree(fragile, results), fragile, [results], tmp_path / "report")
     shown, _, _ = pages.page("?show=curves", [0, 1, 2, 3, 4, 5])
@@ -185,3 +211,37 @@ def test_the_application_shows_the_same_sentences(fragile: Workload, file: Path,
     assert "All is well." in text
     assert sentences(file)["report: Broken"] in texts(pages.page("?show=broken", [])[0])
     assert sentences(file)["Raising"] in texts(pages.page("?show=raising", [0])[0])
+
+
+def with_value(file: Path, value: str) -> Workload:
+    """The workload whose first plot draws *value*."""
+    drawn = f'return go.Figure(go.Bar(x=["a"], y=[{value}])), "Drawn."'
+    file.write_text(SOURCE.replace('return go.Figure(), settings["nothing is called so"]', drawn))
+    return load(str(file))
+
+
+@pytest.mark.parametrize("value", ["10**400", "-(2**64)"])
+def test_a_figure_with_a_number_that_json_has_no_place_for_is_said_and_all_else_is_shown(
+    file: Path, results: Path, tmp_path: Path, value: str
+) -> None:
+    workload = with_value(file, value)
+    matrix = store.parse_tree(workload, results)
+    pages = pages_over(matrix, workload, [results], tmp_path / "report")
+    for query in ("?show=curves", "?show=raising"):
+        shown, _, _ = pages.page(query, [0, 1, 2, 3, 4, 5])
+        to_json_plotly(shown)  # as Dash sends it
+        assert "This figure: its data can't be written as JSON: Integer exceeds 64-bit range" in texts(shown)
+        assert "Drawn." in texts(shown)
+    written = site.write_site(matrix, workload, tmp_path / "report", ["Curves"], results)
+    assert "'Raising': its data can't be written as JSON: Integer exceeds 64-bit range" in written.failures
+
+
+@pytest.mark.parametrize("value", ["float('nan')", "float('-inf')", "1e999"])
+def test_a_figure_with_what_is_no_number_is_drawn_without_it(
+    file: Path, results: Path, tmp_path: Path, value: str
+) -> None:
+    workload = with_value(file, value)
+    pages = pages_over(store.parse_tree(workload, results), workload, [results], tmp_path / "report")
+    shown, _, _ = pages.page("?show=raising", [0])
+    assert '"y":[null]' in to_json_plotly(shown)
+    assert "can't be" not in texts(shown)

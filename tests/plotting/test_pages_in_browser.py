@@ -90,19 +90,18 @@ def real_pages(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return destination
 
 
-@pytest.mark.parametrize(("colour_scheme", "widths"), [("light", (1200, 400)), ("dark", (400, 1200))])
 def test_every_figure_of_the_sample_is_drawn_each_section_has_an_address_and_nothing_leads_elsewhere(
-    browser: Any, real_pages: Path, colour_scheme: str, widths: tuple[int, int]
+    browser: Any, real_pages: Path
 ) -> None:
     drawn = {}
-    sizes = [{"width": width, "height": 800} for width in widths]
-    for path, visit in walk(browser, sorted(real_pages.glob("*.html")), color_scheme=colour_scheme, viewport=sizes[0]):
-        for size in sizes:
-            visit.page.set_viewport_size(size)
+    for path, visit in walk(browser, sorted(real_pages.glob("*.html"))):
+        for colour_scheme, width in (("light", 1200), ("dark", 400)):
+            visit.page.emulate_media(color_scheme=colour_scheme)
+            visit.page.set_viewport_size({"width": width, "height": 800})
             figures = visit.page.locator(".figure")
             for number in range(figures.count()):
                 assert figures.nth(number).locator("svg.main-svg .trace, svg.main-svg image").count() > 0
-            visit.page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=size["width"])
+            visit.page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         assert visit.complaints == []
         own = (real_pages.as_uri(), "data:", "blob:")
         assert [url for url in visit.requests if not url.startswith(own)] == []
@@ -113,7 +112,6 @@ def test_every_figure_of_the_sample_is_drawn_each_section_has_an_address_and_not
         ids = visit.page.locator("[id]").evaluate_all("elements => elements.map(element => element.id)")
         assert len(ids) == len(set(ids))
         drawn[path.name] = figures.count()
-        visit.page.set_viewport_size(sizes[0])
     assert (drawn["cost-analysis.html"], drawn["sanity-checks.html"], drawn["runs.html"]) == (3, 2, 3)
 
 

@@ -13,7 +13,7 @@ from ..select.order_sources import named
 from ..select.selection import not_judged
 from ..wording import plural
 from .finding import ANALYSES, EVERY, Finding
-from .wording import first_of
+from .wording import first_of, said_of_twins
 
 
 def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
@@ -68,8 +68,7 @@ def _changed(matrix: Matrix) -> Iterator[Finding]:
             alike.setdefault((settings, entry.repeat, entry.facts.time_us), []).append(entry)
     twice = [entry for same in alike.values() if len(same) > 1 for entry in same]
     if twice:
-        what = f"{_runs(twice)} have the settings, the repeat and the time of another one"
-        yield Finding("twice", f"{what}: was a run changed after it was kept?", EVERY, _names(twice))
+        yield Finding("twice", said_of_twins(len(twice)), EVERY, _names(twice))
 
 
 def _numeric_versions(matrix: Matrix, workload: Workload) -> Iterator[Finding]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from ...filters import show
+from ...filters import cut, one_blank, show
 from ...matrix import Entry, Matrix, typed
 from ...settings import misspelt
 from ..wording import plural
@@ -48,7 +48,11 @@ def findings(matrix: Matrix) -> Iterator[Finding]:
                 changes = NONE if _is_explained(without, runs) else EVERY
                 yield Finding("missing-setting", sentence, changes, [one.name for one in without])
     for name, runs in of_names.items():
-        yield from _kinds(name, runs)
+        by_value: dict[tuple[str, object], list[Entry]] = {}
+        for entry in runs:
+            by_value.setdefault(typed(entry.settings[name]), []).append(entry)
+        yield from _alike(name, by_value)
+        yield from _odd(name, by_value, len(runs))
 
 
 def _without_settings(entries: Sequence[Entry]) -> Iterator[Finding]:
@@ -58,29 +62,29 @@ def _without_settings(entries: Sequence[Entry]) -> Iterator[Finding]:
         yield Finding("no-settings", sentence, EVERY, bare)
 
 
-def _kinds(name: str, runs: Sequence[Entry]) -> Iterator[Finding]:
-    """Values that look alike and are of several types; and a few texts among numbers, or numbers among texts."""
-    by_value: dict[tuple[str, object], list[Entry]] = {}
-    for entry in runs:
-        by_value.setdefault(typed(entry.settings[name]), []).append(entry)
-    if len({kind for kind, _ in by_value}) < 2:
-        return
+def _alike(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]]) -> Iterator[Finding]:
+    """Values that look alike and are of several types, or texts that differ in blanks."""
     alike: dict[object, list[tuple[str, object]]] = {}
     for kind, value in by_value:
         alike.setdefault(_plain(value), []).append((kind, value))
     for same in alike.values():
-        if len({kind for kind, _ in same}) > 1:
+        looks = [one_blank(value) for _, value in same if isinstance(value, str)]
+        if len({kind for kind, _ in same}) > 1 or len(set(looks)) < len(looks):
             same.sort(key=lambda one: len(by_value[one]))
             texts = [f"{_written(value)} in {len(by_value[kind, value])}" for kind, value in same]
             sentence = f"'{name}' is {', '.join(texts)} runs: these are different settings, and points of their own."
             yield Finding("alike-values", sentence, EVERY, [entry.name for one in same[:-1] for entry in by_value[one]])
+
+
+def _odd(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]], count: int) -> Iterator[Finding]:
+    """A few texts among numbers, or a few numbers among texts, of *count* runs."""
     numbers = [one for one in by_value if one[0] in ("int", "float")]
     texts_ = [one for one in by_value if one[0] == "str" and _plain(one[1]) == one[1] and one[1] not in _WORDS]
     if not numbers or not texts_:
         return
     odd, usual = sorted((texts_, numbers), key=lambda some: sum(len(by_value[one]) for one in some))
     odd_runs = [entry for one in odd for entry in by_value[one]]
-    if _are_few(len(odd_runs), len(runs)):
+    if _are_few(len(odd_runs), count):
         shown = ", ".join(_written(value) for _, value in odd[:_NAMED])
         what = "numbers" if usual is numbers else "texts"
         yield Finding(
@@ -107,7 +111,7 @@ def _plain(value: object) -> object:
         return show(value)
     if not isinstance(value, str):
         return int(value) if isinstance(value, float) and value.is_integer() else value
-    text = value.strip()
+    text = one_blank(value)
     for kind in (int, float):
         with contextlib.suppress(ValueError):
             return _plain(kind(text)) if len(text) < _LONG else text
@@ -115,10 +119,12 @@ def _plain(value: object) -> object:
 
 
 def _written(value: object) -> str:
-    """A value as it tells its type: texts in quotes."""
-    text = show(value)
+    """A value as it tells its type: texts in quotes, with the names of blanks that look like others."""
+    text = cut(value)
     text = text if len(text) < _LONG else f"{text[:_LONG]}…"
-    return f"'{text}'" if isinstance(value, str) else text
+    if not isinstance(value, str):
+        return text
+    return repr(text) if any(char.isspace() and char != " " for char in text) else f"'{text}'"
 
 
 def _are_few(count: int, of: int) -> bool:

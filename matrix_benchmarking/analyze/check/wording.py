@@ -41,3 +41,10 @@ def first_of(reasons: Iterable[str]) -> str:
     """The first of *reasons*, and how many others there are."""
     first, *others = dict.fromkeys(reasons)
     return f"{first}; and {len(others)} other {plural(len(others), 'reason')}" if others else first
+
+
+def said_of_twins(count: int) -> str:
+    """What is said of *count* runs, two at least, of which one may be another one that was changed and kept again."""
+    return (
+        f"{count} runs have the settings, the repeat and the time of another one: was a run changed after it was kept?"
+    )

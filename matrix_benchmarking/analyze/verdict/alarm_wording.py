@@ -28,12 +28,27 @@ def levels(subject: AlarmSubject) -> str:
     return f"{text}, {percent(subject.new_level / subject.old_level - 1)}"
 
 
+def about_unjudged(alarms: Sequence[tuple[Known, str]]) -> str:
+    """A sentence on alarms that nothing can repair: ``1 alarm is over, since its KPI is not judged any more: …``"""
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
+    one = len(alarms) == 1
+    count = (
+        f"{len(alarms)} {plural(len(alarms), 'alarm')} {'is' if one else 'are'} over, since {'its' if one else 'their'}"
+    )
+    return f"{count} KPI is not judged any more: {_named([alarm for alarm, _ in alarms])} ({reasons})"
+
+
+def _named(alarms: Sequence[Known]) -> str:
+    more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
+    return "; ".join(f"{alarm.id} {about(alarm.subject)}" for alarm in alarms[:3]) + more
+
+
 def about_unseen(alarms: Sequence[Known]) -> str:
     """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
-    named = "; ".join(f"{alarm.id} {about(alarm.subject)}" for alarm in alarms[:3])
-    more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
     count = f"{len(alarms)} {plural(len(alarms), 'alarm')} of the history {'is' if len(alarms) == 1 else 'are'} open"
-    return f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): {named}{more}"
+    return (
+        f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): {_named(alarms)}"
+    )
 
 
 def standing(alarm: Known, now: dt.datetime) -> str:

@@ -201,6 +201,8 @@ def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.da
     said = dataclasses.replace(alarm, author=event.author, at=at, reason=event.reason, until=event.until)
     if known.status is Status.ACKNOWLEDGED and is_expired(event.until, now, _labels(series)):
         return dataclasses.replace(said, note=f"the acknowledgement until {event.until} has run out")
+    if known.is_retired:
+        return dataclasses.replace(said, note=f"it was closed because {event.reason}, and is judged again")
     if known.status is Status.FIXED:
         return dataclasses.replace(said, note=f"it was fixed by {event.version}, and is not any more")
     return dataclasses.replace(said, status=known.status)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
 from .lifecycle import ANALYSIS, Known
@@ -18,10 +18,28 @@ def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEven
             before = known.get(alarm.id)
             if alarm.status is not Status.FIXED and before is None:
                 events.append(_event(analysis, verdict, alarm, Action.RAISED))
-            elif before is not None and (alarm.status is Status.FIXED) != (before.status is Status.FIXED):
+            elif before is not None and (
+                (alarm.status is Status.FIXED) != (before.status is Status.FIXED)
+                or (before.is_retired and alarm.status is Status.OPEN)
+            ):
                 action = Action.FIXED if alarm.status is Status.FIXED else Action.REOPENED
                 events.append(_event(analysis, verdict, alarm, action, after_us=before.last.at_us))
     return events
+
+
+def retirements(unjudged: Iterable[tuple[Known, str]], now: dt.datetime) -> list[AlarmEvent]:
+    """The events that close alarms of KPIs that are not judged any more, each with the reason."""
+    return [
+        AlarmEvent(
+            alarm=alarm.id,
+            action=Action.RESOLVED,
+            at_us=_at_us(now, alarm.last.at_us),
+            author=ANALYSIS,
+            reason=reason,
+            subject=alarm.subject,
+        )
+        for alarm, reason in unjudged
+    ]
 
 
 def subject_of(verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
@@ -41,14 +59,19 @@ def subject_of(verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
 
 
 def _event(analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Action, after_us: int = -1) -> AlarmEvent:
-    """An event of now; of later than *after_us*, where the clock of who said something before was ahead."""
-    now_us = (analysis.made_at - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+    """An event of now, after *after_us*."""
     return AlarmEvent(
         alarm=alarm.id,
         action=action,
-        at_us=max(now_us, after_us + 1),
+        at_us=_at_us(analysis.made_at, after_us),
         author=ANALYSIS,
         version=alarm.fixed_by if action is Action.FIXED else None,
         reason=alarm.note if action is Action.REOPENED else None,
         subject=subject_of(verdict, alarm),
     )
+
+
+def _at_us(now: dt.datetime, after_us: int) -> int:
+    """*now*; later than *after_us*, where the clock of who said something before was ahead."""
+    now_us = (now - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+    return max(now_us, after_us + 1)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...filters import exact
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
+from ...kpi import KPIDefinition
 from ..select.selection import series_id
 from ..select.versions import key, same_kind
 from .model import Analysis, Status
@@ -47,6 +48,11 @@ class Known:
     last: AlarmEvent
     events: int
     disputed: str | None = None
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether an analysis closed it because its KPI was not judged any more."""
+        return self.status is Status.RESOLVED and self.last.author == ANALYSIS
 
 
 def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
@@ -90,6 +96,25 @@ def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[Known]:
         and alarm.id not in seen
         and series_id(alarm.subject.workload, alarm.subject.kpi, alarm.subject.unit, alarm.subject.labels) in judged
     ]
+
+
+def unjudged(known: Iterable[Known], kpis: Mapping[str, KPIDefinition], now: dt.datetime) -> list[tuple[Known, str]]:
+    """The open alarms of KPIs that are not judged any more, and why; no analysis would ever close them.
+
+    An acknowledged one is left to who acknowledged it, until that has run out. A KPI that is none of *kpis* may be that
+    of another version of the workload, so its alarms stay.
+    """
+    found = []
+    for alarm in known:
+        kpi = kpis.get(alarm.subject.kpi)
+        is_over = alarm.status is Status.ACKNOWLEDGED and is_expired(alarm.last.until, now, [])
+        if kpi is None or not (alarm.status is Status.OPEN or is_over):
+            continue
+        if kpi.lower_better is None:
+            found.append((alarm, f"neither direction of {kpi.name} is better any more"))
+        elif kpi.ignored_for_regression:
+            found.append((alarm, f"{kpi.name} is left out of analyses by its workload"))
+    return found
 
 
 def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) -> bool:

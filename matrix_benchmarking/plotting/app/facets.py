@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ... import filters as filter_language
-from ...filters import Filters, Value, show
+from ...filters import Filters, Value, cut, show
 from ...matrix import NOT_SET, Entry, Matrix, NotSet, order, typed
 from .. import controls
 
@@ -169,7 +169,7 @@ class _Column:
 
 def _written(values: Sequence[Any]) -> list[Value]:
     """Each value as a filter that means it alone, in quotes only where another one reads the same."""
-    texts = ["null" if isinstance(value, NotSet) else show(value) for value in values]
+    texts = ["null" if isinstance(value, NotSet) else cut(value) for value in values]
     counts = collections.Counter(texts)
     return [
         Value(text, quoted=isinstance(value, str) and (counts[text] > 1 or text != text.strip()))

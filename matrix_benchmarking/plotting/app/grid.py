@@ -115,7 +115,13 @@ def _row(row: Any, columns: Any, number: int) -> dict[str, Any]:
 
 
 def _number(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    """*value* as JSON has a place for it; None where there is none."""
+    try:
+        if value is None or not math.isfinite(value):
+            return None
+    except OverflowError:
+        return None
+    return value if abs(value) < 2**63 else float(value)
 
 
 def content(node: Any) -> Iterator[Part]:

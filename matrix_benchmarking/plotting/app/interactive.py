@@ -12,7 +12,7 @@ from typing import Any
 from ...errors import WorkloadError
 from .. import problems, template
 from ..base import Arguments, Plot, plot_parts, set_config
-from ..static_html import Part
+from ..static_html import Part, figure_json
 from ..tables import Table
 from .configuration import read_cfg
 from .grid import HEIGHT_PX as GRID_HEIGHT_PX
@@ -20,7 +20,6 @@ from .grid import grid
 from .tags import dcc, html
 
 FIGURE_HEIGHT_PX = 440
-PLOT_HEIGHT_PX = 600
 """About what a figure takes with its text; what comes late shall not push what is below it."""
 
 
@@ -68,7 +67,7 @@ class Deferred:
     def section(self, plot: Plot, args: Arguments) -> Any:
         """A plot's part of a report, deferred."""
 
-        place = self.place(lambda: self.plot_parts(plot, args), PLOT_HEIGHT_PX)
+        place = self.place(lambda: self.plot_parts(plot, args), plot.height_px())
         return html.Section([html.H3(plot.name), place], className="plot")
 
     def plot_parts(self, plot: Plot, args: Arguments) -> list[Any]:
@@ -110,7 +109,7 @@ class _Conversion:
         if not hasattr(node, "to_plotly_json"):
             raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
         if node._type == "Graph":
-            return self._graph(node)
+            return problems.guarded(lambda: self._graph(node), "This figure")
         if getattr(node, "children", None) is not None:
             node.children = self.convert(node.children)
         return node
@@ -122,6 +121,7 @@ class _Conversion:
         return grid(table, identity)
 
     def _graph(self, graph: Any) -> Any:
+        figure_json(getattr(graph, "figure", None) or {})  # Dash would fail where it sends the whole page
         identity = self._next("figure")
         graph.id = {"type": "figure", "index": identity}
         graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}

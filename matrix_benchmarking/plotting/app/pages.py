@@ -20,7 +20,7 @@ from ..report_check import CheckReport, check_line
 from . import run_page, side_by_side, view
 from .configuration import read_cfg
 from .data import Snapshot
-from .interactive import PLOT_HEIGHT_PX, Deferred, convert
+from .interactive import Deferred, convert
 from .tags import html
 from .view import View
 
@@ -135,7 +135,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         return Content(_title(name), [*heading, *boxes, *elements], deferred, [*report.controls(), *plots])
     plot = shown.plot(name)
     args = shown.arguments({}, current.order)
-    place = deferred.place(lambda: deferred.plot_parts(plot, args), PLOT_HEIGHT_PX)
+    place = deferred.place(lambda: deferred.plot_parts(plot, args), plot.height_px())
     return Content(name, [*_heading(name, ""), place], deferred, _controls(plot))
 
 

@@ -84,6 +84,17 @@ def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Ru
     assert (finding.kind, finding.changes) == ("missing-setting", frozenset())
 
 
+@pytest.mark.parametrize(("odd", "shown"), [("a b ", "'a b '"), ("a  b", "'a  b'"), ("a\u00a0b", r"'a\xa0b'")])
+def test_texts_that_differ_by_blanks_only_are_found(
+    odd: str, shown: str, found: Callable[[Runs], list[Finding]]
+) -> None:
+    (finding,) = found([*[{"image": "a b"}] * 6, {"image": odd}, {"image": "ab"}])
+    assert finding.kind == "alike-values"
+    assert finding.sentence.startswith(f"'image' is {shown} in 1, 'a b' in 6 runs: these are different settings")
+    assert (finding.runs, finding.changes) == (["run 6"], frozenset(Answer))
+    assert found([{"image": image} for image in ("True", "true", "a b")]) == []
+
+
 def test_texts_that_are_different_versions_are_not_alike(found: Callable[[Runs], list[Finding]]) -> None:
     runs = [{"version": version} for version in (1.8, 1.9, 2.0, "2.0.1", "2.1", "2.10", "auto")]
     assert "alike-values" not in [one.kind for one in found(runs)]

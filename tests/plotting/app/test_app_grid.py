@@ -40,6 +40,12 @@ def test_a_kpi_is_filtered_and_exported_in_the_unit_that_its_header_says() -> No
     assert (row["c0"], row["c0p"]) == (250.0, ["250"])
 
 
+def test_numbers_of_more_bits_than_json_has_keep_their_place_as_far_as_there_is_one() -> None:
+    rows = [[Cell("huge", sort=10**400)], [Cell("large", sort=2**70)], [Cell("small", sort=2**53 + 1)]]
+    shown = grid(table([Column("x", numeric=True)], rows, caption="c"), "t")
+    assert [row["c0"] for row in rows_of(shown)] == [None, float(2**70), 2**53 + 1]
+
+
 def test_infinite_and_unknown_numbers_have_no_place_in_the_order() -> None:
     rows = [[Cell("inf", sort=math.inf)], [Cell("nan", sort=math.nan)]]
     shown = grid(table([Column("x", numeric=True)], rows, caption="c"), "t")

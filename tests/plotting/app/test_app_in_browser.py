@@ -36,11 +36,8 @@ def address(sample_copy: Path) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_every_page_is_drawn_asks_for_nothing_from_elsewhere_and_leads_nowhere_else(
-    browser: Any, address: str, scheme: str
-) -> None:
-    with Visit(browser, address, color_scheme=scheme) as visit:
+def test_every_page_is_drawn_asks_for_nothing_from_elsewhere_and_leads_nowhere_else(browser: Any, address: str) -> None:
+    with Visit(browser, address) as visit:
         visit.open()
         run = visit.page.locator("#content a[href*='run=']").first.get_attribute("href")
         links = visit.page.eval_on_selector_all("#tabs a", "links => links.map(link => link.getAttribute('href'))")
@@ -61,12 +58,23 @@ def test_every_page_is_drawn_asks_for_nothing_from_elsewhere_and_leads_nowhere_e
         assert visit.complaints == []
 
 
+def test_figures_are_drawn_in_the_dark(browser: Any, address: str) -> None:
+    with Visit(browser, address, color_scheme="dark") as visit:
+        for page in ("cost-analysis", "sanity-checks", "kpi-overview"):
+            visit.open(f"?show={page}")
+            visit.see_all()
+        assert visit.complaints == []
+
+
 WATCH = """window.shifts = [];
 new PerformanceObserver(list => list.getEntries().forEach(entry => entry.hadRecentInput || shifts.push(entry.value)))
     .observe({type: 'layout-shift', buffered: true});"""
 
 
-@pytest.mark.parametrize("query", ["", "?show=cost-analysis", "?show=did-we-try-enough-vus", "?show=kpi-overview"])
+@pytest.mark.parametrize(
+    "query",
+    ["", *(f"?show={page}" for page in ("cost-analysis", "did-we-try-enough-vus", "kpi-overview", "sanity-checks"))],
+)
 def test_what_comes_late_does_not_push_what_is_seen(browser: Any, address: str, query: str) -> None:
     with Visit(browser, address) as visit:
         visit.page.add_init_script(WATCH)

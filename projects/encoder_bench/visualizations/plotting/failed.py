@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 SHOWN = 40
+SENTENCE_PX = 60
 RUN, TOTAL, FAILED = "run", "requests", "failed requests"
 
 
@@ -25,6 +26,9 @@ class FailedRequests(Plot):
     how_to_read: ClassVar[str] = (
         f"Each bar is a run: the share of its requests that did not get a right answer. The {SHOWN} worst are shown."
     )
+
+    def height_px(self) -> int:
+        return super().height_px() if any(entry.kpis.get("error_rate") for entry in self.matrix) else SENTENCE_PX
 
     def do_plot(
         self,
