@@ -109,6 +109,7 @@ class Entry:
         problems: what the parsers could not read.
         campaign: id of the start of a benchmark that measured it; None where none is recorded.
         round: which pass over the points of an interleaved campaign it belongs to, from 1; None for none.
+        span_us: when a test of a tree started and ended, in microseconds since 1970, UTC; None where unknown.
         measurement: digest of the artifacts that were recorded, whatever describes them; it ends with ``*`` where other
             tests of the tree have the same artifacts, and so doesn't tell which test it is. None without any.
         missing_files: the workload's important files that are not there.
@@ -133,6 +134,7 @@ class Entry:
     has_own_uuid: bool = False
     campaign: str | None = None
     round: int | None = None
+    span_us: tuple[int | None, int | None] = (None, None)
     measurement: str | None = None
     problems: tuple[Problem, ...] = ()
     missing_files: tuple[str, ...] = ()

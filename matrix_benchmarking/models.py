@@ -106,6 +106,8 @@ class Metadata(ExclusiveModel):
         test_uuid: stable id of the test: its own, or a digest of its content.
         settings: the coordinates of the test in the matrix.
         repeat: index among the runs at the same settings.
+        campaign: id of the start of a benchmark, on one host, that measured it; left out where none is recorded.
+        round: which pass over the points of an interleaved campaign, from 1; left out where it belongs to none.
         measurement: digest of the recorded artifacts, ending with ``*`` where other tests of the tree have the same;
             None without any. By it a history knows a measurement that is described or computed anew.
         start, end: when the test ran; None where the artifacts don't tell.
@@ -120,6 +122,8 @@ class Metadata(ExclusiveModel):
     test_uuid: uuid.UUID
     settings: dict[str, Scalar]
     repeat: int = 0
+    campaign: str | None = None
+    round: int | None = None
     measurement: str | None = None
     start: pydantic.AwareDatetime | None = None
     end: pydantic.AwareDatetime | None = None

@@ -28,6 +28,11 @@ def test_what_is_recorded_is_read(tmp_path):
     )
 
 
+def test_machines_are_told_apart_by_what_is_recorded_of_them():
+    assert parse(RECORDED).host == "Xeon, NVIDIA L4, Linux 6.18"
+    assert Environment(command="x", versions={"k6": "1"}).host is None
+
+
 @pytest.mark.parametrize("content", [None, "", "{", "[]", "3", '"text"', "[" * 100_000])
 def test_without_a_readable_record_nothing_is_known(tmp_path, content):
     if content is not None:

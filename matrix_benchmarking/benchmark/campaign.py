@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from ..block_file import RecordedBlock
 from ..errors import MatbenchError, OutputError
 from ..settings import SETTINGS_FILE
 from . import environment, run_directory, search
@@ -99,7 +101,7 @@ class StopOnError(MatbenchError):
 
 
 class Campaign:
-    """One run of a plan.
+    """One run of a plan, with an id of its own: what it measures it measures together.
 
     Args:
         plan: what is to be done.
@@ -125,6 +127,7 @@ class Campaign:
         self._plan, self._runner, self._make_target = plan, runner, make_target
         self._limits, self._listener, self._record = limits, listener, record
         self._stop_on_error = stop_on_error
+        self._id = uuid.uuid4().hex
         self._cannot_start: dict[str, str] = {}
         self._pending = {point.key for point in plan.to_do()}
         self.report = Report()
@@ -162,7 +165,7 @@ class Campaign:
             try:
                 with self._running(group, (points or [searches[0].point(searches[0].range.start, 0)])[0]) as served:
                     while points and served.alive:
-                        self._run_point(served, points.pop(0))
+                        self._run_point(served, points.pop(0), group.round)
                         points = [point for point in points if self._plan.status(point) != "done"]
                     while searches and served.alive:
                         self._search(served, searches.pop(0))
@@ -198,7 +201,7 @@ class Campaign:
                 self.report.left_behind.append(str(error))
             self._limits.stop_meter()
 
-    def _run_point(self, served: Served, point: Point) -> Outcome:
+    def _run_point(self, served: Served, point: Point, of_round: int | None) -> Outcome:
         group = served.group
         self._check_start(group, point)
         path = self._plan.path_of(point)
@@ -215,6 +218,7 @@ class Campaign:
                 outcome = Outcome(1, problem="the command removed its test directory, or the settings in it")
             # Whatever a script did to them: a run is recognised by its settings.
             run_directory.write_settings(directory, point)
+            run_directory.write_block(directory, RecordedBlock(self._id, of_round))
             outcome = dataclasses.replace(outcome, wall_s=round(time.monotonic() - started, 2))
             run_directory.finish(directory, outcome)
         except BaseException as error:
@@ -249,7 +253,7 @@ class Campaign:
             while not isinstance(step, search.Answer):
                 repeat = 1 + max((index for vus, index in repeats if vus == step), default=-1)
                 repeats.append((step, repeat))
-                outcome = self._run_point(served, case.point(step, repeat))
+                outcome = self._run_point(served, case.point(step, repeat), None)
                 measurements.append(_measurement(step, outcome))
                 if not served.alive:
                     self._restart(served)

@@ -25,12 +25,17 @@ Status = Literal["new", "done", "failed", "interrupted"]
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Group:
-    """Points and searches that one target serves, one after the other; *target* is None for scripts alone."""
+    """Points and searches that one target serves, one after the other; *target* is None for scripts alone.
+
+    The points belong to the pass *round* over all of them, from 1; None where the order is not interleaved. The
+    measurements of a search follow each other, and belong to none.
+    """
 
     target: schema.Target | None
     settings: Mapping[str, Scalar]
     points: Sequence[Point]
     searches: Sequence[SearchCase]
+    round: int | None
 
     @property
     def key(self) -> str:
@@ -127,10 +132,11 @@ class Plan:
         """What is to be run, in its order: by target, and, interleaved, by repeat before that."""
         to_do = self.to_do()
         rounds = [to_do]
-        if self._interleaved():
+        is_interleaved = self._interleaved()
+        if is_interleaved:
             rounds = [[p for p in to_do if p.repeat == repeat] for repeat in sorted({p.repeat for p in to_do})]
         searches = list(self.searches)
-        for points in rounds or [[]]:
+        for number, points in enumerate(rounds or [[]], start=1):
             by_target: dict[str, tuple[list[Point], list[SearchCase]]] = {}
             for point in points:
                 by_target.setdefault(target_key(self.target_of(point)), ([], []))[0].append(point)
@@ -140,7 +146,8 @@ class Plan:
             searches = []
             for of_target, cases in by_target.values():
                 first = of_target[0] if of_target else cases[0].point(cases[0].range.start, 0)
-                yield Group(self.target_of(first), first.settings, of_target, cases)
+                of_round = number if is_interleaved else None
+                yield Group(self.target_of(first), first.settings, of_target, cases, of_round)
 
     def target_of(self, point: Point) -> schema.Target | None:
         """The point's target, its settings filled in; ``{port}`` is left for the start."""

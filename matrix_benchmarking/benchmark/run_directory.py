@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from ..block_file import BLOCK_FILE, VERSION, RecordedBlock
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..files import atomic_write, read_regular
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, check_settings, read_settings_file
@@ -106,6 +107,11 @@ def write_settings(directory: Path, point: Point) -> None:
     """Write ``settings.yaml``: what the run is recognised by."""
     text = yaml.safe_dump(point.all_settings, sort_keys=False, width=10_000)
     write_text(directory / SETTINGS_FILE, text)
+
+
+def write_block(directory: Path, block: RecordedBlock) -> None:
+    """Write ``block.json``: which runs the run was measured together with."""
+    write_json(directory / BLOCK_FILE, {"version": VERSION, **dataclasses.asdict(block)})
 
 
 def finish(directory: Path, outcome: Outcome) -> None:

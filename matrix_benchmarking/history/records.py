@@ -34,6 +34,8 @@ _METADATA: Mapping[str, tuple[type | tuple[type, ...], str]] = {
     "workload": (str, "text"),
     "test_uuid": (str, "text"),
     "lts_schema_version": (str, "text"),
+    "campaign": (str, "text"),
+    "round": (int, "a whole number"),
     "measurement": (str, "text"),
     "settings": (dict, "a mapping"),
     "repeat": (int, "a whole number"),
@@ -143,8 +145,9 @@ def record(payload: Any, recorded: Recorded | None = None) -> Record:
                 raise TypeError(f"metadata.{name} is {value!r:.50}, and should be {description}")
         if not workload or len(workload) > LONGEST_NAME:
             raise ValueError(f"metadata.workload has {len(workload)} characters; 1 to {LONGEST_NAME} are possible")
-        if not 0 <= (metadata.get("repeat") or 0) <= LARGEST_REPEAT:
-            raise ValueError(f"metadata.repeat is {metadata['repeat']!r:.50}")
+        for name in ("repeat", "round"):
+            if not 0 <= (metadata.get(name) or 0) <= LARGEST_REPEAT:
+                raise ValueError(f"metadata.{name} is {metadata[name]!r:.50}")
         identifier = str(uuid.UUID(test_uuid))
     except KeyError as error:
         raise HistoryError(f"this is not an LTS payload: it has no {error}") from error

@@ -1,7 +1,8 @@
 """Whether two payloads are of the same measurement, and what is different in them: pure functions on records.
 
 A payload is three things: what was measured (``metadata.measurement``, a digest of the recorded artifacts), what
-describes it (settings, labels, times), and what was computed from it (KPIs, results, the version of their schema).
+describes it (settings, labels, times, what it was measured together with), and what was computed from it (KPIs,
+results, the version of their schema).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SHARED = "*"
 """The end of a measurement's digest that other tests of its tree have, too: it does not identify the run."""
 
 _TIMES = ("start", "end")
-_DESCRIPTION = ("workload", "repeat", *_TIMES, "exit_code", "presets")
+_DESCRIPTION = ("workload", "repeat", "campaign", "round", *_TIMES, "exit_code", "presets")
 _NOT_COMPUTED = frozenset({*_DESCRIPTION, "settings", "config", "test_uuid", "measurement"})
 _OF_A_KPI = frozenset({"labels", "test_uuid", "@timestamp"})
 _CONTENT_ID = 5  # version of the UUIDs that are a digest of the content

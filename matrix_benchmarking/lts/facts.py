@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping
 from typing import Any
 
 from .. import environment_file
 from ..matrix import Entry, Facts
+from ..moments import time_us
 from ..workload import Workload
 from .labels import kpi_labels
 from .payloads import payload_model, validate
 
-_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 
 
@@ -21,8 +20,9 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
     metadata, kpis = payload["metadata"], payload["kpis"]
     present = {name: kpi for name, kpi in kpis.items() if kpi is not None}
     labels = next((kpi.get("labels") for kpi in present.values()), None)
+    start_us, end_us = time_us(metadata.get("start")), time_us(metadata.get("end"))
     return Facts(
-        time_us=_first_known(metadata.get("end"), metadata.get("start")),
+        time_us=start_us if end_us is None else end_us,
         labels=labels if isinstance(labels, dict) else None,
         other_units=frozenset(
             name
@@ -36,7 +36,7 @@ def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
             and {kpi.get("lower_better"), workload.kpis[name].lower_better} == {True, False}  # neither contradicts none
         ),
         schema_version=metadata.get("lts_schema_version"),
-        start_us=time_us(metadata.get("start")),
+        start_us=start_us,
         host=environment_file.parse(metadata.get("environment")).host,
     )
 
@@ -52,20 +52,15 @@ def facts_of_entry(workload: Workload, entry: Entry) -> Facts:
     return Facts(time_of_entry(entry), _labels_to_keep(workload, entry))
 
 
-def time_of_entry(entry: Entry) -> int | None:
-    """When the test ended, else when it started, in microseconds since 1970; its payload may be loaded for it."""
-    if entry.facts is not None:
-        return entry.facts.time_us
-    metadata = getattr(entry.lts, "metadata", None)
-    return _first_known(getattr(metadata, "end", None), getattr(metadata, "start", None))
-
-
 def times_of_entry(entry: Entry) -> tuple[int | None, int | None]:
-    """When the test started and ended, as :func:`time_of_entry`; what is unknown is None, or the other one."""
-    if entry.facts is not None:
-        return entry.facts.start_us, entry.facts.time_us
-    metadata = getattr(entry.lts, "metadata", None)
-    return time_us(getattr(metadata, "start", None)), time_us(getattr(metadata, "end", None))
+    """When the test started and ended, in microseconds since 1970; None where unknown, or, for the end, the start."""
+    return entry.span_us if entry.facts is None else (entry.facts.start_us, entry.facts.time_us)
+
+
+def time_of_entry(entry: Entry) -> int | None:
+    """When the test ended, else when it started, in microseconds since 1970."""
+    start_us, end_us = times_of_entry(entry)
+    return start_us if end_us is None else end_us
 
 
 def host_of_entry(entry: Entry) -> str | None:
@@ -84,19 +79,4 @@ def _labels_to_keep(workload: Workload, entry: Entry) -> Mapping[str, Any] | Non
     try:
         return kpi_labels(workload, entry, entry.lts)
     except _ERRORS:
-        return None
-
-
-def _first_known(*moments: Any) -> int | None:
-    return next((known for moment in moments if (known := time_us(moment)) is not None), None)
-
-
-def time_us(moment: Any) -> int | None:
-    """A time with its zone, or ISO 8601 text of one, as microseconds since 1970, UTC; None for anything else."""
-    try:
-        moment = dt.datetime.fromisoformat(moment) if isinstance(moment, str) else moment
-        if not isinstance(moment, dt.datetime) or moment.tzinfo is None:
-            return None
-        return (moment - _EPOCH) // dt.timedelta(microseconds=1)
-    except (ValueError, OverflowError):
         return None

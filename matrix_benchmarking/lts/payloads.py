@@ -23,6 +23,8 @@ from .labels import kpi_labels
 
 PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (https://semver.org)"}
 
+_ADDED = frozenset({"measurement", "campaign", "round"})
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PayloadProblem:
@@ -84,8 +86,8 @@ def validate(
         problems.insert(0, PayloadProblem(entry.name, None, failure))
     try:
         document = payload_document(workload, entry)
-        if not _knows_measurements(model):
-            document["metadata"].pop("measurement", None)
+        for name in _refused(model):
+            document["metadata"].pop(name, None)
         payload = model.model_validate_json(pydantic_core.to_json(document), strict=True)
     except pydantic.ValidationError as error:
         if error.title == model.__name__:
@@ -140,13 +142,13 @@ def json_bytes(payload: pydantic.BaseModel, *, pretty: bool = False) -> bytes:
     return text.encode()
 
 
-def _knows_measurements(model: type[pydantic.BaseModel]) -> bool:
-    """False for a workload's own model of the metadata that would refuse the engine's digest of what was measured."""
+def _refused(model: type[pydantic.BaseModel]) -> frozenset[str]:
+    """What the engine adds to the metadata that a workload's own model of them, of before, would refuse."""
     field = model.model_fields.get("metadata")
     metadata = None if field is None else field.annotation
     if not (isinstance(metadata, type) and issubclass(metadata, pydantic.BaseModel)):
-        return True
-    return "measurement" in metadata.model_fields or metadata.model_config.get("extra") != "forbid"
+        return frozenset()
+    return frozenset() if metadata.model_config.get("extra") != "forbid" else _ADDED - metadata.model_fields.keys()
 
 
 def _invalid(entry: Entry, wrong: list[Mismatch]) -> list[PayloadProblem]:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 import pydantic
 
-from .. import plausible
+from .. import block_file, plausible
 from ..errors import MatbenchError, os_reason
 from ..files import read_regular
 from ..matrix import Entry, Matrix, Problem
@@ -157,6 +157,7 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         return str(metadata["workload"])
     settings, repeat = check_settings({**metadata["settings"], "repeat": metadata.get("repeat", 0)})
     typed, problem = _typed(workload, content)
+    block = block_file.parse(metadata)
     return Entry(
         settings=settings,
         repeat=repeat,
@@ -165,6 +166,8 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         exit_code=metadata.get("exit_code"),
         test_uuid=str(uuid.UUID(metadata["test_uuid"])),
         has_own_uuid=True,
+        campaign=block.campaign,
+        round=block.round,
         measurement=metadata.get("measurement"),
         problems=() if problem is None else (Problem(problem),),
         kpis={kpi: _number(each["value"]) for kpi, each in payload["kpis"].items() if each is not None},

@@ -18,6 +18,7 @@ from typing import Any
 import platformdirs
 
 from .. import __version__
+from ..block_file import BLOCK_FILE
 from ..errors import OutputError, os_reason
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
@@ -38,7 +39,7 @@ MAGIC = _ENVELOPE.magic
 IGNORE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
 _TRUE = frozenset({"true", "1", "y", "yes"})
 
-COMES_WITH_A_CACHE = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TEST_CONFIG_FILE})
+COMES_WITH_A_CACHE = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TEST_CONFIG_FILE, BLOCK_FILE})
 """Files that a download brings along with a cache, without the other artifacts."""
 
 

@@ -45,6 +45,9 @@ class Row(msgspec.Struct, array_like=True, frozen=True, gc=False):
     finished: bool
     uuid: bytes | None
     has_own_uuid: bool
+    campaign: bytes | None
+    round: Number | None
+    span_us: tuple[int | None, int | None]
     measurement: bytes | None
     problems: Number
     missing_files: Number
@@ -115,6 +118,9 @@ class Writer:
             finished=entry.finished,
             uuid=None if entry.test_uuid is None else to_bytes(entry.test_uuid),
             has_own_uuid=entry.has_own_uuid,
+            campaign=None if entry.campaign is None else to_bytes(entry.campaign),
+            round=entry.round,
+            span_us=entry.span_us,
             measurement=None if entry.measurement is None else to_bytes(entry.measurement),
             problems=self._problems(entry.problems),
             missing_files=self._list(entry.missing_files),
@@ -189,6 +195,9 @@ class Reader:
             finished=row.finished,
             test_uuid=None if row.uuid is None else to_text(row.uuid),
             has_own_uuid=row.has_own_uuid,
+            campaign=None if row.campaign is None else to_text(row.campaign),
+            round=row.round,
+            span_us=row.span_us,
             measurement=None if row.measurement is None else to_text(row.measurement),
             problems=self._problems[row.problems],
             missing_files=lists[row.missing_files],

@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import kpi, plausible
+from ..block_file import read_block
 from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, place, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
+from ..moments import time_us
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
@@ -245,6 +247,7 @@ def _settings_files(context: Context, candidate: Candidate) -> list[str]:
 
 
 def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
+    block = read_block(candidate.path)
     return Entry(
         settings=cached.settings,
         repeat=cached.repeat,
@@ -253,6 +256,8 @@ def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
         exit_code=cached.exit_code,
         test_uuid=cached.own_uuid or content_uuid(context.workload, cached),
         has_own_uuid=cached.own_uuid is not None,
+        campaign=block.campaign,
+        round=block.round,
         measurement=measurement_digest(cached),
         missing_files=tuple(cached.missing_files),
     )
@@ -288,10 +293,6 @@ def of_its_version(measurement: str, workload: Workload, settings: Mapping[str, 
     state = hashlib.blake2b(measurement.encode(), digest_size=fingerprint.DIGEST_SIZE)
     state.update(repr(versions).encode("utf-8", "replace"))
     return state.hexdigest()
-
-
-def _is_timed(payload: types.SimpleNamespace) -> bool:
-    return any(getattr(payload.metadata, name, None) is not None for name in ("start", "end"))
 
 
 def content_uuid(workload: Workload, cached: CachedTest) -> str:
@@ -336,7 +337,9 @@ def _parse_always(
 def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
     """Fill the entry's KPIs, and what is doubtful or can't be."""
     payload, problem = build_payload(workload, entry, results)
-    if entry.measurement is not None and not entry.has_own_uuid and not _is_timed(payload):
+    times = getattr(payload.metadata, "start", None), getattr(payload.metadata, "end", None)
+    entry.span_us = time_us(times[0]), time_us(times[1])
+    if entry.measurement is not None and not entry.has_own_uuid and times == (None, None):
         entry.measurement = of_its_version(entry.measurement, workload, entry.settings)
     if problem is not None:
         entry.problems += (problem,)

@@ -51,6 +51,10 @@ def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry)
         "end": None,
         "missing_kpis": dict(entry.missing_kpis),
     }
+    # Only where it is recorded: payloads of runs without it stay as they were.
+    known |= {
+        name: value for name, value in (("campaign", entry.campaign), ("round", entry.round)) if value is not None
+    }
     for name, value in known.items():
         if not hasattr(metadata, name):
             setattr(metadata, name, value)

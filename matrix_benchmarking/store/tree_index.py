@@ -31,7 +31,7 @@ from .loading import Loader
 from .parsing import Context
 from .sealed import BrokenCache, Envelope
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 _ENVELOPE = Envelope(b"matbench-index", FORMAT_VERSION, "matbench index")
 _TIME_SIZE = 8
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")

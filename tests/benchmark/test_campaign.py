@@ -134,6 +134,8 @@ def test_a_search_treats_a_dead_server_as_an_error_at_that_load(capsys: Capture)
     )
     assert run() == 1
     assert "the server failed at 1 VU" in capsys.readouterr().out
+    blocks = [json.loads((path / "block.json").read_text()) for path in finished()]
+    assert {block["round"] for block in blocks} == {None}  # the measurements of a search follow each other
 
 
 def test_what_an_answer_is_not_asked_for_is_not_there():

@@ -157,6 +157,65 @@ def test_failed_points_exit_with_1_keep_their_reason_and_are_run_again(directory
     assert len(list(Path("measured/.matbench/set_aside").iterdir())) == 4
 
 
+def blocks() -> dict[str, tuple[str, int | None]]:
+    """Campaign and round of each finished run, by its settings."""
+    found = {}
+    for path in finished():
+        content = json.loads((path / "block.json").read_text())
+        assert content.pop("version") == 1
+        found[" ".join((path / "settings.yaml").read_text().split())] = (content["campaign"], content["round"])
+    return found
+
+
+def test_each_run_records_the_campaign_and_the_round_that_measured_it(benchmark) -> None:
+    assert benchmark("--run") == 0
+    recorded = blocks()
+    assert len({campaign for campaign, _ in recorded.values()}) == 1
+    assert all(number == 1 + int(settings[-1]) for settings, (_, number) in recorded.items())
+    assert sorted(number for _, number in recorded.values()) == [1] * 4 + [2] * 4
+    options = ("--results-dirname=measured", "--workload=tiny.py", "--output-lts=lts.json")
+    assert main(["parse", *options]) == 0
+    metadata = [payload["metadata"] for payload in json.loads(Path("lts.json").read_text())]
+    assert sorted((each["campaign"], each["round"]) for each in metadata) == sorted(recorded.values())
+    assert all(each["round"] == 1 + each["repeat"] for each in metadata)
+    assert not {"campaign", "round"} & set(metadata[0]["settings"])
+
+
+def test_points_measured_later_are_another_campaign_whose_rounds_are_its_own(directory, benchmark) -> None:
+    write(directory, blue=FAILS)
+    assert benchmark("--run", "--filters=size=1") == 1
+    failed = blocks()
+    assert sorted(number for _, number in failed.values()) == [1, 1, 2, 2]
+    write(directory)
+    assert benchmark("--run", "--filters=size=1,repeat=1") == 0
+    assert benchmark("--run") == 0
+    recorded = blocks()
+    first = {campaign for campaign, _ in failed.values()}
+    assert [settings for settings, (campaign, _) in recorded.items() if campaign in first] == [
+        settings for settings in failed if "red" in settings
+    ]
+    later = [(campaign, number) for campaign, number in recorded.values() if campaign not in first]
+    second = recorded["size: 1 colour: blue repeat: 1"]
+    assert second[1] == 1  # the first pass of its own start, which had nothing of repeat 0 to do
+    third = sorted(number for campaign, number in later if campaign != second[0])
+    assert third == [1, 1, 1, 2, 2]
+    assert len({campaign for campaign, _ in later}) == 2
+
+
+def test_grouped_points_are_a_campaign_without_rounds(directory, benchmark) -> None:
+    write(directory, extra="order: grouped\n")
+    assert benchmark("--run") == 0
+    assert {number for _, number in blocks().values()} == {None}
+    assert len({campaign for campaign, _ in blocks().values()}) == 1
+
+
+def test_a_script_cannot_say_what_its_run_was_measured_together_with(directory, benchmark) -> None:
+    forges = "import os; open(os.environ['MATBENCH_TEST_DIR'] + '/block.json', 'w').write('{}')"
+    write(directory, red=forges, blue=forges)
+    assert benchmark("--run", "--filters=size=1") == 0
+    assert sorted(number for _, number in blocks().values()) == [1, 1, 2, 2]
+
+
 def test_failed_points_may_be_kept(directory, benchmark, capsys: Capture) -> None:
     write(directory, blue=FAILS)
     assert benchmark("--run") == 1
@@ -433,6 +492,22 @@ def test_killed_again_and_again_it_completes_the_matrix_with_each_point_once(dir
     assert benchmark("--run") == 0
     settings = [(path / "settings.yaml").read_text() for path in finished()]
     assert len(settings) == len(set(settings)) == 8
+
+
+def test_what_a_killed_campaign_measured_stays_its_own_and_the_rest_is_another(directory, benchmark) -> None:
+    write(directory, blue="import time; open('started', 'w').close(); time.sleep(30)")
+    process = run_apart(directory)
+    assert wait_for(lambda: list(Path("measured").glob("**/started")))
+    process.kill()
+    process.communicate()
+    before = blocks()
+    assert [number for _, number in before.values()] == [1]
+    write(directory)
+    assert benchmark("--run") == 0
+    after = blocks()
+    assert after.items() >= before.items()
+    assert len({campaign for campaign, _ in after.values()}) == 2
+    assert sorted(number for settings, (_, number) in after.items() if settings not in before) == [1, 1, 1, 2, 2, 2, 2]
 
 
 def run_apart(directory: Path, prepare: Callable[[], None] = interruptible) -> subprocess.Popen[str]:

@@ -36,6 +36,25 @@ def test_what_was_pushed_comes_back_unchanged(kept):
     assert as_text(kept.payloads()) == as_text(reversed(pushed))
 
 
+def in_block(number, campaign, of_round=None, **more):
+    """A payload of a run that says what it was measured together with."""
+    made = payload(number, **more)
+    made["metadata"] |= {"campaign": campaign, "round": of_round}
+    return made
+
+
+def test_what_a_run_was_measured_together_with_is_kept_beside_runs_that_do_not_say_it(kept):
+    pushed = [payload(1), in_block(2, "night"), in_block(3, "night", 2)]
+    kept.push(records(*pushed))
+    assert as_text(kept.payloads()) == as_text(reversed(pushed))
+
+
+@pytest.mark.parametrize(("campaign", "of_round"), [(3, 1), ("night", "1"), ("night", True), ("night", -1)])
+def test_a_campaign_or_a_round_of_another_type_is_no_payload(campaign, of_round):
+    with pytest.raises(HistoryError, match=r"metadata\.(campaign|round) is "):
+        record(in_block(1, campaign, of_round))
+
+
 def test_the_same_content_again_changes_nothing(kept):
     kept.push(records(payload(1), payload(2)))
     assert kept.push(records(payload(2), payload(1))) == history.Pushed(unchanged=2)

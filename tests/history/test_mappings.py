@@ -135,6 +135,23 @@ def test_an_older_mapping_gets_the_fields_that_it_lacks(admin, location, monkeyp
     assert found["verdict"] == {"type": "keyword"}
 
 
+def test_indices_of_before_take_runs_that_say_their_campaign_and_are_searched_by_it(admin, location, monkeypatch):
+    metadata = mappings.PAYLOADS["properties"]["metadata"]
+    known = {name: field for name, field in metadata["properties"].items() if name not in ("campaign", "round")}
+    of_before = {**mappings.PAYLOADS["properties"], "metadata": {**metadata, "properties": known}}
+    with monkeypatch.context() as earlier:
+        earlier.setattr(mappings, "PAYLOADS", {**mappings.PAYLOADS, "properties": of_before})
+        with opened(location) as kept:
+            kept.push([record(payload(1))])
+    new = payload(2)
+    new["metadata"] |= {"campaign": "night", "round": 2}
+    with opened(location) as kept:
+        assert kept.push([record(new)]).added == 1
+        assert list(kept.payloads()) == [new, payload(1)]
+    query = {"bool": {"filter": [{"term": {"metadata.campaign": "night"}}, {"term": {"metadata.round": 2}}]}}
+    assert admin.count(index=location.index, body={"query": query})["count"] == 1
+
+
 def test_two_that_make_the_indices_at_once_both_get_them(location):
     import threading
 

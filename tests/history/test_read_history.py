@@ -31,17 +31,30 @@ def push(place: history.Location, *payloads: dict[str, Any]) -> None:
 
 
 def shown(entry: Entry) -> tuple[Any, ...]:
-    return entry.test_uuid, entry.settings, entry.repeat, dict(entry.kpis), entry.exit_code, entry.facts, entry.problems
+    return (
+        entry.test_uuid,
+        entry.campaign,
+        entry.round,
+        entry.settings,
+        entry.repeat,
+        dict(entry.kpis),
+        entry.exit_code,
+        entry.facts,
+        entry.problems,
+    )
 
 
 def test_entries_are_those_of_the_payloads_files_oldest_first(
     place: history.Location, speed: Workload, tmp_path: Path
 ) -> None:
-    payloads = [payload(2), payload(0, time=None), payload(3), payload(1, settings={"vus": 1.0, "note": "é <b>"})]
+    in_block = payload(3)
+    in_block["metadata"] |= {"campaign": "night", "round": 2}
+    payloads = [payload(2), payload(0, time=None), in_block, payload(1, settings={"vus": 1.0, "note": "é <b>"})]
     push(place, *payloads, payload(9, workload="other"))
     matrix = read.read_matrix(speed, place)
     assert [entry.test_uuid for entry in matrix] == [test_id(number) for number in (0, 1, 2, 3)]
     (tmp_path / "all.json").write_text(json.dumps(payloads))
+    assert [(entry.campaign, entry.round) for entry in matrix] == [*[(None, None)] * 3, ("night", 2)]
     of_files = {entry.test_uuid: shown(entry) for entry in lts.read_matrix(speed, tmp_path / "all.json")}
     assert {entry.test_uuid: shown(entry) for entry in matrix} == of_files
     assert all(type(entry.settings["vus"]) is float for entry in matrix if "note" in entry.settings)
@@ -113,8 +126,19 @@ def test_the_facts_of_a_payload_are_its_time_its_labels_and_other_units(speed: W
     assert (entry.facts.time_us, entry.facts.labels, entry.facts.other_units) == (1, {"a": 1}, {"speed"})
 
 
+def test_the_facts_of_a_payload_are_when_it_started_and_where_too(speed: Workload) -> None:
+    made = payload(1)
+    made["metadata"] |= {"start": "1970-01-01T00:00:00.000002Z", "environment": {"cpu_model": "Xeon", "gpus": [{}]}}
+    (entry,) = matrix_of(speed, [Source("p", Path("/x"), lambda: json.dumps(made).encode())])
+    assert entry.facts is not None
+    assert (entry.facts.start_us, entry.facts.host) == (2, "Xeon")
+    (bare,) = matrix_of(speed, [Source("p", Path("/x"), lambda: json.dumps(payload(1)).encode())])
+    assert bare.facts is not None
+    assert (bare.facts.start_us, bare.facts.host) == (None, None)
+
+
 @pytest.mark.parametrize("time", ["yesterday", "2026-01-01T00:00:00", 5, None])
 def test_a_time_that_is_none_is_unknown(time: Any) -> None:
-    from matrix_benchmarking.lts.facts import time_us
+    from matrix_benchmarking.moments import time_us
 
     assert time_us(time) is None

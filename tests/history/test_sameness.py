@@ -98,6 +98,14 @@ class TestOneRun:
         assert shown(kept) == [new]
         assert push(kept, new) == Pushed(unchanged=1)
 
+    def test_what_it_was_measured_together_with_is_its_description(self, kept):
+        known, unknown = measured(1), measured(1)
+        known["metadata"] |= {"campaign": "night", "round": 2}
+        push(kept, known)
+        (reason,) = the_reasons(push(kept, unknown))
+        assert "campaign night instead of null, round 2 instead of null" in reason
+        assert shown(kept) == [known]
+
     def test_the_same_time_in_another_zone_is_no_other_description(self, kept):
         push(kept, measured(1, time="2026-03-01T12:00:00Z"))
         assert push(kept, measured(1, time="2026-03-01T13:00:00+01:00")).conflicts == []

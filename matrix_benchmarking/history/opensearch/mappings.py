@@ -35,6 +35,8 @@ PAYLOADS: Mapping[str, Any] = {
                 "end": {"type": "date"},
                 "exit_code": {"type": "long"},
                 "repeat": {"type": "long"},
+                "campaign": _KEYWORD,
+                "round": {"type": "long"},
                 "presets": _KEYWORD,
                 "settings": _UNINDEXED,
                 "missing_kpis": _UNINDEXED,
