@@ -115,7 +115,7 @@ def _say(
     location = locate(invocation.config, place)
     with open_history(location, writable=False) as history:
         known = known_alarms(history.alarm_events())
-    chosen = handling.chosen(known, ids)
+    chosen = handling.chosen(known, ids, action)
     said = handling.events(chosen, action, author=author, now=now, reason=reason, until=until)
     with open_history(location, writable=True) as history:
         history.record_alarms(said)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 C = TypeVar("C", bound=Callable[..., Any])
 
 strength_of = strength
+WORSE, SUSPECTED = "worse", "suspected"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,11 +42,13 @@ class Output:
         reports: directory of the reports; None for none.
         summary: file of the summary YAML; None for none.
         exit_zero: a regression is reported and is no error.
+        fail_on_suspected: what is suspected is an error, too.
     """
 
     reports: Path | None
     summary: Path | None
     exit_zero: bool
+    fail_on_suspected: bool = False
 
 
 class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -74,9 +77,15 @@ def reports(function: C) -> C:
 
     @functools.wraps(function)
     def with_output(
-        *args: Any, report_dest: Path | None, summary_yaml_dest: Path | None, exit_zero: bool, **others: Any
+        *args: Any,
+        report_dest: Path | None,
+        summary_yaml_dest: Path | None,
+        exit_zero: bool,
+        fail_on: str,
+        **others: Any,
     ) -> Any:
-        return function(*args, output=Output(report_dest, summary_yaml_dest, exit_zero), **others)
+        output = Output(report_dest, summary_yaml_dest, exit_zero, fail_on == SUSPECTED)
+        return function(*args, output=output, **others)
 
     path = click.Path(path_type=Path)
     decorators: list[Callable[[Any], Any]] = [
@@ -88,6 +97,13 @@ def reports(function: C) -> C:
         ),
         option(
             "--summary-yaml-dest", type=path, metavar="FILE", help="Write MatrixBenchmarking's summary to this file."
+        ),
+        option(
+            "--fail-on",
+            type=click.Choice([WORSE, SUSPECTED]),
+            default=WORSE,
+            metavar="WORD",
+            help="worse, or suspected: end with exit status 1 for what one block of runs alone supports, too.",
         ),
         flag("--exit-zero", help="Report a regression, and end with exit status 0 all the same."),
     ]
@@ -259,8 +275,9 @@ def publish(
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
     without = [] if is_pair else _just_measured_and_failed(matrix, workload)
-    if (analysis.failed or without) and not output.exit_zero:
-        lines = [headline_of(analysis)] if analysis.failed else []
+    failed = analysis.failed or (output.fail_on_suspected and bool(analysis.suspected))
+    if (failed or without) and not output.exit_zero:
+        lines = [headline_of(analysis)] if failed else []
         raise VerdictError(
             "\n".join([*lines, *(f"{version} has no good run: it was not judged" for version in without)])
         )

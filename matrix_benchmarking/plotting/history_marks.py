@@ -6,9 +6,9 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analyze.changes import Change
 from ..analyze.select.series import Series
 from ..analyze.verdict.model import Analysis
+from ..analyze.verdict.of_kpi import Judged
 from ..matrix import Entry
 from .series_frames import changes_frame
 from .template import COLOURS, text
@@ -50,7 +50,7 @@ def marks_of(analysis: Analysis | None, kpi: str) -> list[Mark]:
 
 
 def marks_frame(
-    shown: Iterable[Change], marks: Sequence[Mark], places: Callable[[Series], Sequence[Any]]
+    shown: Iterable[Judged], marks: Sequence[Mark], places: Callable[[Series], Sequence[Any]]
 ) -> pandas.DataFrame:
     """A row for each of *marks* that is in one of the *shown* series.
 
@@ -61,8 +61,8 @@ def marks_frame(
 
     wanted = {_key(mark.entry): mark for mark in marks}
     rows = []
-    for number, change in enumerate(shown if wanted else ()):
-        for point, place in zip(change.series.points, places(change.series), strict=True):
+    for number, judged in enumerate(shown if wanted else ()):
+        for point, place in zip(judged.series.points, places(judged.series), strict=True):
             for entry in point.entries:
                 mark = wanted.get(_key(entry))
                 if mark is not None:

@@ -1,4 +1,4 @@
-"""Plot: a KPI from version to version, one small figure for each series whose newest point moved most."""
+"""Plot: a KPI from version to version, a small figure for each of the series of which the verdict is most severe."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..analyze.changes import Change, changes
 from ..analyze.history_wording import (
-    conclusions,
     cut_inside,
     point_text,
     series_text,
@@ -19,6 +17,8 @@ from ..analyze.history_wording import (
 )
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.series import KPISeries, Series, series_of
+from ..analyze.verdict.model import Outcome
+from ..analyze.verdict.of_kpi import Judged, conclusions, judged_series
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import SettingLists, Variables, typed
@@ -39,11 +39,17 @@ TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE = 8, 4, 16, 30
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
 RUNS_NAMED = 3
-VERDICTS = {"better": (COLOURS[2], "star"), "worse": (COLOURS[1], "x"), "": (COLOURS[0], "circle")}
+VERDICTS = {
+    "better": (COLOURS[2], "star"),
+    "worse": (COLOURS[1], "x"),
+    "suspected": (COLOURS[4], "diamond"),
+    "": (COLOURS[0], "circle"),
+}
+_OF_OUTCOME = {Outcome.REGRESSION: "worse", Outcome.IMPROVEMENT: "better", Outcome.SUSPECTED: "suspected"}
 
 
 class KPIHistory(Plot):
-    """The series of one KPI that moved most, from version to version; in time where no version varies."""
+    """The series of one KPI from version to version, the most severe verdict first; in time where no version varies."""
 
     name: ClassVar[str] = "KPI history"
     how_to_read: ClassVar[str] = (
@@ -74,14 +80,14 @@ class KPIHistory(Plot):
         if nothing:
             return None, nothing
         found = find(self.catalogue, settings, setting_lists, cfg)
-        moved = changes(found)
-        if not moved:
-            return None, conclusions(found, moved)
-        shown = moved[:MOST_DRAWN]
-        analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
+        analysis = self.catalogue.analysis
+        judged = judged_series(found, self.workload.name, analysis)
+        shown = [one for one in judged if one.series.previous is not None][:MOST_DRAWN]
+        if not shown:
+            return None, conclusions(found, judged)
         marks = marks_frame(shown, marks_of(analysis, found.kpi.name), functools.partial(places_of, found))
         figure = history_figure(points_frame(found, shown), marks, found)
-        return figure, [*conclusions(found, moved, drawn=len(shown)), *self.catalogue.order.said(found.axis)]
+        return figure, [*conclusions(found, judged, drawn=len(shown)), *self.catalogue.order.said(found.axis)]
 
 
 def why_nothing(catalogue: Catalogue) -> str:
@@ -136,22 +142,22 @@ def _selected(catalogue: Catalogue, settings: Mapping[str, Any], setting_lists: 
     ]
 
 
-def points_frame(found: KPISeries, shown: Iterable[Change]) -> pandas.DataFrame:
+def points_frame(found: KPISeries, shown: Iterable[Judged]) -> pandas.DataFrame:
     """A row for each point of the *shown* series.
 
     Columns: ``series`` (its number), ``name``, ``x`` (the place of its version, or its time), ``mean``, ``minimum`` and
-    ``maximum`` in the KPI's display unit, ``runs``, ``uuid`` of the first run, ``hover`` and ``verdict`` (``better``
-    or ``worse``, at the newest point of a series that moved by more than chance).
+    ``maximum`` in the KPI's display unit, ``runs``, ``uuid`` of the first run, ``hover`` and ``verdict`` (``better``,
+    ``worse`` or ``suspected``, at the newest point of such a series).
     """
     import pandas
 
     texts = step_texts(found)
     rows = []
-    for number, change in enumerate(shown):
-        series, places = change.series, places_of(found, change.series)
+    for number, judged in enumerate(shown):
+        series, places = judged.series, places_of(found, judged.series)
         for index, (point, place) in enumerate(zip(series.points, places, strict=True)):
             is_newest = index == len(series.points) - 1
-            verdict = {True: "better", False: "worse", None: ""}[change.is_better] if is_newest else ""
+            verdict = _OF_OUTCOME.get(judged.outcome, "") if is_newest else ""
             rows.append(
                 {
                     "series": number,
@@ -249,7 +255,7 @@ def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFram
     for verdict, (colour, symbol) in VERDICTS.items():
         if verdict and (points["verdict"] == verdict).any():
             look = {"symbol": symbol, "size": 11, "color": colour}
-            entry(f"{verdict} than before by more than chance", mode="markers", marker=look)
+            entry(f"newest level: {verdict}", mode="markers", marker=look)
     for kind, colour in COLOUR.items():
         if (marks["kind"] == kind).any():
             entry(kind, mode="markers", marker={"symbol": "triangle-up", "size": 11, "color": colour})

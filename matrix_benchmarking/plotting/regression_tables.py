@@ -38,7 +38,7 @@ def _severity(verdict: SeriesVerdict) -> int:
         return 0
     if verdict.outcome is Outcome.REGRESSION:
         return 1
-    if verdict.is_new:
+    if verdict.is_new or verdict.outcome is Outcome.SUSPECTED:
         return 2
     return 3 if verdict.outcome is Outcome.IMPROVEMENT else 4 if verdict.reruns else 5
 

@@ -5,30 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from ..analyze.changes import Change, changes, count
-from ..analyze.history_wording import (
-    chance_text,
-    conclusions,
-    cut_inside,
-    interval_text,
-    point_text,
-    series_text,
-    step_texts,
-)
+from ..analyze.history_wording import cut_inside, point_text, series_text, step_texts
 from ..analyze.select.series import KPISeries, Series
-from ..analyze.wording import difference_label
+from ..analyze.verdict import wording
+from ..analyze.verdict.model import Analysis, Outcome
+from ..analyze.verdict.of_kpi import Judged, conclusions, counts, judged_series
 from ..matrix import SettingLists, Variables
 from .base import Report
 from .plot_history import KPIHistory, find, why_nothing
+from .regression_tables import outcome_text
 from .tables import Cell, Column, Row, kpi_cell, table
 from .template import short
 
 NEWEST_RUNS_LINKED = 5
 LONGEST_NAME, LONGEST_VERSION = 160, 26
+OUTCOMES = {
+    "Worse": Outcome.REGRESSION,
+    "Suspected": Outcome.SUSPECTED,
+    "Better": Outcome.IMPROVEMENT,
+    "No change": Outcome.NO_CHANGE,
+    "Too little history": Outcome.NOT_ENOUGH_HISTORY,
+    "Not judged": Outcome.NOT_ANALYSED,
+}
 
 
 class HistoryReport(Report):
-    """The plot of the series that moved most, and a table of all; cfg ``kpi`` and ``axis`` choose."""
+    """The plot of the series with the most severe verdicts, and a table of all; cfg ``kpi`` and ``axis`` choose."""
 
     name: ClassVar[str] = "report: KPI history"
     description: ClassVar[str] = (
@@ -53,91 +55,77 @@ class HistoryReport(Report):
         found = find(self.catalogue, settings, setting_lists, cfg)
         parts += [html.H2("Every KPI"), self._kpis(settings, setting_lists, cfg)]
         if found.series:
-            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found)]
-        parts.append(_how_to_read(found))
+            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found, self.catalogue.analysis)]
+        parts.append(_how_to_read())
         return parts
 
     def summary(self) -> str:
         if why_nothing(self.catalogue):
             return "There is no history to compare with."
         found = find(self.catalogue, {}, (), {})
-        return conclusions(found, changes(found))[0]
+        return conclusions(found, judged_series(found, self.workload.name, self.catalogue.analysis))[0]
 
     def _kpis(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> Any:
-        """A row for each KPI: in how many series the newest value is worse, and where most."""
-        help_text = "series whose newest value differs by more than chance from the one before it"
+        """A row for each KPI: how many series have which verdict, and what is worst."""
         columns = [
             Column("KPI"),
             Column("Direction"),
-            Column("Series", numeric=True, help="that have two points at least"),
-            Column("Worse", numeric=True, help=help_text),
-            Column("Better", numeric=True, help=help_text),
-            Column("No difference", numeric=True, help="series whose interval includes no difference"),
-            Column("Unknown", numeric=True, help="nothing was repeated, so chance isn't known"),
-            Column("Worse by most"),
+            Column("Series", numeric=True),
+            *(Column(title, numeric=True) for title in OUTCOMES),
+            Column("Worst"),
         ]
         rows: list[Row] = []
         for name, kpi in self.workload.kpis.items():
             found = find(self.catalogue, settings, setting_lists, {**cfg, "kpi": name})
-            moved = changes(found)
-            counts = count(moved)
-            worst = next((one for one in moved if one.is_better is False), None)
-            most = ""
-            if worst is not None:
-                difference = difference_label(worst.comparison.difference, worst.comparison.scale, kpi)
-                most = f"{difference}: {_name(found, worst.series)}"
-            if counts.changed:
-                most = f"not judged: {counts.changed} differ by more than chance"
-            numbers = (len(moved), counts.worse, counts.better, counts.same, counts.unknown)
-            cells = [Cell(str(number), sort=number) for number in numbers]
+            judged = judged_series(found, self.workload.name, self.catalogue.analysis)
+            number = counts(judged)
+            numbers = (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))
+            cells = [Cell(str(each), sort=each) for each in numbers]
+            worst = next(
+                (one.verdict for one in judged if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)), None
+            )
+            most = "" if worst is None else short(f"{wording.size(worst)}: {worst.name}", LONGEST_NAME)
             rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])
-        return table(columns, rows, caption="The newest point of each series against the one before it, KPI by KPI")
+        return table(columns, rows, caption="The verdicts on all series, KPI by KPI")
 
-    def _table(self, found: KPISeries) -> Any:
+    def _table(self, found: KPISeries, analysis: Analysis | None) -> Any:
         kpi = found.kpi
         points, point = ("Versions", "version") if found.axis is not None else ("Runs in time", "run")
         columns = [
             Column("Series"),
             Column(points, numeric=True),
             Column("Runs", numeric=True),
+            Column("Verdict"),
+            Column("Change", numeric=True, help="the new level against the old one, with its 95 % interval"),
+            Column("Since"),
             Column("First", unit=kpi.display_unit, numeric=True, help=f"the mean at the first {point}"),
             Column("Newest", unit=kpi.display_unit, numeric=True, help=f"the mean at the newest {point}"),
             Column("Newest at"),
-            Column("Change", numeric=True, help=f"the newest {point} against the one before it"),
-            Column("95 % interval", numeric=True, help="of the change"),
-            Column("More than chance"),
-            Column("Since the first", numeric=True),
             Column("Newest runs"),
         ]
-        moved = changes(found)
         texts = step_texts(found)
-        compared = {id(one.series) for one in moved}
-        rows = [self._row(one.series, one, found, texts) for one in moved]
-        rows += [self._row(one, None, found, texts) for one in found.series if id(one) not in compared]
-        return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}: series by series, what moved most first")
+        rows = [self._row(one, found, texts) for one in judged_series(found, self.workload.name, analysis)]
+        return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}: series by series, the most severe first")
 
-    def _row(self, series: Series, change: Change | None, found: KPISeries, texts: list[str]) -> Row:
-        kpi, first, newest = found.kpi, series.points[0], series.newest
-        moved: list[Cell | str] = ["–", "–", "one point", "–"]
-        if change is not None:
-            since = difference_label(change.comparison_with_first.difference, change.comparison_with_first.scale, kpi)
-            moved = [
-                Cell(
-                    difference_label(change.comparison.difference, change.comparison.scale, kpi),
-                    sort=change.comparison.difference,
-                ),
-                interval_text(change, found),
-                Cell(chance_text(change), mark=change.comparison.apart is True),
-                Cell(since, sort=change.comparison_with_first.difference),
+    def _row(self, judged: Judged, found: KPISeries, texts: list[str]) -> Row:
+        kpi, series, verdict = found.kpi, judged.series, judged.verdict
+        told: list[Cell | str] = ["not judged", "–", "–"]
+        if verdict is not None:
+            effect = verdict.effect or verdict.difference
+            changed = verdict.first_bad_version is not None
+            told = [
+                Cell(outcome_text(verdict), mark=verdict.fails),
+                Cell(wording.size(verdict), sort=None if effect is None else effect.value) if changed else "–",
+                cut_inside(verdict.first_bad_version or "–", LONGEST_VERSION),
             ]
         return [
-            _name(found, series),
+            short(series_text(found, series), LONGEST_NAME),
             Cell(str(len(series.points)), sort=len(series.points)),
             Cell(str(series.runs), sort=series.runs),
-            kpi_cell(kpi, first.mean),
-            kpi_cell(kpi, newest.mean),
-            cut_inside(point_text(found, newest, texts).removeprefix(f"{found.axis} "), LONGEST_VERSION),
-            *moved,
+            *told,
+            kpi_cell(kpi, series.points[0].mean),
+            kpi_cell(kpi, series.newest.mean),
+            cut_inside(point_text(found, series.newest, texts).removeprefix(f"{found.axis} "), LONGEST_VERSION),
             Cell(list(self._newest_runs(series))),
         ]
 
@@ -150,19 +138,13 @@ class HistoryReport(Report):
             yield f"and {more} more"
 
 
-def _name(found: KPISeries, series: Series) -> str:
-    return short(series_text(found, series), LONGEST_NAME)
-
-
-def _how_to_read(found: KPISeries) -> Any:
+def _how_to_read() -> Any:
     from dash import html
 
-    by = "version" if found.axis is not None else "run"
     items = [
-        f"A change is the newest {by} of a series against the one before it, by Welch's t-test over the repeats; where "
-        "one of them is a single run, the spread is that of all points with repeats.",
-        "Each comparison is at 95 % by itself, not corrected for making many: of a hundred that did not change, some "
-        "five say otherwise.",
+        "The verdicts are those of the regression analysis: each series against its whole history. What one "
+        "block of runs alone supports is suspected; worse is what another block confirms.",
+        "A change is the newest level of a series against the one before it, not the newest version against the last.",
         "A run without a link is known from the history alone; its id is behind its number.",
     ]
     return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])

@@ -25,10 +25,12 @@ def kind_of(verdict: SeriesVerdict) -> str:
     """What the newest level is: worse, better, doubtful, or none of them."""
     if verdict.outcome is Outcome.REGRESSION:
         return WORSE
+    if verdict.outcome is Outcome.SUSPECTED:
+        return DOUBTFUL
     if verdict.outcome is Outcome.IMPROVEMENT or verdict.changes:
         return BETTER  # without a regression, the last change of a series is for the better: at least back
     is_doubtful = bool(verdict.reruns) and verdict.outcome is Outcome.NO_CHANGE
-    return DOUBTFUL if is_doubtful or verdict.outcome is Outcome.SUSPECTED else OTHER
+    return DOUBTFUL if is_doubtful else OTHER
 
 
 def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
@@ -110,7 +112,10 @@ def levels_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
             start = change.last_before
         is_old = change.first == verdict.first_bad
         rows.append((start, change.last_before, change.old_level if is_old else level, "old" if is_old else "earlier"))
-    if changes:
+    if changes and verdict.outcome is Outcome.SUSPECTED and new is not None:
+        rows.append((changes[-1].first, new - 1, verdict.old_level, "old"))
+        rows.append((new, last, verdict.new_level, "new"))
+    elif changes:
         rows.append((changes[-1].first, last, changes[-1].new_level, "new"))
     divisor = verdict.kpi.divisor
     known = [

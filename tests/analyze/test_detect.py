@@ -195,13 +195,76 @@ def test_an_outlier_that_is_no_alarm_is_no_discovery() -> None:
     assert verdict.p_value is not None and verdict.p_value > 0.005
 
 
-def test_five_repeats_name_a_regression_in_a_short_history() -> None:
-    found = 0
+def test_five_repeats_suspect_a_regression_in_a_short_history_and_the_next_version_confirms_it() -> None:
+    suspected, found = 0, 0
     for seed in range(20):
-        runs = 100.0 + 3.0 * np.random.default_rng([80, seed]).standard_normal((6, 5))
-        runs[5] += 20.0
+        runs = 100.0 + 3.0 * np.random.default_rng([80, seed]).standard_normal((7, 5))
+        runs[5:] += 20.0
+        before = judge(runs[:6].tolist(), lower_is_better=True)
+        suspected += before.suspicion is not None and before.suspicion.first == 5 and before.suspicion.worse is True
+        assert before.kind is Kind.NO_CHANGE
         found += judge(runs.tolist(), lower_is_better=True).first_bad == 5
-    assert found >= 15
+    assert suspected >= 15
+    assert found >= 13
+
+
+def test_three_versions_of_three_quiet_runs_are_history_enough_for_a_collapse() -> None:
+    runs = [[100.0, 101.0, 99.5], [100.5, 99.0, 100.0], [101.0, 100.0, 99.0], [70.0, 70.7, 69.5], [70.2, 69.8, 70.5]]
+    alone = judge(runs[:4], lower_is_better=False)
+    assert alone.kind is Kind.NO_CHANGE and alone.suspicion is not None
+    assert (alone.suspicion.first, alone.suspicion.last_before, alone.suspicion.worse) == (3, 2, True)
+    assert (alone.suspicion.runs_before, alone.suspicion.runs_after) == (9, 3)
+    assert judge(runs, lower_is_better=False).first_bad == 3
+    assert judge(runs[1:], lower_is_better=False).kind is Kind.NOT_ENOUGH_HISTORY
+
+
+@pytest.mark.parametrize(
+    ("rounds", "campaigns", "is_alarm"),
+    [
+        pytest.param([1, 2, 3], [9, 9, 9], True, id="three rounds"),
+        pytest.param([1, 1, 2, 2], [9] * 4, True, id="two rounds"),
+        pytest.param([1, 2], [9, 9], False, id="two runs are as likely glitches"),
+        pytest.param([1], [9], False, id="one round"),
+        pytest.param([None] * 3, [9] * 3, False, id="no rounds"),
+        pytest.param([None] * 3, [9, 9, 10], True, id="two campaigns"),
+        pytest.param([4, 5, 6], [9, 9, 9], False, id="rounds without the others"),
+    ],
+)
+def test_a_single_version_raises_an_alarm_by_its_common_rounds_or_its_campaigns(
+    rounds: list[int | None], campaigns: list[int], is_alarm: bool
+) -> None:
+    history = [[value + 0.01 * repeat for repeat in range(3)] for value in normal(7, 30)]
+    of_old = [(9, 1), (9, 2), (9, 3)]
+    newest = [108.0 + 0.01 * repeat for repeat in range(len(rounds))]
+    blocks = [*[of_old] * 30, list(zip(campaigns, rounds, strict=True))]
+    verdict = judge([*history, newest], lower_is_better=True, blocks=blocks)
+    assert (verdict.first_bad == 30) is is_alarm
+    assert (verdict.suspicion is not None) is not is_alarm
+
+
+def test_versions_of_one_campaign_without_rounds_confirm_nothing() -> None:
+    history = [[value + 0.01 * repeat for repeat in range(3)] for value in normal(7, 33)]
+    for runs in history[30:]:
+        runs[:] = [run + 8.0 for run in runs]
+    one_night = [[(place, None)] * 3 for place in range(30)] + [[(30, None)] * 3] * 3
+    assert judge(history, lower_is_better=True, blocks=one_night).first_bad is None
+    two_nights = [*one_night[:32], [(31, None)] * 3]
+    assert judge(history, lower_is_better=True, blocks=two_nights).first_bad == 30
+
+
+@pytest.mark.parametrize("factor", [0.3, 3.0])
+def test_a_first_version_that_was_measured_differently_hides_no_later_regression(factor: float) -> None:
+    history = [[value - 0.5, value, value + 0.5] for value in normal(7, 40, 8.0, after=30)]
+    history[0] = [factor * run for run in history[0]]
+    assert 30 in change_points(history)
+
+
+def test_runs_that_vary_more_than_those_before_are_believed_less() -> None:
+    history = [[value - 0.5, value, value + 0.5, value - 0.2, value + 0.2] for value in normal(7, 30)]
+    calm = [[value - 0.5, value, value + 0.5, value - 0.2, value + 0.2] for value in (105.0, 105.2)]
+    wild = [[value - 4, value, value + 4, value - 2, value + 2] for value in (105.0, 105.2)]
+    assert judge([*history, *calm], lower_is_better=True).first_bad == 30
+    assert judge([*history, *wild], lower_is_better=True).first_bad is None
 
 
 def test_there_and_back_are_two_changes() -> None:
@@ -228,11 +291,14 @@ def test_small_steps_add_up_to_one_that_counts() -> None:
     assert verdicts == [Kind.NO_CHANGE, Kind.REGRESSION, Kind.REGRESSION]
 
 
-def test_three_repeats_confirm_what_one_run_does_not() -> None:
+def test_a_second_campaign_confirms_what_one_does_not() -> None:
     history: list[Any] = normal(7, 30).tolist()
     assert judge([*history, 108.0], lower_is_better=True).kind is Kind.NO_CHANGE
     assert judge([*history, 108.0], lower_is_better=True).reruns in (1, 2)
-    assert judge([*history, [107.0, 108.5, 108.0]], lower_is_better=True).kind is Kind.REGRESSION
+    alone = judge([*history, [107.0, 108.5, 108.0]], lower_is_better=True)
+    assert alone.kind is Kind.NO_CHANGE and alone.suspicion is not None and alone.suspicion.first == 30
+    again = [[(place, None)] for place in range(30)] + [[(30, None), (30, None), (31, None)]]
+    assert judge([*history, [107.0, 108.5, 108.0]], lower_is_better=True, blocks=again).kind is Kind.REGRESSION
     assert judge([*history, [100.3, 108.0, 100.1]], lower_is_better=True).kind is Kind.NO_CHANGE
 
 
@@ -240,7 +306,8 @@ def test_repeats_shorten_the_history_that_is_needed() -> None:
     runs = (100.0 + np.random.default_rng(9).standard_normal((7, 5))).tolist()
     assert judge(runs, lower_is_better=True).kind is Kind.NO_CHANGE
     slower = [value + 8.0 for value in runs[0]]
-    assert judge([*runs[1:], slower], lower_is_better=True).kind is Kind.REGRESSION
+    assert judge([*runs[1:], slower], lower_is_better=True).suspicion is not None
+    assert judge([*runs[1:], slower, slower], lower_is_better=True).kind is Kind.REGRESSION
     assert judge([run[0] for run in runs], lower_is_better=True).kind is Kind.NOT_ENOUGH_HISTORY
 
 

@@ -38,7 +38,7 @@ LAST_DAY = "2999-12-31"
 
 @pytest.fixture
 def release(directory: Path, capsys: Capture) -> Release:
-    """Measures the next versions, 1.NUMBER, at LEVEL, three times each; gives the exit status of their analysis."""
+    """Measures the next versions, 1.NUMBER, at LEVEL, three times a day; gives the exit status of their analysis."""
     (directory / "releases.py").write_text(WORKLOAD, encoding="utf-8")
     count = 0
 
@@ -51,9 +51,11 @@ def release(directory: Path, capsys: Capture) -> Release:
                 path.mkdir(parents=True)
                 (path / "settings.yaml").write_text(json.dumps({"version": f"1.{number}", "image": "fp32"}))
                 (path / "duration.json").write_text(str(level + NOISE[count % len(NOISE)]))
+                at = f"2026-01-{1 + number:02}T00:0{repeat}:00+00:00"
+                (path / "test_start_end.json").write_text(json.dumps({"start": at, "end": at}))
                 (path / "exit_code").write_text("0")
                 count += 1
-        assert main(["upload_lts", "--workload=releases.py", f"--results-dirname={tree}"]) == 0
+        assert not tree.exists() or main(["upload_lts", "--workload=releases.py", f"--results-dirname={tree}"]) == 0
         status = main(["analyze_lts", "--workload=releases.py", "--history=sqlite:///matbench.db", *options])
         capsys.readouterr()
         return status
@@ -84,15 +86,18 @@ def test_an_acknowledged_alarm_fails_no_build_until_it_gets_worse_and_a_fix_clos
 ) -> None:
     assert release(range(12), 100.0) == 0
     assert statuses(capsys) == {}
-    assert release([12], 110.0) == 1
-    assert statuses(capsys) == {"1.12": "open"}
-    assert release([13], 110.0) == 1  # it stays where it is
+    assert release([12], 110.0) == 0  # one block alone makes a suspicion
+    assert statuses(capsys) == {}
+    assert release([], 110.0, "--fail-on=suspected") == 1
+    assert statuses(capsys) == {}
+    assert release([13], 110.0) == 1  # the next version confirms it
     assert statuses(capsys) == {"1.12": "open"}
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known"]) == 0
     assert release([14], 110.0) == release(range(15, 20), 110.0) == 0
-    assert release([20], 125.0) == 1
+    assert release([20], 125.0) == 0
+    assert release([21], 125.0) == 1
     assert statuses(capsys) == {"1.12": "acknowledged", "1.20": "open"}
-    assert release(range(21, 28), 125.0) == 1
+    assert release(range(22, 28), 125.0) == 1
     assert release(range(28, 31), 100.0) == 0
     assert statuses(capsys) == {"1.12": "fixed", "1.20": "fixed"}
     assert main(["alarms", "ack", the_id(capsys, "1.20"), "--reason=late"]) == 2
@@ -101,21 +106,21 @@ def test_an_acknowledged_alarm_fails_no_build_until_it_gets_worse_and_a_fix_clos
 
 def test_an_acknowledgement_up_to_a_version_is_over_with_the_next_one(release: Release, capsys: Capture) -> None:
     assert release(range(12), 100.0) == 0
-    assert release([12], 110.0) == 1
-    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known", "--until=1.13"]) == 0
-    assert release([13], 110.0) == 0
-    assert release([14], 110.0) == 1
+    assert release([12, 13], 110.0) == 1
+    assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known", "--until=1.14"]) == 0
+    assert release([14], 110.0) == 0
+    assert release([15], 110.0) == 1
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=still", f"--until={LAST_DAY}"]) == 0
-    assert release([15], 110.0) == 0
+    assert release([16], 110.0) == 0
 
 
 def test_what_is_resolved_stays_so_and_what_is_reopened_fails_again(release: Release, capsys: Capture) -> None:
     assert release(range(12), 100.0) == 0
-    assert release([12], 110.0) == 1
+    assert release([12, 13], 110.0) == 1
     assert main(["alarms", "resolve", the_id(capsys, "1.12"), "--reason=this is the level that we want"]) == 0
-    assert release([13], 110.0) == 0
+    assert release([14], 110.0) == 0
     assert main(["alarms", "reopen", the_id(capsys, "1.12")]) == 0
-    assert release([14], 110.0) == 1
+    assert release([15], 110.0) == 1
     assert statuses(capsys) == {"1.12": "open"}
 
 
@@ -189,13 +194,13 @@ def test_what_a_person_said_of_an_alarm_stays_when_its_kpi_is_no_longer_judged(
 
 def test_an_analysis_that_is_not_to_record_keeps_nothing(release: Release, capsys: Capture) -> None:
     assert release(range(12), 100.0, "--record=no") == 0
-    assert release([12], 110.0, "--record=no") == 1
+    assert release([12, 13], 110.0, "--record=no") == 1
     assert statuses(capsys) == {}
 
 
 def test_the_pages_know_what_was_acknowledged_and_which_changes_count(release: Release, capsys: Capture) -> None:
     assert release([*range(13)], 100.0) == 0
-    assert release([13], 110.0) == 1
+    assert release([13, 14], 110.0) == 1
     assert main(["alarms", "ack", the_id(capsys, "1.13"), "--reason=a new allocator"]) == 0
     visualize = ["visualize", "--workload=releases.py", "--history=sqlite:///matbench.db"]
     names = ("--generate=Regression analysis", "--generate=report: KPI history")

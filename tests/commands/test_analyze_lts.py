@@ -153,7 +153,7 @@ def test_a_repair_that_was_tried_and_not_kept_closes_no_alarm(slower: None, caps
 def test_an_alarm_whose_runs_were_not_kept_is_named(capsys: Capture) -> None:
     write_runs("runs", 30)
     keep("runs")
-    write_runs("tried", 31, 30, first=30, repeats=5)
+    write_runs("tried", 32, 30, first=30, repeats=5)
     assert main([*ANALYZE, "--results-dirname=tried"]) == 1
     capsys.readouterr()
     assert main(ANALYZE) == 0

@@ -7,7 +7,7 @@ far two parts of a series lie apart, `q_values` and `discoveries` bound the shar
 from matrix_benchmarking.analyze.detect.discovery import discoveries, q_values
 from matrix_benchmarking.analyze.detect.effects import EmptyLevelError, InvalidThresholdError, compare_levels
 from matrix_benchmarking.analyze.detect.judge import change_points, changes_of, judge, judge_watched, p_values
-from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind
+from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind, Suspicion
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "InvalidThresholdError",
     "Judgement",
     "Kind",
+    "Suspicion",
     "Watched",
     "change_points",
     "changes_of",

@@ -110,6 +110,7 @@ def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split
         far=0.0,
         others=0.0,
         precision=float(precision.mean()),
+        blocks=float(len(new)),
         runs=float(runs.sum()),
     )
 

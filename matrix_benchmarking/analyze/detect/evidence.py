@@ -38,6 +38,8 @@ _KNOWN_FROM_NEW = 0.15
 _MAX_CORRELATION = 0.9
 # The rate at which single points lie far off bounds how many of them in a row are a coincidence.
 _COINCIDENCE = 2e-4
+# A short history knows no better than that about one point in fifty does.
+_FEWEST_FOR_A_RATE = 28.0
 # Two points that lie further off than this, in standard deviations, are as likely two glitches: a third is asked for.
 _GLITCH = 6.5
 _PRIOR_OF_THE_NEW = 8.0
@@ -71,10 +73,11 @@ class Split:
         tail: by how much the old level's own outliers, in the direction of the shift, exceed those of a normal
             distribution; at least 1.
         outliers: number of points of the old level that lie far off.
-        far: number of runs of the new level that lie far off the old one, in the direction of the shift.
+        far: number of blocks of the new level that lie far off the old one, in the direction of the shift.
         others: how far the other points of the new level lie off together, in standard errors of their mean.
         precision: variance of a point of the new level, relative to one of the old (repeats lower it).
-        runs: number of runs behind the points of the new level.
+        blocks: number of blocks behind the points of the new level, counted point by point.
+        runs: number of runs behind them.
     """
 
     before: Any
@@ -88,6 +91,7 @@ class Split:
     far: Any
     others: Any
     precision: Any
+    blocks: Any
     runs: Any
 
 
@@ -160,9 +164,9 @@ def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
     That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where
     they do by chance.
     """
-    rate = (split.outliers + 0.5) / (split.before + prior.degrees + 1.0)
-    ways = special.gammaln(split.runs + 1.0) - special.gammaln(split.far + 1.0)
-    ways = ways - special.gammaln(split.runs - split.far + 1.0)
+    rate = (split.outliers + 0.5) / np.maximum(split.before + prior.degrees + 1.0, _FEWEST_FOR_A_RATE)
+    ways = special.gammaln(split.blocks + 1.0) - special.gammaln(split.far + 1.0)
+    ways = ways - special.gammaln(split.blocks - split.far + 1.0)
     chance = ways + split.far * np.log(rate) + special.log_ndtr(-split.others)
     glitch = (split.runs < 3.0) & (np.abs(split.shift) > _GLITCH * weighed.deviation)
     return ((split.far == 0.0) | (chance < math.log(_COINCIDENCE))) & ~glitch

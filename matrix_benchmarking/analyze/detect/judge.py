@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -11,9 +12,9 @@ from matrix_benchmarking.analyze.detect import evidence, scan
 from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, steps
 from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, split_of
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind
+from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind, Suspicion
 from matrix_benchmarking.analyze.detect.levels import Integers
-from matrix_benchmarking.analyze.detect.series import Values, prepare
+from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare
 from matrix_benchmarking.analyze.detect.splits import Series, length_of
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
@@ -27,7 +28,13 @@ _CHANCE = np.array([1.0, 0.94, 0.59, 0.19, 0.1, 0.05, 0.02, 0.008, 0.003])
 _DECAY = 4.0
 
 
-def change_points(values: Values, *, minimum_effect: float = 0.0, minimum_effect_absolute: float = 0.0) -> list[int]:
+def change_points(
+    values: Values,
+    *,
+    minimum_effect: float = 0.0,
+    minimum_effect_absolute: float = 0.0,
+    blocks: Blocks | None = None,
+) -> list[int]:
     """The indices of *values* at which a new level starts.
 
     Args:
@@ -35,6 +42,7 @@ def change_points(values: Values, *, minimum_effect: float = 0.0, minimum_effect
             infinite ones are gaps.
         minimum_effect: smallest step that counts, as a fraction of the old level.
         minimum_effect_absolute: the same in the values' unit.
+        blocks: of each run of each version its campaign and round; unless given, each version is a block.
 
     The change points of the first versions are the beginning of those of all versions: later versions add to them and
     never move or remove one.
@@ -43,7 +51,7 @@ def change_points(values: Values, *, minimum_effect: float = 0.0, minimum_effect
         InvalidThresholdError: a minimum effect is negative or not a number.
     """
     minimum = checked(minimum_effect, minimum_effect_absolute)
-    series, index, scale = prepare(values)
+    series, index, scale = prepare(values, blocks)
     alarms = scan.walk(series).alarms
     found = steps(series.points, alarms, Minimum(minimum.relative, minimum.absolute / scale))
     return [int(index[step.first]) for step in found]
@@ -56,6 +64,7 @@ def judge(
     minimum_effect: float = MINIMUM_EFFECT,
     minimum_effect_absolute: float = 0.0,
     confidence: float = CONFIDENCE,
+    blocks: Blocks | None = None,
 ) -> Judgement:
     """The verdict on the newest version of a series.
 
@@ -66,6 +75,7 @@ def judge(
         minimum_effect: smallest step that counts, as a fraction of the old level.
         minimum_effect_absolute: the same in the values' unit, for KPIs that can be zero. A step has to reach both.
         confidence: of the intervals.
+        blocks: of each run of each version its campaign and round; unless given, each version is a block.
 
     Called after each new version, it calls fewer than 1 in 100 series of 100 normal values without a change wrong, half
     of them with a regression; of series of a thousand, about 1 in 100.
@@ -74,7 +84,7 @@ def judge(
         InvalidThresholdError: a minimum effect is negative or not a number, the confidence isn't between 0 and 1.
     """
     return judge_watched(
-        watch(values),
+        watch(values, blocks=blocks),
         lower_is_better=lower_is_better,
         minimum_effect=minimum_effect,
         minimum_effect_absolute=minimum_effect_absolute,
@@ -97,12 +107,40 @@ def judge_watched(
     minimum = Minimum(minimum.relative, minimum.absolute / scale)
     found = steps(series.points, walk.alarms, minimum)
     changes = tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
+    suspicion = _suspicion(watched, minimum, lower_is_better, confidence)
     if found:
-        return _changed(series, scale, found[-1], changes, confidence)
+        return dataclasses.replace(_changed(series, scale, found[-1], changes, confidence), suspicion=suspicion)
     least = scan.least_history(series.prior) + 2
-    if len(series.points) < least:
+    if len(series.points) < least and suspicion is None:
         return _too_short(series, scale, least)
-    return _unchanged(series, scale, walk, minimum, confidence)
+    return dataclasses.replace(_unchanged(series, scale, walk, minimum, confidence), suspicion=suspicion)
+
+
+def _suspicion(watched: Watched, minimum: Minimum, lower_is_better: bool | None, confidence: float) -> Suspicion | None:
+    """A new level of the newest points, if it would be one were there a second block behind them."""
+    series, index, walk, scale = watched.series, watched.index, watched.walk, watched.scale
+    found = scan.suspicious(series, walk.begin, walk.prior)
+    if found is None:
+        return None
+    evidence_of, best = found
+    split, weighed = _chosen(evidence_of.split, best), _pick(evidence_of.weighed, best)
+    first = len(series.points) - int(split.after)
+    old = level(series.points[walk.begin : first])
+    new = old + float(split.shift)
+    if not bool(minimum.reached(old, np.array([new])).any()):
+        return None
+    effect, difference = estimates(split, old, weighed, scale, confidence)
+    return Suspicion(
+        int(index[first]),
+        int(index[first - 1]),
+        old * scale,
+        new * scale,
+        effect,
+        difference,
+        int(series.runs[walk.begin : first].sum()),
+        int(series.runs[first:].sum()),
+        None if lower_is_better is None else (new > old) == lower_is_better,
+    )
 
 
 def changes_of(
@@ -254,6 +292,7 @@ def _reruns(split: Split, points: int, begin: int, prior: Prior) -> int | None:
         split.far * share,
         split.others * np.sqrt(share),
         split.precision,
+        split.blocks + more,
         split.runs + more,
     )
     weighed = evidence.weigh(longer, prior)

@@ -46,6 +46,30 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Suspicion:
+    """A new level that one block alone speaks for: another block, the next version's or a repetition, confirms it.
+
+    Attributes:
+        first: the first version on it; index of the versions that were passed.
+        last_before: the last version on the old level that has a value.
+        old_level, new_level: in the KPI's unit.
+        effect, difference: as those of a :class:`Judgement`.
+        runs_before, runs_after: number of runs behind both levels.
+        worse: as that of a :class:`Change`.
+    """
+
+    first: int
+    last_before: int
+    old_level: float
+    new_level: float
+    effect: Estimate | None
+    difference: Estimate
+    runs_before: int
+    runs_after: int
+    worse: bool | None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Judgement:
     """The verdict on the newest version of a series.
 
@@ -66,6 +90,7 @@ class Judgement:
         reruns: in a case of doubt, how many more runs would settle it if the newest ones are right; without enough
             history, how many more versions the first verdict takes; else None.
         changes: all changes of the series that reach the minimum effect, in order.
+        suspicion: what the newest block alone shows beside that; None for nothing.
     """
 
     kind: Kind
@@ -80,3 +105,4 @@ class Judgement:
     runs_after: int
     reruns: int | None
     changes: tuple[Change, ...]
+    suspicion: Suspicion | None = None

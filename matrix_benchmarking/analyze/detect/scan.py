@@ -11,9 +11,12 @@ import itertools
 
 import numpy as np
 
+from matrix_benchmarking.analyze.detect.cumulative import first_crossing
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
+from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES
 from matrix_benchmarking.analyze.detect.splits import (
+    FEWEST_BLOCKS,
     Evidence,
     Series,
     as_clear_on_logarithms,
@@ -24,6 +27,7 @@ from matrix_benchmarking.analyze.detect.splits import (
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
+_LEAST_WITH_REPEATS = 3
 _FIRST_SPLITS = 32
 MOST_CARRIED = 20.0
 
@@ -100,7 +104,7 @@ def _first_of(levels: Levels | None, count: int) -> Levels | None:
 
 def least_history(prior: Prior) -> int:
     """The number of points that an old level needs."""
-    return LEAST if prior.degrees < LEAST else _LEAST_LATER
+    return LEAST if prior.degrees < LEAST_DEGREES else _LEAST_WITH_REPEATS
 
 
 def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
@@ -112,6 +116,25 @@ def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
         return None
     levels = estimate(points, counts_up_to(last, least))
     return weigh(series, begin, levels, every_lag(levels, last), prior)
+
+
+def suspicious(series: Series, begin: int, prior: Prior) -> tuple[Evidence, int] | None:
+    """The splits up to the last point, and which of them speaks most for a new level that isn't confirmed.
+
+    It has one block behind it, or so few points that it may be a coincidence. None where none is over its threshold.
+    """
+    points = series.points[begin:]
+    last, least = len(points) - 1, least_history(prior)
+    if last < least:
+        return None
+    levels = estimate(points, counts_up_to(last, least))
+    found = weigh(series, begin, levels, every_lag(levels, last), prior)
+    stop = len(series.points) - 1
+    alone = series.blocks_from(stop + 1 - found.split.after.astype(np.int64), stop) < FEWEST_BLOCKS
+    over = np.flatnonzero((found.excess >= 0.0) & (alone | ~found.confirmed))
+    if len(over):
+        over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
+    return (found, int(over[np.argmax(found.excess[over])])) if len(over) else None
 
 
 def _first(
@@ -133,7 +156,9 @@ def _first(
         levels = joined(levels, estimate(points, new)) if len(new) else levels
         assert levels is not None
         found = candidates(series, begin, levels, (start, stop), prior)
-        if (alarm := _earliest(found, series, begin, levels, prior, least)) is not None:
+        alarm = _earliest(found, series, begin, levels, prior, least)
+        alarm = _or_creeping(alarm, series, begin, levels, prior, least, (start, stop))
+        if alarm is not None:
             return alarm, levels
         start, step = stop, 2 * step
     return None, levels
@@ -155,6 +180,37 @@ def _earliest(
                 return alarm
         done, few = stop, 4 * few
     return None
+
+
+def _or_creeping(
+    alarm: Alarm | None,
+    series: Series,
+    begin: int,
+    levels: Levels,
+    prior: Prior,
+    least: int,
+    span: tuple[int, int],
+) -> Alarm | None:
+    """*alarm*, or an earlier one of the cumulative sum, where repeats say what the noise is."""
+    if series.prior.degrees == 0.0:
+        return alarm
+    points = series.means[begin : begin + span[1]]
+    levels = estimate(points, levels.counts[levels.counts < len(points)])
+    crossing = first_crossing(points, levels, prior, span[0])
+    if crossing is None or (alarm is not None and alarm.seen <= begin + crossing[0]):
+        return alarm
+    seen, rising = crossing
+    if series.blocks_from(begin + rising, begin + seen) < FEWEST_BLOCKS:
+        return alarm
+    start = _locate(points[: seen + 1], seen - rising + 1, least)
+    return Alarm(begin + start, begin + seen, 0.0, _deviation(levels, start, prior), 0.0)
+
+
+def _deviation(levels: Levels, count: int, prior: Prior) -> float:
+    """The standard deviation of a point, as known from the first *count* of a level."""
+    which = int(levels.counts.searchsorted(count, side="right")) - 1
+    squares = float(levels.squares[which]) + prior.degrees * prior.deviation**2
+    return float(np.sqrt(squares / (float(levels.counts[which]) - 1.0 + prior.degrees)))
 
 
 def _alarm(

@@ -1,4 +1,7 @@
-"""Values as they come out of a history, made a series of numbers without gaps."""
+"""Values as they come out of a history, made a series of numbers without gaps, with the evidence behind each.
+
+Runs that were measured together share a mood of the machine: they are a block, and count as one piece of evidence.
+"""
 
 from __future__ import annotations
 
@@ -12,31 +15,63 @@ from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.splits import Series
 
 Values = Sequence["float | Sequence[float | None] | None"]
+Blocks = Sequence[Sequence[tuple[int, int | None]]]
+"""Of each run of each version its campaign and its round, None for none; both numbers are unique in the history."""
 
 # Half of the spread is taken to be between versions and half between repeats: repeats of one version share a machine
 # and a build. Where versions don't seem to differ more than their repeats do, less of it.
 _SHARED = 0.5
 _SHARED_AT_LEAST = 0.25
-_LEAST_DEGREES = 8.0
-_ENOUGH_FOR_A_MEAN = 5
+_OF_A_MEDIAN = 1.35
+"""The variance of the median of a few normal values, relative to that of their mean."""
+_USUAL_ROOM = 3.0
+"""In units of what the runs of a version spread without the farthest, which is about half a standard deviation."""
+_OF_THREE = 1.7
+"""Standard deviation of three normal values, relative to their median distance from the middle one."""
+LEAST_DEGREES = 6.0
+_BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
+OF_THE_PRIOR = 3
+"""So many first versions say what is known of the noise before."""
+FEWEST_ROUNDS = 2
+"""Rounds in common with earlier versions are evidence of their own from so many on."""
 
 
-def prepare(values: Values) -> tuple[Series, Integers, float]:
+def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integers, float]:
     """A series, the index of each of its points in *values*, and the factor that its points are to be multiplied with.
 
-    A version with repeats becomes the middle of them (the mean of two). Versions without a finite value are left out.
+    A version is the median of its blocks, each of which is the median of its runs. Versions without a finite value are
+    left out. Without *blocks*, each version was measured by itself, as one block.
     """
-    if all(value is None or isinstance(value, float | int) for value in values):
+    if blocks is None and all(value is None or isinstance(value, float | int) for value in values):
         return _alone(np.array(values, dtype=np.float64))
-    repeats = [finite(value) for value in values]
-    index = np.array([place for place, runs in enumerate(repeats) if runs], dtype=np.int64)
-    kept = [runs for runs in repeats if runs]
-    scale = power_of_two(max((abs(run) for runs in kept for run in runs), default=1.0))
-    scaled = [[run / scale for run in runs] for runs in kept]
-    points = np.array([_middle(runs) for runs in scaled], dtype=np.float64)
-    counts = np.array([len(runs) for runs in scaled], dtype=np.float64)
-    return Series(points, counts, precision(counts), _prior(scaled), bool((counts > 1.0).any())), index, scale
+    if blocks is None:
+        blocks = [[(place, None)] * _runs_of(value) for place, value in enumerate(values)]
+    every = [_finite(value, of) for value, of in zip(values, blocks, strict=True)]
+    index = np.array([place for place, runs in enumerate(every) if runs], dtype=np.int64)
+    kept = [runs for runs in every if runs]
+    scale = power_of_two(max((abs(value) for runs in kept for value, _ in runs), default=1.0))
+    own, fresh = _evidence(kept)
+    groups = [_grouped(runs, scale, by_round=count > len({block[0] for _, block in runs}))
+              for runs, count in zip(kept, own, strict=True)]  # fmt: skip
+    points = np.array([median([median(group) for group in of]) for of in groups], dtype=np.float64)
+    counts = np.array([len(runs) for runs in kept], dtype=np.float64)
+    together = [[value / scale for value, _ in runs] for runs in kept]
+    series = Series(
+        points,
+        counts,
+        precision(counts),
+        _prior(together),
+        np.array(own, dtype=np.float64),
+        np.array(fresh, dtype=np.float64),
+        squares := np.array([_restlessness(runs) for runs in together]),
+        _means(together, squares, counts),
+    )
+    return series, index, scale
+
+
+def _runs_of(value: float | Sequence[float | None] | None) -> int:
+    return len(value) if isinstance(value, Sequence | np.ndarray) else 1
 
 
 def _alone(values: Floats) -> tuple[Series, Integers, float]:
@@ -45,13 +80,71 @@ def _alone(values: Floats) -> tuple[Series, Integers, float]:
     points = values[index]
     scale = power_of_two(float(np.abs(points).max())) if len(points) else 1.0
     ones = np.ones(len(points))
-    return Series(points / scale, ones, ones, Prior(), False), index, scale
+    return Series(points / scale, ones, ones, Prior(), ones, ones, np.zeros(len(points)), points / scale), index, scale
 
 
-def finite(value: float | Sequence[float | None] | None) -> list[float]:
-    """The runs that have a value."""
+_Run = tuple[float, tuple[int, int | None]]
+
+
+def _finite(value: float | Sequence[float | None] | None, blocks: Sequence[tuple[int, int | None]]) -> list[_Run]:
+    """The runs that have a value, with their blocks."""
     runs = value if isinstance(value, Sequence | np.ndarray) else [value]
-    return [float(run) for run in runs if run is not None and math.isfinite(run)]
+    return [(float(run), block) for run, block in zip(runs, blocks, strict=True)
+            if run is not None and math.isfinite(run)]  # fmt: skip
+
+
+def finite(value: Sequence[float | None]) -> list[float]:
+    """The runs that have a value."""
+    return [float(run) for run in value if run is not None and math.isfinite(run)]
+
+
+def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int]]:
+    """How many blocks speak for each version by itself, and how many of them didn't for the version before it.
+
+    Rounds that earlier versions have runs in, too, are one each; else campaigns are, however many rounds they had.
+    """
+    own, fresh = [], []
+    earlier: set[int] = set()
+    before: set[int] = set()
+    campaigns_before: set[int] = set()
+    for runs in versions:
+        campaigns = {campaign for _, (campaign, _) in runs}
+        rounds = {number for _, (_, number) in runs if number is not None}
+        common = rounds & earlier
+        if len(common) >= FEWEST_ROUNDS and len(common) >= len(campaigns):
+            own.append(len(common))
+            fresh.append(len(common - before))
+        else:
+            own.append(len(campaigns))
+            fresh.append(len(campaigns - campaigns_before))
+        earlier |= rounds
+        before, campaigns_before = rounds, campaigns
+    return own, fresh
+
+
+def _grouped(runs: list[_Run], scale: float, *, by_round: bool) -> list[list[float]]:
+    """The values of each block."""
+    found: dict[object, list[float]] = {}
+    for value, block in runs:
+        found.setdefault(block if by_round else block[0], []).append(value / scale)
+    return list(found.values())
+
+
+def _restlessness(runs: list[float]) -> float:
+    """The sum of squared deviations from the median, without the farthest run: it may be disturbed."""
+    middle = median(runs)
+    return math.fsum(sorted((run - middle) ** 2 for run in runs)[:-1])
+
+
+def _means(versions: list[list[float]], squares: Floats, counts: Floats) -> Floats:
+    """The mean of each version's runs; what lies off their median by more than was usual before is held back."""
+    usual = np.sqrt(squares.cumsum() / np.maximum(np.maximum(counts - 2.0, 0.0).cumsum(), 1.0))
+    usual = np.concatenate([usual[:1], usual[:-1]])
+    means = []
+    for runs, room in zip(versions, _USUAL_ROOM * usual, strict=True):
+        middle = median(runs)
+        means.append(middle + math.fsum(min(max(run - middle, -room), room) for run in runs) / len(runs))
+    return np.array(means, dtype=np.float64)
 
 
 def power_of_two(largest: float) -> float:
@@ -59,14 +152,10 @@ def power_of_two(largest: float) -> float:
     return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0.0 else 1.0
 
 
-def _middle(runs: list[float]) -> float:
-    """The median; of five runs and more the mean of the middle ones, which are at least three."""
-    ordered, half = sorted(runs), len(runs) // 2
-    if len(runs) >= _ENOUGH_FOR_A_MEAN:
-        left_out = len(runs) // 4
-        middle = ordered[left_out : len(runs) - left_out]
-        return ordered[half] + math.fsum(run - ordered[half] for run in middle) / len(middle)
-    return ordered[half] if len(runs) % 2 else ordered[half - 1] + (ordered[half] - ordered[half - 1]) / 2.0
+def median(values: list[float]) -> float:
+    """The middle one, or the mean of both middle ones, without overflow."""
+    ordered, half = sorted(values), len(values) // 2
+    return ordered[half] if len(values) % 2 else ordered[half - 1] + (ordered[half] - ordered[half - 1]) / 2.0
 
 
 def precision(counts: Floats) -> Floats:
@@ -77,15 +166,18 @@ def precision(counts: Floats) -> Floats:
 
 def _prior(repeats: list[list[float]]) -> Prior:
     """What the repeats of the first versions say of the noise; nothing where there are none."""
-    first = [runs for runs in repeats[:5] if len(runs) > 1]
+    first = [runs for runs in repeats[:OF_THE_PRIOR] if len(runs) > 1]
     degrees = sum(len(runs) - 1 for runs in first)
-    if degrees < _LEAST_DEGREES or len(first) < len(repeats[:5]):
+    if degrees < LEAST_DEGREES or len(first) < OF_THE_PRIOR:
         return Prior()
     squares = sum(float(np.var(runs)) * len(runs) for runs in first)
-    # The middle of few runs, with some spread between versions too.
+    # The median of few runs, with some spread between versions too.
     usual = float(np.median([len(runs) for runs in first]))
-    variance = squares / degrees * (1.0 / usual + _SHARED_AT_LEAST)
-    between = float(np.var([_middle(runs) for runs in first], ddof=1)) if len(first) > 1 else 0.0
+    variance = squares / degrees * (_OF_A_MEDIAN / usual + _SHARED_AT_LEAST)
+    middles = [median(runs) for runs in first]
+    # One of three that was measured differently would hide all that comes later, if their variance counted.
+    off = median([abs(one - median(middles)) for one in middles])
+    between = (_OF_THREE * off) ** 2
     if between > variance:  # versions differ by more than their repeats do
-        return Prior(_LEAST_DEGREES, math.sqrt(between), 0.0)
+        return Prior(_BETWEEN_DEGREES, math.sqrt(between), 0.0)
     return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance), 0.0)

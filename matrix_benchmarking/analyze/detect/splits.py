@@ -11,6 +11,8 @@ from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, estimate, noise
 
+FEWEST_BLOCKS = 2
+"""What one block alone supports, however large, is its mood as likely: it raises no alarm."""
 _LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
 # How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
@@ -19,6 +21,7 @@ _HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
 _SHORTEST_WITH_REPEATS = 16.0
+_LENT_DEGREES = 4.0
 # How far below the threshold the evidence on the logarithmic scale may stay.
 _LESS_ON_LOGARITHMS = 0.3
 
@@ -32,14 +35,26 @@ class Series:
         runs: number of runs behind each, shape (n,).
         precision: variance of each point relative to one with the usual number of runs, shape (n,).
         prior: what repeats say of the noise, before the first point.
-        repeated: whether any version has more than one run.
+        blocks: number of blocks that speak for each by itself, shape (n,).
+        fresh: how many of them don't speak for the point before it, shape (n,).
+        squares: sum of squares of its runs within it, without the farthest one, shape (n,).
+        means: of the runs of each, of which none counts as farther off the median than is usual: better known than
+            *points*, and one block can move them, shape (n,).
     """
 
     points: Floats
     runs: Floats
     precision: Floats
     prior: Prior
-    repeated: bool
+    blocks: Floats
+    fresh: Floats
+    squares: Floats
+    means: Floats
+
+    def blocks_from(self, first: Any, last: Any) -> Any:
+        """How many blocks speak for the points from *first* to *last* together: places, or arrays of them."""
+        sums = np.cumsum(self.fresh)
+        return self.blocks[first] + sums[last] - sums[first]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,8 +81,6 @@ def candidates(
     """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm."""
     last = np.arange(*span)
     possible = _possible(levels, last)
-    if not series.repeated:
-        possible[0] = False
     first = np.maximum(last - _LAGS[:, None] + 1, 0)
     which = np.maximum(np.searchsorted(levels.counts, first, side="right") - 1, 0)
     known = levels.squares + prior.degrees * prior.deviation**2
@@ -77,10 +90,8 @@ def candidates(
     bar = _WORTH_A_LOOK**2 * variance[which] * (1.0 / _LAGS[:, None] + (1.0 / levels.counts)[which])
     place, lags = (possible & (shift * shift > bar)).T.nonzero()
     chosen, lag = last[place], _LAGS[lags]
-    if series.repeated:  # a single version counts if it was run often enough
-        enough = (lag > 1) | (series.runs[begin + chosen] >= 3.0)
-        chosen, lag = chosen[enough], lag[enough]
-    return chosen, lag
+    enough = series.blocks_from(begin + chosen - lag + 1, begin + chosen) >= FEWEST_BLOCKS
+    return chosen[enough], lag[enough]
 
 
 def _possible(levels: Levels, last: Integers) -> Flags:
@@ -182,11 +193,28 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
         products=known.products[which] + np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
         tail=np.where(new > old, known.tail_up[which], known.tail_down[which]),
         outliers=known.outliers[which],
-        far=((_windows(series.runs[begin:], last, lag)[1] * far) if series.repeated else far).sum(axis=1).astype(float),
+        far=(_windows(series.blocks[begin:], last, lag)[1] * far).sum(axis=1),
         others=others,
-        precision=_sum(series.precision[begin:], last, lag) / after if series.repeated else np.ones(len(lag)),
-        runs=_sum(series.runs[begin:], last, lag) if series.repeated else after,
+        precision=_sum(series.precision[begin:], last, lag) / after * _restless(series, begin, last, lag),
+        blocks=_sum(series.blocks[begin:], last, lag),
+        runs=_sum(series.runs[begin:], last, lag),
     )
+
+
+def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floats:
+    """By how much the runs of new points vary more than those of the old ones did; 1 where they don't, or nobody knows.
+
+    The variance of few new runs is moderated by that of the old ones.
+    """
+    freedom = np.maximum(series.runs[begin:] - 2.0, 0.0)
+    if not freedom.any():
+        return np.ones(len(lag))
+    squares, degrees = (np.concatenate([[0.0], of.cumsum()]) for of in (series.squares[begin:], freedom))
+    first = last - lag + 1
+    old = squares[first] / np.maximum(degrees[first], 1.0)
+    new = squares[last + 1] - squares[first] + _LENT_DEGREES * old
+    ratio = new / (degrees[last + 1] - degrees[first] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
+    return np.where(old > 0.0, np.maximum(ratio, 1.0), 1.0)
 
 
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:

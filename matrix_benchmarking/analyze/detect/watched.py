@@ -8,11 +8,8 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import scan
 from matrix_benchmarking.analyze.detect.levels import Integers
-from matrix_benchmarking.analyze.detect.series import Values, precision, prepare
+from matrix_benchmarking.analyze.detect.series import OF_THE_PRIOR, Blocks, Values, precision, prepare
 from matrix_benchmarking.analyze.detect.splits import Series
-
-OF_THE_PRIOR = 5
-"""So many first versions say what is known of the noise before; they can't be left out."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,7 +51,10 @@ class Watched:
         return Watched(series, self.index[:count], self.scale, walk, (series, self.index[:count]))
 
     def without(self, first: int, stop: int) -> Watched:
-        """As if the values from *first* to before *stop* weren't there; what lies before them isn't looked at again."""
+        """As if the values from *first* to before *stop* weren't there; what lies before them isn't looked at again.
+
+        The first three versions, which say what is known of the noise before, can't be left out.
+        """
         begin, end = self._place(first), self._place(stop)
         series, index = self.whole
         left = _chosen(series, np.r_[:begin, end : len(index)])
@@ -72,13 +72,22 @@ class Watched:
         return place
 
 
-def watch(values: Values, points: int | None = None) -> Watched:
+def watch(values: Values, points: int | None = None, blocks: Blocks | None = None) -> Watched:
     """Once along the series of *values*, one entry a version as those of `judge`, or along its first *points*."""
-    series, index, scale = prepare(values)
+    series, index, scale = prepare(values, blocks)
     first = series if points is None else _chosen(series, np.arange(min(points, len(index))))
     return Watched(first, index[:points], scale, scan.walk(first), (series, index))
 
 
 def _chosen(series: Series, places: Integers) -> Series:
     runs = series.runs[places]
-    return Series(series.points[places], runs, precision(runs), series.prior, bool((runs > 1.0).any()))
+    return dataclasses.replace(
+        series,
+        points=series.points[places],
+        runs=runs,
+        precision=precision(runs),
+        blocks=series.blocks[places],
+        fresh=series.fresh[places],
+        squares=series.squares[places],
+        means=series.means[places],
+    )

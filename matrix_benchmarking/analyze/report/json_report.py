@@ -18,6 +18,7 @@ from ...matrix import NOT_SET
 from ..detect import Estimate
 from ..select.series import SeriesPoint
 from ..verdict import wording
+from ..verdict.causes import causes
 from ..verdict.model import Alarm, Analysis, Change, SeriesVerdict
 
 FORMAT = "matbench-regression"
@@ -42,6 +43,10 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
         "order": analysis.order,
         "made_at": _time(analysis.made_at),
         "failed": analysis.failed,
+        "causes": [
+            {"id": one.id, "first_bad": one.first_bad, "alarms": [alarm.id for alarm in one.alarms]}
+            for one in causes(analysis)
+        ],
         "verdict": wording.lead(analysis),
         "runs": analysis.runs,
         "values": analysis.points,
@@ -77,6 +82,7 @@ def _series(one: SeriesVerdict) -> dict[str, Any]:
         "last_good": one.last_good,
         "last_good_version": one.last_good_version,
         "is_new": one.is_new,
+        "drift": one.drift,
         "p_value": one.p_value,
         "q_value": one.q_value,
         "runs_before": one.runs_before,

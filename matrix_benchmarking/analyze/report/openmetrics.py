@@ -48,7 +48,7 @@ def openmetrics(analysis: Analysis) -> str:
 
 
 def level(verdict: SeriesVerdict) -> float | None:
-    """The level since the last change; without one the mean of the newest version; None where there is none."""
+    """The level since the last change, or a suspected one; else the mean of the newest version; None without one."""
     if verdict.first_bad is not None and verdict.new_level is not None:
         return verdict.new_level
     return verdict.points[-1].mean if verdict.points else None

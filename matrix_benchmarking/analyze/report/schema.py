@@ -34,6 +34,7 @@ def schema() -> Schema:
                 "order": _said(_TEXT, "Where the order of the versions is from; empty where none was asked for."),
                 "made_at": _TIME,
                 "failed": _said(_FLAG, "Something got worse that nobody dealt with: exit status 1."),
+                "causes": _said(_list("cause"), "Alarms that begin with the same version, together."),
                 "verdict": _said(_TEXTS, "In sentences, the headline first."),
                 "runs": _COUNT,
                 "values": _said(_COUNT, "Values that were looked at."),
@@ -52,6 +53,7 @@ def schema() -> Schema:
             "point": _point(),
             "change": _change(),
             "alarm": _alarm(),
+            "cause": _object({"id": _TEXT, "first_bad": _TEXT, "alarms": _said(_TEXTS, "Their ids.")}),
             "not_analysed": _object(
                 {
                     "kpi": _TEXT,
@@ -87,6 +89,7 @@ def _series() -> Schema:
             "last_good": _said(_or_null(_COUNT), "Index of the last point on the old level."),
             "last_good_version": _or_null(_TEXT),
             "is_new": _said(_FLAG, "It could not be told before the newest point."),
+            "drift": _said(_or_null(_NUMBER), "Of a drift, its slope: a fraction of the old level a version."),
             "p_value": probability,
             "q_value": probability,
             "runs_before": _COUNT,

@@ -9,6 +9,7 @@ from typing import Any
 from ...history.alarms import Action, AlarmSubject
 from ...history.records import moment
 from ..wording import plural
+from .causes import cause_id
 from .lifecycle import Known, is_expired
 from .model import Status
 from .wording import percent
@@ -71,6 +72,7 @@ def as_data(alarm: Known) -> dict[str, Any]:
     subject, last = alarm.subject, alarm.last
     return {
         "id": alarm.id,
+        "cause": cause_id(subject.workload, subject.first_bad),
         "status": alarm.status.value,
         "workload": subject.workload,
         "kpi": subject.kpi,

@@ -10,15 +10,18 @@ from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
 from ..select.selection import SelectedSeries, series_id
-from .levels import amount
+from .levels import amount, middles
 from .lifecycle import Known, is_expired
 from .model import Alarm, Change, Status
+from .returns import FURTHEST, returns
 
 LEFT_AFTER_A_FIX = 0.25
 """How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much."""
 NEARBY = 2
 """Runs that are measured again later can move a change by so many versions: it is still the alarm that was raised."""
 ID_LENGTH = 12
+RETURNS = 2
+"""A level that a history left and returned to so often is one of two that the machine has."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -70,7 +73,12 @@ def alarms_of(
         if (change.first if change.takes_back is None else change.takes_back) in starts
     ]
     counted = tuple(changes[place] for place in kept)
-    repairs = {place: _repairs(counted, place, minimum) for place, one in enumerate(counted) if one.is_worse}
+    known_levels = levels_known(counted, series.values)
+    repairs = {
+        place: _repairs(counted, place, minimum)
+        for place, one in enumerate(counted)
+        if one.is_worse and one.drifts_from is None and place not in known_levels
+    }
     alarms = tuple(
         _alarm(workload, series, counted, place, ids[kept[place]], those, known, now)
         for place, those in repairs.items()
@@ -80,13 +88,18 @@ def alarms_of(
     notes = [
         f"{dropped} {'change is' if dropped == 1 else 'changes are'} left out: so many series show as much by chance"
     ]
+    notes = notes if dropped else []
+    if known_levels:
+        change = counted[max(known_levels)]
+        levels = " and ".join(series.kpi.show(level) for level in sorted((change.old_level, change.new_level)))
+        notes.append(f"this machine has two levels, {levels}: it went back and forth before, and that is no alarm")
     last = len(counted) - 1
     repaired = [place for place, those in repairs.items() if last in those]
     is_back = bool(counted) and (
         counted[last].takes_back is not None
         or (bool(repaired) and not _better_than_before(counted, repaired[0], minimum))
     )
-    return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes if dropped else ()))
+    return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes))
 
 
 def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
@@ -124,6 +137,17 @@ def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> l
         if takes_back or (not changes[later].is_worse and left <= allowed):
             found.append(later)
     return found
+
+
+def levels_known(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> set[int]:
+    """The places of the changes for the worse that lead to a level that was left for the old one twice before."""
+    known = set()
+    for place, change in enumerate(changes):
+        if change.is_worse and change.first > 0:
+            points, unit = middles(values, max(change.first - FURTHEST, 0), change.first)
+            if returns(points, change.old_level / unit, change.new_level / unit) >= RETURNS:
+                known.add(place)
+    return known
 
 
 def _better_than_before(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> bool:

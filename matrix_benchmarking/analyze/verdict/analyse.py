@@ -12,14 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...history.alarms import AlarmEvent
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
-from ..detect import Estimate, Judgement, Kind, compare_levels, q_values
+from ..blocks import blocks_of
+from ..detect import Estimate, Judgement, Kind, Suspicion, compare_levels, q_values
 from ..detect.discovery import RATE
+from ..detect.drift import slope
+from ..detect.series import Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select
-from .alarms import Raised, alarms_of
-from .levels import JudgedSeries, amount, judged
+from .alarms import Raised, alarms_of, levels_known
+from .levels import JudgedSeries, amount, judged, middles
 from .lifecycle import known_alarms
-from .model import Analysis, NotAnalysed, Outcome, SeriesVerdict
+from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
 
 SEVERITY = (
     Outcome.REGRESSION,
@@ -74,7 +77,11 @@ def analyse(
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
     judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
     shown = [one for one in selection.series if one.kpi.lower_better is None]
-    series = [judged(one, minimum_effects.get(one.kpi.name, MinimumEffect())) for one in judgeable]
+    blocks = _blocks(judgeable)
+    series = [
+        judged(one, minimum_effects.get(one.kpi.name, MinimumEffect()), of)
+        for one, of in zip(judgeable, blocks, strict=True)
+    ]
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q, rate)
     raised = [
@@ -123,6 +130,16 @@ def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
     return not verdict.fails, SEVERITY.index(verdict.outcome), not verdict.is_new, size
 
 
+def _blocks(series: Sequence[SelectedSeries]) -> list[Blocks]:
+    """Of each series the campaign and the round of each run of each point."""
+    entries = {id(entry): entry for one in series for point in one.points for entry in point.entries}
+    of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
+    return [
+        [[(of[id(entry)].campaign, of[id(entry)].round) for entry in point.entries] for point in one.points]
+        for one in series
+    ]
+
+
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
     """The largest p-value that the false discovery rate lets pass; that of Bonferroni where none of them does."""
     accepted = [
@@ -162,11 +179,37 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return dataclasses.replace(base, outcome=Outcome.NOT_ENOUGH_HISTORY, reruns=judgement.reruns, **levels)  # type: ignore[arg-type]
     if raised.worst is not None:
         return _about(base, one, raised.worst, Outcome.REGRESSION)
+    if judgement.suspicion is not None and _is_suspected(judgement.suspicion, one.series):
+        return _suspected(base, judgement.suspicion)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # back on an old level
         return _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
     return _unchanged(base, judgement)
+
+
+def _is_suspected(suspicion: Suspicion, series: SelectedSeries) -> bool:
+    """Whether it is for the worse, and not one of two levels that the machine has."""
+    old, new = suspicion.old_level, suspicion.new_level
+    change = Change(suspicion.first, suspicion.last_before, suspicion.first, old, new, is_worse=True)
+    return suspicion.worse is True and not levels_known([change], series.values)
+
+
+def _suspected(base: SeriesVerdict, suspicion: Suspicion) -> SeriesVerdict:
+    """The verdict where the newest block alone is worse."""
+    return dataclasses.replace(
+        base,
+        outcome=Outcome.SUSPECTED,
+        effect=suspicion.effect,
+        difference=suspicion.difference,
+        old_level=suspicion.old_level,
+        new_level=suspicion.new_level,
+        first_bad=suspicion.first,
+        last_good=suspicion.last_before,
+        runs_before=suspicion.runs_before,
+        runs_after=suspicion.runs_after,
+        is_new=True,
+    )
 
 
 def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome) -> SeriesVerdict:
@@ -193,7 +236,17 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
         runs_before=runs_before,
         runs_after=sum(map(len, values[slice(*new)])),
         is_new=change.seen == len(values) - 1,
+        drift=_drift(change, changes, values),
     )
+
+
+def _drift(change: Change, changes: Sequence[Change], values: Sequence[Sequence[float]]) -> float | None:
+    """By how much of its old level the series goes on changing since *change*; None for a step."""
+    if all(one.drifts_from != change.first for one in changes) or change.old_level <= 0.0:
+        return None
+    since = max(change.last_before, 0)
+    points, _ = middles(values, since, len(values))
+    return slope(points) / float(points[0]) if points[0] > 0.0 else None
 
 
 def _unchanged(base: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...errors import ConfigError
 from ...history.alarms import Action, AlarmEvent
 from .alarm_wording import standing
+from .causes import of_cause
 from .lifecycle import Known, date_of
 from .model import Status
 
@@ -38,17 +39,25 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
     return {one: one[:length] for one, length in lengths.items()}
 
 
-def chosen(known: Mapping[str, Known], texts: Iterable[str]) -> list[Known]:
-    """The alarms that *texts* mean, each once: whole ids, or beginnings that only one alarm has.
+def chosen(known: Mapping[str, Known], texts: Iterable[str], action: Action | None = None) -> list[Known]:
+    """The alarms that *texts* mean, each once: whole ids, or beginnings that only one alarm, or one cause, has.
+
+    A cause means those of its alarms that *action* can be done to; without an action, all of them.
 
     Raises:
         ConfigError: one of *texts* means no alarm, or several.
     """
     found: dict[str, Known] = {}
     problems = []
+    causes = of_cause(known)
     for text in dict.fromkeys(texts):
         matches = [text] if text in known else [each for each in known if each.startswith(text)]
-        if len(matches) == 1 and (len(text) >= SHORTEST or text in known):
+        shared = [each for each in causes if each.startswith(text)] if len(text) >= SHORTEST else []
+        if not matches and len(shared) == 1:
+            refused = _REFUSED.get(action, set()) if action is not None else set()
+            together = [each for each in causes[shared[0]] if each.status not in refused] or causes[shared[0]]
+            found |= {each.id: each for each in together}
+        elif len(matches) == 1 and (len(text) >= SHORTEST or text in known):
             found[matches[0]] = known[matches[0]]
         else:
             problems.append(_not_one(text, matches, known))

@@ -12,9 +12,14 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ...workload import MinimumEffect
 from .. import detect
 from ..detect import Judgement, changes_of, judge_watched, p_values, watch
+from ..detect.drift import is_drift
+from ..detect.evidence import Floats
+from ..detect.series import Blocks, power_of_two
 from ..select.selection import SelectedSeries
 from .model import Change
 from .returns import FEWEST_OLD, LEFT, early_return
@@ -45,15 +50,15 @@ class JudgedSeries:
     minimum: MinimumEffect
 
 
-def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
-    """*series* with its changes that reach the *minimum*."""
+def judged(series: SelectedSeries, minimum: MinimumEffect, blocks: Blocks | None = None) -> JudgedSeries:
+    """*series* with its changes that reach the *minimum*; *blocks* are those of its runs."""
     values, kpi = series.values, series.kpi
     options: dict[str, Any] = {
         "lower_is_better": kpi.lower_better,
         "minimum_effect": minimum.relative,
         "minimum_effect_absolute": minimum.absolute,
     }
-    kept, series_values, watched = list(range(len(values))), list(values), watch(values, AT_ONCE)
+    kept, series_values, watched = list(range(len(values))), list(values), watch(values, AT_ONCE, blocks)
     found: list[tuple[Change, float]] = []
     place = 0
 
@@ -83,10 +88,14 @@ def judged(series: SelectedSeries, minimum: MinimumEffect) -> JudgedSeries:
     p_of = dict(zip((one.first for one in seen), p_values(watched, minimum.relative, minimum.absolute), strict=True))
     found += [(_placed(one, kept), p_of[one.first]) for one in changes]
     found.sort(key=lambda each: (each[0].first, each[0].takes_back is None))
+    judgement = judge_watched(watched, **options)
+    if judgement.suspicion is not None:
+        places = {name: kept[getattr(judgement.suspicion, name)] for name in ("first", "last_before")}
+        judgement = dataclasses.replace(judgement, suspicion=dataclasses.replace(judgement.suspicion, **places))
     return JudgedSeries(
         series,
-        judge_watched(watched, **options),
-        tuple(_with_levels([change for change, _ in found], values)),
+        judgement,
+        tuple(_with_drifts(_with_levels([change for change, _ in found], values), values)),
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
@@ -165,6 +174,27 @@ def _with_levels(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
         )
         for change in changes
     ]
+
+
+def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> list[Change]:
+    """A change that goes on a drift, as far as could be told when it was seen, says which change began that."""
+    made: list[Change] = []
+    for change in changes:
+        before = made[-1] if made else None
+        if before is not None and before.takes_back is change.takes_back is None and before.is_worse is change.is_worse:
+            began = before.first if before.drifts_from is None else before.drifts_from
+            starts = [one.first - began for one in (*made, change) if one.first > began]
+            if is_drift(middles(values, began, change.seen + 1)[0], starts):
+                change = dataclasses.replace(change, drifts_from=began)
+        made.append(change)
+    return made
+
+
+def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[Floats, float]:
+    """The medians of the points from *first* to before *stop*, and the unit they are in: no square overflows."""
+    unit = power_of_two(max(abs(value) for repeats in values[first:stop] for value in repeats))
+    points = [statistics.median(value / unit for value in repeats) for repeats in values[first:stop]]
+    return np.array(points, dtype=np.float64), unit
 
 
 def _level(values: Sequence[Sequence[float]]) -> float:

@@ -50,6 +50,7 @@ class Change:
         is_worse: a regression; else an improvement.
         takes_back: first point of the change that it took back sooner than the detector tells levels apart; None for a
             change that the detector saw.
+        drifts_from: first point of the change that began the drift which it goes on; None for a step of its own.
     """
 
     first: int
@@ -59,6 +60,7 @@ class Change:
     new_level: float
     is_worse: bool
     takes_back: int | None = None
+    drifts_from: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -129,6 +131,7 @@ class SeriesVerdict:
         changes: all changes of the series that count, the oldest first.
         alarms: those that are worse, with what became of each, in the same order.
         minimum_effect, minimum_effect_absolute: what a change had to reach, as a fraction and in the KPI's unit.
+        drift: of a series that goes on drifting, by how much of the old level from version to version; else None.
         notes: what else is to be known, such as a newest version without a value.
         stands_on: where two sides were compared, the blocks behind it: ``in 5 common rounds``; else empty.
         would_show: likewise, the smallest difference that would have been seen in four of five cases: as a fraction
@@ -159,6 +162,7 @@ class SeriesVerdict:
     alarms: Sequence[Alarm] = ()
     minimum_effect: float = 0.0
     minimum_effect_absolute: float = 0.0
+    drift: float | None = None
     notes: Sequence[str] = ()
     stands_on: str = ""
     would_show: float | None = None
@@ -168,6 +172,11 @@ class SeriesVerdict:
     def fails(self) -> bool:
         """Whether it makes the analysis fail: it has an alarm that nobody dealt with."""
         return any(alarm.fails for alarm in self.alarms)
+
+    @property
+    def looks_worse(self) -> bool:
+        """The direction of its difference, whether that is more than chance or not."""
+        return self.difference is not None and (self.difference.value > 0) == self.kpi.lower_better
 
     @property
     def first_bad_version(self) -> str | None:
@@ -239,6 +248,11 @@ class Analysis:
     def failing(self) -> list[SeriesVerdict]:
         """The series that make the analysis fail."""
         return [one for one in self.verdicts if one.fails]
+
+    @property
+    def suspected(self) -> list[SeriesVerdict]:
+        """The series that may be worse: one block of runs alone says so."""
+        return [one for one in self.having(Outcome.SUSPECTED) if one.looks_worse]
 
     @property
     def failed(self) -> bool:

@@ -14,6 +14,9 @@ import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
+from ..detect.evidence import Floats
 from ..detect.series import power_of_two
 from .model import Change
 
@@ -27,6 +30,7 @@ FEWEST_OLD = 5
 FURTHEST = 2_000
 """How many points are looked at, of the old level and after a change was seen: a later end the detector sees itself."""
 _MAD = 1.4826
+_APART = 3.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,6 +87,27 @@ def early_return(
                 back = begin + first
                 return Change(back, back - 1, seen, *levels, is_worse=False, takes_back=change.first)
     return None
+
+
+def returns(points: Floats, old: float, new: float) -> int:
+    """How often *points* left the level *old* for one near *new*, or further, and came back, for two points at least.
+
+    None of it counts where noise would look like that: where the levels lie less than three standard deviations apart.
+    """
+    points = points[-FURTHEST:]
+    if len(points) < 2 * FEWEST_OLD:
+        return 0
+    sign = 1.0 if new > old else -1.0
+    off, gap = (points - old) * sign, (new - old) * sign
+    noise = _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0)
+    if gap < _APART * noise:
+        return 0
+    away = np.flatnonzero(np.diff(np.concatenate([[False], off > gap / 2.0, [False]]).astype(int)))
+    stays = away.reshape(-1, 2)
+    there = [stop - start >= FEWEST_POINTS and off[start:stop].mean() >= (1.0 - LEFT) * gap for start, stop in stays]
+    return sum(
+        counts for (start, stop), counts in zip(stays.tolist(), there, strict=True) if start > 0 and stop < len(points)
+    )
 
 
 def _old(points: Sequence[float]) -> _Old:

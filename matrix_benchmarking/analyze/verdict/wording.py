@@ -10,9 +10,11 @@ from ...kpi import KPIDefinition
 from ..detect import Estimate
 from ..select.selection import NO_VALUE
 from ..wording import plural
+from .causes import Cause, causes
 from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 
 MINUS = "−"
+CAUSES_NAMED = 3
 
 
 def headline(analysis: Analysis) -> str:
@@ -24,12 +26,14 @@ def headline(analysis: Analysis) -> str:
     failing = len(analysis.failing)
     if failing:
         return f"{failing} of {where} {_is(failing)} worse: {analysis.question}."
+    suspected = len(analysis.suspected)
+    if suspected:
+        return f"Nothing is worse in {where}, and {suspected} {_is(suspected)} suspected: {analysis.question}."
     if all(one.outcome is Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts):
         return f"Not enough history for a verdict on {where}: {analysis.question}."
     if all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
         return f"Whether {where} {_is(total)} worse can't be told: {analysis.question}."
-    shown = "shown to be " if analysis.having(Outcome.SUSPECTED) else ""
-    return f"Nothing is {shown}worse in {where}: {analysis.question}."
+    return f"Nothing is worse in {where}: {analysis.question}."
 
 
 def lead(analysis: Analysis) -> list[str]:
@@ -38,6 +42,7 @@ def lead(analysis: Analysis) -> list[str]:
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {_is(len(new))} new with {analysis.newest}.")
+    said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
     said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
@@ -69,15 +74,30 @@ def lead(analysis: Analysis) -> list[str]:
     return said
 
 
+def cause_text(cause: Cause) -> str:
+    """``4 alarms since 1.3.1 are one cause, 5d1c40d2f7a8.``"""
+    count = len(cause.alarms)
+    return f"{count} {plural(count, 'alarm')} since {cause.first_bad} {_is(count)} one cause, {cause.id}."
+
+
 def _suspected(analysis: Analysis) -> list[str]:
-    counts = collections.Counter(looks(one) for one in analysis.having(Outcome.SUSPECTED))
-    return [f"{counts[way]} suspected to be {way}." for way in ("worse", "better") if counts[way]]
+    """How many are, why, and what would tell; a comparison of two sides says why series by series."""
+    suspected = analysis.having(Outcome.SUSPECTED)
+    counts = collections.Counter(looks(one) for one in suspected)
+    said = [f"{counts[way]} suspected to be {way}" for way in ("worse", "better") if counts[way]]
+    why = "" if any(one.stands_on for one in suspected) else "one block of runs alone says so, and "
+    return [f"{' and '.join(said)}: {why}{again(analysis.newest)} would tell."] if said else []
 
 
 def _untold(analysis: Analysis) -> list[str]:
     """Why some can't be told, each reason once, and what to measure next."""
     counts = collections.Counter(one.why for one in analysis.having(Outcome.CANT_TELL))
     return [f"{count} can't be told: {why}." for why, count in counts.items()]
+
+
+def again(newest: str | None) -> str:
+    """What confirms a suspicion, or not."""
+    return f"to measure {'them' if newest is None else newest} once more"
 
 
 def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
@@ -98,10 +118,16 @@ def sentence(verdict: SeriesVerdict) -> str:
         return f"{name}{_against(verdict)}: {size(verdict)}{shown(verdict)}, {behind}."
     if verdict.outcome is Outcome.NO_CHANGE:
         return f"{name}: no change{doubt(verdict)}."
+    if verdict.outcome is Outcome.SUSPECTED:
+        what = (
+            f"{name} is suspected to be worse since {verdict.first_bad_version} (last good {verdict.last_good_version})"
+        )
+        return f"{what}: {size(verdict)}, {levels(kpi, verdict)}, {runs}; one block of runs alone says so."
     better, before = ("better", "before") if verdict.outcome is Outcome.IMPROVEMENT else ("worse", "good")
     since = "" if verdict.first_bad_version is None else f" since {verdict.first_bad_version}"
     last = "" if verdict.last_good_version is None else f" (last {before} {verdict.last_good_version})"
-    return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}."
+    drift = "" if verdict.drift is None else f", and drifts by {percent(verdict.drift, digits=2)} a version"
+    return f"{name} is {better}{since}{last}: {size(verdict)}, {levels(kpi, verdict)}, {runs}{drift}."
 
 
 def _against(verdict: SeriesVerdict) -> str:
@@ -114,8 +140,7 @@ def _against(verdict: SeriesVerdict) -> str:
 
 def looks(verdict: SeriesVerdict) -> str:
     """The direction of a change: ``worse`` or ``better``."""
-    is_higher = verdict.difference is not None and verdict.difference.value > 0
-    return "worse" if is_higher == verdict.kpi.lower_better else "better"
+    return "worse" if verdict.looks_worse else "better"
 
 
 def shown(verdict: SeriesVerdict) -> str:
@@ -171,12 +196,12 @@ def probability(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def percent(fraction: float, *, unit: bool = True) -> str:
-    """``+10.3 %``: with its sign, one decimal below 100 %, none above."""
+def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
+    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above."""
     if not math.isfinite(fraction):
         return f"{_sign(fraction)}∞{' %' if unit else ''}"
     value = abs(fraction) * 100.0
-    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.1f}"
+    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
     return f"{_sign(fraction)}{text}{' %' if unit else ''}"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toy_runs import entry, workload
+from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.labelled import labelled
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown
@@ -51,7 +51,7 @@ def nightly(uploads: bool = True, sizes: tuple[int, ...] = (1, 2)) -> list[Entry
             "size": size,
             "cost": (115 if night >= 12 else 100) + noise[night, place, repeat],
             "day": None,
-            "recorded": (1, night if uploads else 0),
+            "recorded": (1, night * DAY_US if uploads else 1),
         }
         for night, commit in enumerate(COMMITS)
         for place, size in enumerate(sizes)

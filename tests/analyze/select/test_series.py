@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze import history_wording as wording
-from matrix_benchmarking.analyze.changes import changes, count
 from matrix_benchmarking.analyze.select.labelled import labelled, may_have_versions
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown, axes
 from matrix_benchmarking.analyze.select.series import KPISeries, series_of
+from matrix_benchmarking.analyze.verdict.of_kpi import conclusions, judged_series
 from matrix_benchmarking.matrix import NOT_SET, Entry, Facts, Matrix
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 
@@ -200,43 +200,6 @@ def test_a_tree_of_one_version_is_told_without_loading_its_payloads() -> None:
     assert may_have_versions(Matrix([run(NOT_SET, 1.0, **{**plain, "load_lts": lambda: lts("1")})]), toy)
 
 
-def test_a_change_has_a_direction_an_interval_and_a_verdict() -> None:
-    noise = (0.99, 1.0, 1.01)
-    images = {"worse": 1.5, "better": 0.5, "same": 1.001}
-    entries = [
-        run(v, 10.0 * factor**v * each, number=n, settings={"image": image})
-        for image, factor in images.items()
-        for v in (0, 1)
-        for n, each in enumerate(noise)
-    ]
-    series = found(*entries)
-    moved = changes(series)
-    assert [wording.series_text(series, one.series) for one in moved] == ["better", "worse", "same"]
-    assert [one.is_better for one in moved] == [True, False, None]
-    assert [wording.chance_text(one) for one in moved] == ["yes, better", "yes, worse", "no"]
-    for one in moved:
-        assert one.interval is not None
-        assert one.interval.low < one.comparison.difference < one.interval.high
-        assert (one.interval.low <= 0 <= one.interval.high) == (one.comparison.apart is False)
-    assert dataclasses.astuple(count(moved)) == (1, 1, 0, 1, 0)
-
-
-def test_without_repeats_chance_is_unknown_and_said_to_be() -> None:
-    series = found(run("1", 1.0), run("2", 2.0))
-    (moved,) = changes(series)
-    assert (moved.is_better, moved.interval, wording.chance_text(moved)) == (None, None, "unknown")
-    said = wording.conclusions(series, [moved])
-    assert said[1] == "Moved most: all runs: +100.0 % from version 1 to version 2; whether that is chance isn't known."
-
-
-def test_what_includes_no_difference_is_said_as_such() -> None:
-    entries = [run(v, value, number=n) for v in ("1", "2") for n, value in enumerate((9.0, 10.0, 11.0))]
-    series = found(*entries)
-    said = " ".join(wording.conclusions(series, changes(series)))
-    assert "changes by an interval that includes no difference in 1 of 1 series" in said
-    assert "; that includes no difference." in said
-
-
 @given(
     st.lists(
         st.tuples(
@@ -259,4 +222,4 @@ def test_each_known_run_is_at_one_point_and_nothing_raises(rows: list[tuple[Any,
     wanted = {entry.repeat for entry in entries if math.isfinite(entry.kpis["cost"])}
     assert wanted.issuperset(entry.repeat for entry in there)
     assert sum(series.left_out.values()) == len(entries) - len(there)
-    assert wording.conclusions(series, changes(series))
+    assert conclusions(series, judged_series(series, "toy", None))

@@ -8,6 +8,7 @@ import pytest
 from history_support.alarms import event, subject
 
 from matrix_benchmarking.analyze.verdict.alarm_wording import about, as_data, levels, standing
+from matrix_benchmarking.analyze.verdict.causes import cause_id
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.history.alarms import Action, AlarmEvent
 
@@ -56,6 +57,7 @@ def test_an_alarm_as_data_has_all_that_is_known() -> None:
     events = [event(0, alarm="a"), event(1, Action.FIXED, alarm="a", version="1.3.2")]
     assert as_data(known_alarms(events)["a"]) == {
         "id": "a",
+        "cause": cause_id("speed", "1.3.0"),
         "status": "fixed",
         "workload": "speed",
         "kpi": "p95_latency",

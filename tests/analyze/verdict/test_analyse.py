@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import re
 from pathlib import Path
@@ -13,9 +14,13 @@ import yaml
 from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.causes import causes
 from matrix_benchmarking.analyze.verdict.events import new_events
+from matrix_benchmarking.analyze.verdict.handling import chosen
+from matrix_benchmarking.analyze.verdict.handling import events as events_of
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
@@ -110,6 +115,85 @@ def test_a_verdict_is_as_its_case_says(case: dict[str, Any]) -> None:
         assert verdict.difference is not None
         assert verdict.difference.low < verdict.difference.value < verdict.difference.high
         assert 0 < verdict.runs_after < len(entries)
+
+
+def test_one_block_makes_a_suspicion_that_fails_nothing_and_the_next_version_an_alarm() -> None:
+    entries = history(31, {29: 110}, repeats=3)
+    analysis = analyse(entries[:90])
+    (verdict,) = analysis.verdicts
+    assert (verdict.outcome, verdict.fails, analysis.failed) == (Outcome.SUSPECTED, False, False)
+    assert analysis.suspected == [verdict]
+    assert (verdict.first_bad, verdict.last_good, verdict.is_new, verdict.alarms) == (29, 28, True, ())
+    assert (verdict.runs_before, verdict.runs_after) == (87, 3)
+    assert verdict.old_level == pytest.approx(100, abs=1)
+    assert verdict.new_level == pytest.approx(110, abs=2)
+    assert new_events(analysis, {}) == []
+    (confirmed,) = analyse(entries).verdicts
+    assert (confirmed.outcome, confirmed.fails, confirmed.first_bad) == (Outcome.REGRESSION, True, 29)
+
+
+def test_what_one_block_shows_to_be_better_is_no_suspicion() -> None:
+    (verdict,) = analyse(history(30, {29: 90}, repeats=3)).verdicts
+    assert verdict.outcome is Outcome.NO_CHANGE
+
+
+def test_versions_that_one_campaign_measured_one_after_the_other_are_one_block() -> None:
+    entries = history(32, {29: 110}, repeats=3)
+    one_night = [dataclasses.replace(one, campaign="late" if number >= 87 else f"night {number // 3}")
+                 for number, one in enumerate(entries)]  # fmt: skip
+    assert analyse(one_night).verdicts[0].outcome is Outcome.SUSPECTED
+    assert analyse(entries).verdicts[0].outcome is Outcome.REGRESSION
+
+
+def test_a_drift_is_one_alarm_with_its_slope() -> None:
+    values = 100.0 + np.random.default_rng(5).normal(0.0, 1.0, 90) + 0.5 * np.maximum(np.arange(90) - 29, 0)
+    runs = [{"version": version(number), "cost": float(value), "day": number} for number, value in enumerate(values)]
+    drifting = [entry(run, number) for number, run in enumerate(runs)]
+    (verdict,) = analyse(drifting).verdicts
+    assert len([change for change in verdict.changes if change.is_worse]) > 1
+    assert len(verdict.alarms) == 1
+    assert {change.drifts_from for change in verdict.changes[1:]} == {verdict.first_bad}
+    assert verdict.drift == pytest.approx(0.005, rel=0.2)
+    assert wording.sentence(verdict).endswith("% a version.")
+
+
+def test_two_steps_are_no_drift() -> None:
+    (verdict,) = analyse(history(50, {20: 110, 35: 121})).verdicts
+    assert [change.drifts_from for change in verdict.changes] == [None, None]
+    assert verdict.drift is None
+
+
+def test_a_level_that_was_left_and_returned_to_twice_is_one_of_two_and_no_alarm() -> None:
+    steps = {15: 110.0, 25: 100.0, 35: 110.0, 45: 100.0, 55: 110.0}
+    (twice,) = analyse(history(45, steps)).verdicts
+    assert [alarm.status for alarm in twice.alarms] == [Status.FIXED, Status.OPEN]
+    (verdict,) = analyse(history(65, steps)).verdicts
+    assert [alarm.status for alarm in verdict.alarms] == [Status.FIXED, Status.FIXED]
+    assert verdict.outcome is Outcome.NO_CHANGE
+    assert any(note.startswith("this machine has two levels, ") for note in verdict.notes)
+    (further,) = analyse(history(65, {**steps, 55: 121.0})).verdicts
+    assert further.fails
+
+
+def test_alarms_that_begin_with_one_version_are_one_cause() -> None:
+    entries = [*history(30, {24: 110}, image="a"), *history(30, {24: 120}, image="b", seed=6),
+               *history(34, {28: 112}, image="c", seed=7)]  # fmt: skip
+    analysis = analyse(entries)
+    first, second = causes(analysis)
+    assert (first.first_bad, len(first.alarms), second.first_bad, len(second.alarms)) == (
+        version(24),
+        2,
+        version(28),
+        1,
+    )
+    assert first.id != second.id
+    assert [one.id for one in causes(analyse(list(reversed(entries))))] == [first.id, second.id]
+    assert f"2 alarms since 1.24.0 are one cause, {first.id}." in wording.lead(analysis)
+    known = known_alarms(new_events(analysis, {}))
+    assert {each.id for each in chosen(known, [first.id[:6]])} == {alarm.id for alarm in first.alarms}
+    said = events_of(chosen(known, [first.id], Action.ACKNOWLEDGED), Action.ACKNOWLEDGED, author="ada", now=NOW)
+    again = analyse(entries, [*new_events(analysis, {}), *said])
+    assert [cause.id for cause in causes(again)] == [second.id]
 
 
 def test_an_alarm_is_raised_once_and_keeps_its_name_while_versions_go_on() -> None:
@@ -214,6 +298,4 @@ def test_the_status_of_an_alarm_is_told_with_author_time_and_reason() -> None:
 
 
 def _with_value(one: Entry, value: float) -> Entry:
-    import dataclasses
-
     return dataclasses.replace(one, kpis={"cost": value})

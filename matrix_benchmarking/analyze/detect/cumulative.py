@@ -1,0 +1,79 @@
+"""Small shifts and drifts: the sum of what each point lies off the level before it, which no single block can raise.
+
+A self-starting cumulative sum (Page 1954, Biometrika 41, 100–115; Hawkins 1987, The Statistician 36, 299–315): each
+point is compared with the mean and the spread of the points before it, so nothing has to be known beforehand. It goes
+beside the walk, where repeats say what the noise is, and sees what stays below the walk's threshold for long.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, normal_score
+from matrix_benchmarking.analyze.detect.levels import Levels
+
+ALLOWANCE = 0.5
+"""What a point may lie off, in standard deviations, without adding to the sum: half of the shift it is best for."""
+LIMIT = 7.5
+"""Where the sum is an alarm: in normal noise after some 11,000 points in each direction (Siegmund's approximation)."""
+NEWEST_LEFT_OUT = 20
+MOST_OF_ONE = 2.5
+"""A point counts for no more than that, so that an alarm takes four of them at least."""
+
+
+def first_crossing(points: Floats, levels: Levels, prior: Prior, since: int) -> tuple[int, int] | None:
+    """Where the sum is first beyond its limit, and where it began to rise: places in *points*; None for nowhere.
+
+    Args:
+        points: those of one level, from its first one on.
+        levels: what is known of it after so many points.
+        prior: what was known of the noise before.
+        since: crossings before this place are known not to be there.
+    """
+    first = int(levels.counts[0])
+    if len(points) <= first:
+        return None
+    scores = _scores(points, levels, prior)
+    found = [_crossing(sign * scores) for sign in (1.0, -1.0)]
+    there = [(seen + first, start + first) for seen, start in filter(None, found) if seen + first >= since]
+    return min(there) if there else None
+
+
+def _scores(points: Floats, levels: Levels, prior: Prior) -> Floats:
+    """How far each point from the first on that has a level before it lies off that, as normal scores."""
+    places = np.arange(int(levels.counts[0]), len(points))
+    which = levels.counts.searchsorted(places, side="right") - 1
+    counts = levels.counts[which].astype(float)
+    degrees = counts - 1.0 + prior.degrees
+    variance = (levels.squares[which] + prior.degrees * prior.deviation**2) / degrees * (1.0 + 1.0 / counts)
+    off = points[places] - levels.level[which]
+    ratio = off / np.sqrt(np.where(variance > 0.0, variance, np.inf))
+    scores = np.sign(ratio) * normal_score(np.abs(ratio), degrees)
+    held = np.clip(scores, -MOST_OF_ONE, MOST_OF_ONE)
+    return np.asarray(held / _of_correlation(held))
+
+
+def _of_correlation(scores: Floats) -> Floats:
+    """By how much a positive correlation of successive points widens their sum.
+
+    What is known of it up to each point, beyond two standard errors, leaves the newest ones out, as a shift in them
+    looks like a correlation.
+    """
+    known = np.arange(len(scores)) - NEWEST_LEFT_OUT
+    products = np.concatenate([[0.0, 0.0], np.cumsum(scores[1:] * scores[:-1])])
+    squares = np.concatenate([[0.0], np.cumsum(scores * scores)])
+    count = np.maximum(known, 1.0)
+    places = np.maximum(known, 0)
+    correlation = products[places] / np.maximum(squares[places], 1.0) - 2.0 / np.sqrt(count)
+    correlation = np.clip(correlation, 0.0, 0.9)
+    return np.asarray(np.sqrt((1.0 + correlation) / (1.0 - correlation)))
+
+
+def _crossing(scores: Floats) -> tuple[int, int] | None:
+    """The first place at which the sum is beyond the limit, and the first one after it was last zero."""
+    path = np.concatenate([[0.0], np.cumsum(scores - ALLOWANCE)])
+    over = path - np.minimum.accumulate(path) > LIMIT
+    if not over.any():
+        return None
+    seen = int(over.argmax())
+    return seen - 1, int(seen - path[: seen + 1][::-1].argmin())

@@ -1,0 +1,43 @@
+"""Whether levels that follow each other are steps, or what a drift looks like to a detector of steps: pure formulas."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from matrix_benchmarking.analyze.detect.evidence import Floats
+
+FEWEST = 6
+ADVANTAGE = 4.0
+"""By how many times the variance a level that is put where it fits best lowers the sum of squares."""
+
+
+def is_drift(points: Floats, starts: Sequence[int]) -> bool:
+    """Whether a straight line fits *points* about as well as levels do that begin at 0 and at *starts*, in order.
+
+    The levels begin where they fit best, so they have that much of an advantage.
+    """
+    edges = [0, *starts, len(points)]
+    if len(points) < FEWEST or any(end <= start for start, end in itertools.pairwise(edges)):
+        return False
+    of_levels = math.fsum(_squares(points[start:end]) for start, end in itertools.pairwise(edges))
+    degrees = max(len(points) - len(edges) + 1, 1)
+    return _squares_about_line(points) < of_levels * (1.0 + ADVANTAGE * len(starts) / degrees)
+
+
+def slope(points: Floats) -> float:
+    """By how much *points*, at least two, rise from one to the next: that of the line of least squares."""
+    places = np.arange(len(points)) - (len(points) - 1) / 2.0
+    return float((places * (points - points.mean())).sum() / (places * places).sum())
+
+
+def _squares(points: Floats) -> float:
+    return float(((points - points.mean()) ** 2).sum())
+
+
+def _squares_about_line(points: Floats) -> float:
+    places = np.arange(len(points)) - (len(points) - 1) / 2.0
+    return _squares(points - slope(points) * places)

@@ -1,0 +1,99 @@
+"""What the analysis says of the series of one KPI: each with its verdict, and all of it in sentences."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Sequence
+
+from ...filters import show
+from ...matrix import typed
+from ..history_wording import LONGEST_VERSION, cut_inside, series_text, value_text
+from ..select.selection import series_id
+from ..select.series import KPISeries, Series
+from ..wording import plural
+from . import wording
+from .model import Analysis, Outcome, SeriesVerdict
+
+SENTENCES = 2
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Judged:
+    """A series, and the verdict on it; None where it isn't judged, as where neither direction is better."""
+
+    series: Series
+    verdict: SeriesVerdict | None
+
+    @property
+    def outcome(self) -> Outcome:
+        return Outcome.NOT_ANALYSED if self.verdict is None else self.verdict.outcome
+
+
+def judged_series(found: KPISeries, workload: str, analysis: Analysis | None) -> list[Judged]:
+    """The series of *found* as *analysis* orders them, the most severe first; then what isn't judged."""
+    verdicts = {} if analysis is None else {one.id: (place, one) for place, one in enumerate(analysis.verdicts)}
+    placed = []
+    for series in found.series:
+        of_series = series_id(workload, found.kpi.name, found.kpi.unit, series.labels)
+        place, verdict = verdicts.get(of_series, (len(verdicts), None))
+        placed.append((place, Judged(series, verdict)))
+    return [one for _, one in sorted(placed, key=lambda each: each[0])]
+
+
+def counts(judged: Sequence[Judged]) -> collections.Counter[Outcome]:
+    """How many series have which verdict."""
+    return collections.Counter(one.outcome for one in judged)
+
+
+def conclusions(found: KPISeries, judged: Sequence[Judged], drawn: int = 0) -> list[str]:
+    """What the history says, a sentence or two each."""
+    kpi, series = found.kpi, found.series
+    left_out = [f"{runs} {plural(runs, 'run')} can't take part: {reason}." for reason, runs in found.left_out.items()]
+    if not series:
+        return [f"{kpi.name} is not known for any successful run.", *left_out]
+    told = [one.verdict for one in judged if one.verdict is not None and one.outcome is not Outcome.NOT_ENOUGH_HISTORY]
+    changed = [one for one in told if one.outcome is not Outcome.NO_CHANGE]
+    said = [_counted(found, judged), *map(wording.sentence, changed[:SENTENCES]), _newest(found), _scope(found, drawn)]
+    return [sentence for sentence in [*said, *left_out] if sentence]
+
+
+def _counted(found: KPISeries, judged: Sequence[Judged]) -> str:
+    """``p95_latency: 1 of 2 series is worse, 1 shows no change.``"""
+    number, total = counts(judged), len(judged)
+    words = {
+        Outcome.REGRESSION: ("is worse", "are worse"),
+        Outcome.SUSPECTED: ("is suspected to be worse", "are suspected to be worse"),
+        Outcome.IMPROVEMENT: ("is better", "are better"),
+        Outcome.NO_CHANGE: ("shows no change", "show no change"),
+        Outcome.NOT_ENOUGH_HISTORY: ("has too little history", "have too little history"),
+        Outcome.NOT_ANALYSED: ("is not judged", "are not judged"),
+    }
+    parts = [f"{number[one]} {said[number[one] > 1]}" for one, said in words.items() if number[one]]
+    first, *others = parts
+    head, tail = first.split(" ", 1)
+    return f"{found.kpi.name}: {', '.join([f'{head} of {total} series {tail}', *others])}."
+
+
+def _newest(found: KPISeries) -> str:
+    """Which series is the best, and which the worst, at the newest version."""
+    if found.axis is None or len(found.series) < 2 or found.kpi.lower_better is None:
+        return ""
+    newest = found.versions[-1]
+    there = [one for one in found.series if typed(one.newest.versions[found.axis]) == typed(newest)]
+    ranked = sorted(there, key=lambda one: one.newest.mean, reverse=not found.kpi.lower_better)
+    if len(ranked) < 2:
+        return ""
+    best, worst = (
+        f"{cut_inside(series_text(found, one), 160)} ({value_text(found, one.newest)})"
+        for one in (ranked[0], ranked[-1])
+    )
+    where = f"{found.axis} {cut_inside(show(newest), LONGEST_VERSION)}"
+    return f"At {where}, {found.kpi.name} is best with {best} and worst with {worst}, of {len(ranked)} series."
+
+
+def _scope(found: KPISeries, drawn: int) -> str:
+    runs, total = sum(one.runs for one in found.series), len(found.series)
+    over = f" over {len(found.versions)} {plural(len(found.versions), 'version')}" if found.axis is not None else ""
+    shown = f" Drawn are the {drawn} most severe of them." if 0 < drawn < total else ""
+    return f"{total} series of {found.kpi.name}{over}, {runs} {plural(runs, 'run')}.{shown}"
