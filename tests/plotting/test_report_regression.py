@@ -48,7 +48,7 @@ def test_the_verdict_stands_on_top_in_sentences() -> None:
     shown = page(catalogue(mixed()))
     top = re.sub(r"<[^>]*>", "\n", shown.split("<h2")[0])
     lines = [line for line in top.splitlines() if line.strip()]
-    assert lines[0] == "1 of 5 series of 2 KPIs is worse: 1.19 against its history."
+    assert lines[0] == "1 of 5 series of 1 KPI is worse: 1.19 against its history."
     assert lines[1].startswith("latency of worse is worse since 1.17 (last good 1.16): +1")
     assert any("1 without enough history" in line for line in lines[:4])
     assert any("at most 5 %" in line and "from 1 % of the old level" in line for line in lines)
