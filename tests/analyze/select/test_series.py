@@ -152,33 +152,31 @@ def test_of_several_comparison_keys_one_is_the_axis_and_the_others_make_points_o
 
 def test_labels_come_from_the_workload_where_it_has_some() -> None:
     def lts(version: str) -> types.SimpleNamespace:
-        return types.SimpleNamespace(
-            metadata=types.SimpleNamespace(end="1970-01-01T01:00:00Z", settings={"v": version})
-        )
+        return types.SimpleNamespace(metadata=types.SimpleNamespace(settings={"v": version}))
 
     def labels(payload: Any) -> Any:
         return {"version": payload.metadata.settings["v"], "model": "m"}
 
-    entries = [run(NOT_SET, 1.0, facts=None, kept_in=None, load_lts=lambda v=v: lts(v)) for v in ("1", "2")]
+    tree: dict[str, Any] = {"facts": None, "kept_in": None, "span_us": (0, HOUR_US)}
+    entries = [run(NOT_SET, 1.0, **tree, load_lts=lambda v=v: lts(v)) for v in ("1", "2")]
     series = found(*entries, labels=labels)
     assert series.versions == ("1", "2")
     assert series.series[0].labels == {"model": "m"}
     assert series.series[0].newest.time_us == HOUR_US
 
 
-def test_a_payload_is_loaded_only_where_the_time_is_needed() -> None:
+def test_the_time_of_a_run_of_a_tree_needs_no_payload() -> None:
     loaded = []
 
     def lts() -> types.SimpleNamespace:
         loaded.append(1)
-        return types.SimpleNamespace(metadata=types.SimpleNamespace(end=None, start="1970-01-01T01:00:00Z"))
+        return types.SimpleNamespace()
 
-    plain: dict[str, Any] = {"facts": None, "kept_in": None, "load_lts": lts}
+    plain: dict[str, Any] = {"facts": None, "kept_in": None, "load_lts": lts, "span_us": (HOUR_US, None)}
     assert found(run("1", 1.0, **plain), run("2", 1.0, **plain)).axis == "version"
-    assert loaded == []
     series = found(run("1", 1.0, **plain), run("1", 1.0, **plain))
     assert series.series[0].newest.time_us == HOUR_US
-    assert len(loaded) == 2
+    assert loaded == []
 
 
 def test_a_tree_of_one_version_is_told_without_loading_its_payloads() -> None:
