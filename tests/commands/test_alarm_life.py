@@ -162,7 +162,7 @@ def test_an_alarm_of_a_kpi_that_is_no_longer_judged_is_closed_until_it_is_judged
     workload = directory / "releases.py"
     workload.write_text(JUDGED, encoding="utf-8")
     assert release(range(12), 100.0) == 0
-    assert release([12], 110.0) == 1
+    assert release([12, 13], 110.0) == 1
     assert statuses(capsys) == {"1.12": "open"}
     workload.write_text(JUDGED.replace(before, after, 1), encoding="utf-8")
     alarm = the_id(capsys, "1.12")
@@ -185,7 +185,7 @@ def test_what_a_person_said_of_an_alarm_stays_when_its_kpi_is_no_longer_judged(
     workload = directory / "releases.py"
     workload.write_text(JUDGED, encoding="utf-8")
     assert release(range(12), 100.0) == 0
-    assert release([12], 110.0) == 1
+    assert release([12, 13], 110.0) == 1
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=known"]) == 0
     workload.write_text(JUDGED.replace("@kpi.LowerBetter", "@kpi.NeitherBetter", 1), encoding="utf-8")
     assert main(["analyze_lts", "--workload=releases.py", "--history=sqlite:///matbench.db"]) == 0

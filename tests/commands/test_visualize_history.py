@@ -47,7 +47,7 @@ def page() -> str:
 
 def test_results_are_compared_with_the_history(capsys: Capture) -> None:
     assert main([*VISUALIZE, RESULTS, HISTORY]) == 0
-    assert "+100.0 % from version 2.9 to version 2.10" in page()
+    assert "over 2 versions" in page()
     assert "Data: results, 3 tests" in page()
     assert page().count('href="../results/run_') == 3
 
@@ -64,7 +64,7 @@ def test_without_a_directory_the_tests_come_from_the_history(capsys: Capture) ->
     assert main([*VISUALIZE, HISTORY, "--generate=Best configuration", "--generate=Error report"]) == 0
     assert "Highest rate" in capsys.readouterr().out
     assert "Data: sqlite:///kept.db, 6 tests" in page()
-    assert "+100.0 % from version 2.9 to version 2.10" in page()
+    assert "over 2 versions" in page()
     assert "/dev/null" not in page()
     assert 'href="/dev' not in Path("report/best-configuration.html").read_text()
 
@@ -91,7 +91,7 @@ def test_a_directory_that_is_only_configured_yields_to_a_history_on_the_command_
 def test_a_configured_history_is_used_beside_the_results() -> None:
     Path("config.yaml").write_text("matbench:\n  history: sqlite:///kept.db\n")
     assert main([*VISUALIZE, RESULTS]) == 0
-    assert "+100.0 % from version 2.9 to version 2.10" in page()
+    assert "over 2 versions" in page()
 
 
 @pytest.mark.parametrize("by", ["configuration", "environment"])

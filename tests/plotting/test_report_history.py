@@ -109,7 +109,7 @@ def test_what_one_block_supports_is_suspected_on_the_page() -> None:
     names = versions(12)
     of = catalogue(toy_workload(), series("a", names, {11: 1.3}))
     assert "1 of 1 series is suspected to be worse." in page(of)
-    assert "suspected: one block" in page(of)
+    assert "suspected: worse" in page(of)
     assert of.report("KPI history").summary() == "latency: 1 of 1 series is suspected to be worse."
 
 

@@ -10,6 +10,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
+from ...lts.facts import times_of_entry
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
@@ -131,13 +132,21 @@ def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
 
 
 def _blocks(series: Sequence[SelectedSeries]) -> list[Blocks]:
-    """Of each series the campaign and the round of each run of each point."""
+    """Of each series the campaign and the round of each run of each point.
+
+    Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is.
+    """
     entries = {id(entry): entry for one in series for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
+    undated = {each for each, entry in entries.items() if entry.campaign is None and not any(times_of_entry(entry))}
     return [
-        [[(of[id(entry)].campaign, of[id(entry)].round) for entry in point.entries] for point in one.points]
+        [
+            [(-1 - at, None) if id(entry) in undated else (of[id(entry)].campaign, of[id(entry)].round)
+             for entry in point.entries]
+            for at, point in enumerate(one.points)
+        ]
         for one in series
-    ]
+    ]  # fmt: skip
 
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
