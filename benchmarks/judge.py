@@ -2,7 +2,8 @@
 
     python benchmarks/judge.py [--only best] [--replications 1000] [--seed N]
 
-Nothing was tuned on these draws: constants were chosen on other seeds and other families of noise.
+Nothing was tuned on these draws: constants were chosen on other seeds. `docs/statistics.md` says of each question
+whether the family of noise was another one, too.
 """
 
 from __future__ import annotations
