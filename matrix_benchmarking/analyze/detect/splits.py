@@ -20,6 +20,8 @@ _HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 
 # Plain means that differ by less than so many standard errors are not looked at.
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
+# Two glitches in a row make two single runs look like a new level, so more is asked of two. A median has no glitch.
+_LESS_OF_TWO_MEDIANS = 0.8
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
 # How far below the threshold the evidence on the logarithmic scale may stay.
@@ -114,6 +116,8 @@ def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Int
     split = _split(series, begin, levels, last, lag)
     weighed = evidence.weigh(split, prior)
     excess = weighed.score - evidence.threshold(split.after, length_of(begin, last + 1.0, prior))
+    if series.prior.degrees > 0.0:
+        excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)
     return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
 
 
