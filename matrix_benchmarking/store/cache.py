@@ -19,6 +19,7 @@ import platformdirs
 
 from .. import __version__
 from ..block_file import BLOCK_FILE
+from ..environment_file import ENVIRONMENT_FILE
 from ..errors import OutputError, os_reason
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
@@ -39,8 +40,10 @@ MAGIC = _ENVELOPE.magic
 IGNORE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
 _TRUE = frozenset({"true", "1", "y", "yes"})
 
-COMES_WITH_A_CACHE = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TEST_CONFIG_FILE, BLOCK_FILE})
-"""Files that a download brings along with a cache, without the other artifacts."""
+DESCRIBING_FILES = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TEST_CONFIG_FILE, BLOCK_FILE})
+"""Files that say which test it is, and nothing of what was measured."""
+COMES_WITH_A_CACHE = DESCRIBING_FILES | {ENVIRONMENT_FILE}
+"""Files that a download brings along with a cache, without the other artifacts; the last one tells hosts apart."""
 
 
 class Freshness(enum.Enum):

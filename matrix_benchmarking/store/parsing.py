@@ -31,7 +31,7 @@ from .payload import build_payload
 from .sealed import BrokenCache
 
 ALONE = "known from its cache alone: its artifacts are not here"
-_DESCRIBES = cache.COMES_WITH_A_CACHE | {TEST_START_END_FILE}
+_DESCRIBES = cache.DESCRIBING_FILES | {TEST_START_END_FILE}
 _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 
 

@@ -13,10 +13,9 @@ from matrix_benchmarking import download as library
 from matrix_benchmarking.cli import main
 
 CACHE = ".matbench_encoder_bench.cache"
-COMPANIONS = {"settings.yaml", "exit_code", ".uuid"}
+COMPANIONS = {"settings.yaml", "exit_code", ".uuid", "environment.json"}
 IMPORTANT = COMPANIONS | {
     "test_start_end.json",
-    "environment.json",
     "000__server/server.json",
     "001__monitor/utilization.json",
     "002__k6__run/summary.json",
@@ -126,6 +125,7 @@ def test_an_unfinished_test_is_known_of_and_its_artifacts_are_left(tree, downloa
     assert {name.removeprefix(inside) for name in files("here") if name.startswith(inside)} == {
         "settings.yaml",
         ".uuid",
+        "environment.json",
     }
     assert "of 8 tests" in capsys.readouterr().out
 
@@ -261,7 +261,7 @@ def test_a_changed_mode_adds_what_is_missing(tree, download, files, capsys: Capt
     assert download(tree, "--mode=cache_only") == 0
     assert download(tree, "--mode=important") == 0
     assert kinds(files("here")) == IMPORTANT | {CACHE}
-    assert "27 were here already" in capsys.readouterr().out
+    assert "36 were here already" in capsys.readouterr().out
     assert answer("here", capsys) == answer(tree, capsys)
 
 
