@@ -57,7 +57,7 @@ format: $(VENV)/installed-for-tests
 	$(BIN)/ruff check --fix .
 
 pytest: $(VENV)/installed-for-tests
-	$(BIN)/pytest -n 3 --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
 
 bench: $(VENV)/installed-for-tests unpacked opensearch
 	$(BIN)/python benchmarks/parse.py
