@@ -9,7 +9,8 @@ from scipy import special, stats
 
 from matrix_benchmarking.analyze.best_of import Estimates, estimate, intervals, may_be_best, optimism
 from matrix_benchmarking.analyze.bounds import bounds
-from matrix_benchmarking.analyze.noise import Floats, moderated, prior_of
+from matrix_benchmarking.analyze.lending import inverse_trigamma
+from matrix_benchmarking.analyze.noise import Floats, Prior, moderated
 
 from .row import Row
 
@@ -140,7 +141,18 @@ def _max_t_width(values: Floats, chosen: int) -> float:
     """Width of the interval that all points' errors stay within with 95 %, variances moderated as limma does."""
     count, runs = values.shape
     variances = (values / values.mean(axis=1, keepdims=True)).var(axis=1, ddof=1)
-    found, degrees = moderated(variances, np.full(count, runs - 1.0), prior_of(variances, np.full(count, runs - 1.0)))
+    found, degrees = moderated(variances, np.full(count, runs - 1.0), _limma_prior(variances, runs - 1.0))
     freedom = min(float(degrees[chosen]), count * (runs - 1.0))
     level = (1 + 0.95 ** (1 / count)) / 2
     return float(2 * special.stdtrit(freedom, level) * np.sqrt(found[chosen] / runs))
+
+
+def _limma_prior(variances: Floats, degrees: float) -> Prior:
+    """Smyth's (2004) estimate of how the *variances* are distributed, each with as many *degrees* of freedom."""
+    half = degrees / 2
+    logs = np.log(variances) - special.digamma(half) + np.log(half)
+    excess = float(np.var(logs, ddof=1) - special.polygamma(1, half))
+    if excess <= 0:
+        return Prior(float(variances.mean()), 1e9)
+    worth = 2 * float(inverse_trigamma(np.array(excess)))
+    return Prior(float(np.exp(logs.mean() + special.digamma(worth / 2) - np.log(worth / 2))), worth)

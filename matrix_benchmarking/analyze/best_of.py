@@ -20,7 +20,7 @@ import numpy.typing as npt
 from scipy import special
 
 from .intervals import CONFIDENCE, Scale, scale_of
-from .noise import Floats, cautious_prior_of, moderated
+from .noise import Floats, moderated, prior_of
 
 MOST_RIVALS = 64
 """Each point is compared with so many of the others, the strongest; with fewer rivals none is left out wrongly."""
@@ -180,7 +180,7 @@ def _moderated(variances: Floats, degrees: Floats, rounding: Floats) -> tuple[Fl
     """The variance of one run at each point and the degrees behind it, from all points together."""
     everything = float(degrees.sum())
     told = np.where(variances > rounding, degrees, 0.0)
-    prior = cautious_prior_of(variances, told)
+    prior = prior_of(variances, told)
     if prior is None:
         return rounding, np.full_like(degrees, everything)
     found, behind = moderated(variances, told, prior)

@@ -48,7 +48,7 @@ def lent(variances: Floats, degrees: Floats, correlation: Floats) -> tuple[Float
     # The variance of a logarithm is known as well as its own skew lets it be: badly where a group has one degree.
     skewed = _sum_of_others(special.polygamma(3, half), told) / count
     differ = np.maximum(excess, 0.0) + _DOUBT * np.sqrt((2.0 * noise * noise + skewed) / spare)
-    worth = 2.0 * _inverse_trigamma(differ)
+    worth = 2.0 * inverse_trigamma(differ)
     variance = np.exp(centre + special.digamma(worth / 2.0) - np.log(worth / 2.0))
     again = np.clip(correlation, 0.0, 1.0)[..., None] ** 2
     news = (1.0 - again) / (1.0 + np.maximum(others - 1.0, 0.0) * again)
@@ -75,7 +75,7 @@ def _sum_of_others(values: Floats, told: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(counted.sum(axis=-1, keepdims=True) - counted)
 
 
-def _inverse_trigamma(values: Floats) -> Floats:
+def inverse_trigamma(values: Floats) -> Floats:
     """The arguments at which the trigamma function has these *values*, by Newton's method on its reciprocal."""
     known = np.clip(values, 1e-6, 1e7)
     found = 0.5 + 1.0 / known

@@ -24,35 +24,11 @@ class Prior:
 
     Attributes:
         variance: the typical variance of one run, in squared units.
-        degrees: degrees of freedom that this knowledge is worth beside a group's own; infinite where groups show no
-            sign of differing.
+        degrees: degrees of freedom that this knowledge is worth beside a group's own.
     """
 
     variance: float
     degrees: float
-
-
-def prior_of(variances: Floats, degrees: Floats) -> Prior | None:
-    """The prior that the *variances* of groups, with their *degrees* of freedom (n − 1), speak for.
-
-    Groups without degrees, or without spread, say nothing of it; None where none is left. One group, or groups that
-    differ by no more than chance, give infinite degrees about the pooled variance.
-    """
-    told = (degrees > 0) & (variances > 0) & np.isfinite(variances)
-    squares, freedom = variances[told], degrees[told]
-    if not len(squares):
-        return None
-    pooled = float(np.sum(freedom * squares) / np.sum(freedom))
-    half = freedom / 2.0
-    logs = np.log(squares) - special.digamma(half) + np.log(half)
-    if len(logs) < 2:
-        return Prior(pooled, math.inf)
-    excess = float(np.var(logs, ddof=1) - np.mean(special.polygamma(1, half)))
-    if excess <= 0.0:
-        return Prior(pooled, math.inf)
-    worth = 2.0 * _inverse_trigamma(excess)
-    centre = float(np.mean(logs)) + float(special.digamma(worth / 2.0)) - math.log(worth / 2.0)
-    return Prior(math.exp(centre), worth)
 
 
 def moderated(variances: Floats, degrees: Floats, prior: Prior | None) -> tuple[Floats, Floats]:
@@ -62,15 +38,16 @@ def moderated(variances: Floats, degrees: Floats, prior: Prior | None) -> tuple[
     """
     if prior is None:
         return variances, degrees
-    if math.isinf(prior.degrees):
-        return np.full_like(variances, prior.variance), np.full_like(degrees, math.inf)
     together = degrees + prior.degrees
     own = np.where(degrees > 0, variances, 0.0) * degrees
     return (own + prior.variance * prior.degrees) / together, together
 
 
-def cautious_prior_of(variances: Floats, degrees: Floats) -> Prior | None:
-    """As :func:`prior_of`, but no surer than few groups allow: the fewest degrees that the variances don't contradict.
+def prior_of(variances: Floats, degrees: Floats) -> Prior | None:
+    """The prior that the *variances* of groups, with their *degrees* of freedom (n − 1), speak for.
+
+    It is no surer than few groups allow: it has the fewest degrees that the variances don't contradict. Groups without
+    degrees, or without spread, say nothing of it; None where none is left.
 
     A handful of groups often look alike by chance, and a pooled variance would then be too small for the noisy ones.
     The degrees are the fewest whose likelihood is within half a unit of the largest one: a standard error below it.
@@ -101,19 +78,3 @@ def _likelihoods(logs: Floats, degrees: Floats, places: Floats, worth: float) ->
     constants += degrees / 2 * np.log(degrees / worth)
     rising, bending = degrees / 2 * distances, np.log1p(degrees / worth * np.exp(distances))
     return np.asarray((constants + rising - (degrees + worth) / 2 * bending).sum(axis=1), dtype=np.float64)
-
-
-def _inverse_trigamma(value: float) -> float:
-    """The argument at which the trigamma function is *value*, by Newton's method on its reciprocal (Smyth 2004)."""
-    if value > 1e7:
-        return 1.0 / math.sqrt(value)
-    if value < 1e-6:
-        return 1.0 / value
-    found = 0.5 + 1.0 / value
-    for _ in range(50):
-        trigamma = float(special.polygamma(1, found))
-        step = trigamma * (1.0 - trigamma / value) / float(special.polygamma(2, found))
-        found += step
-        if -step / found < 1e-9:
-            break
-    return found
