@@ -59,7 +59,10 @@ def symbols_of(categories: Sequence[str]) -> dict[str, str]:
 
 def text(value: object) -> str:
     """A setting as plotly shall write it: plotly reads ``<`` and ``&`` as markup, which data never is."""
-    shown = show(value)
+    return _escaped(show(value))
+
+
+def _escaped(shown: str) -> str:
     return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -85,7 +88,7 @@ def wrapped(shown: str, width: int, lines: int = 2) -> str:
 
     kept = [part.replace(" ", "\u00a0") if len(part) < width else part for part in shown.split(" · ")]
     parts = textwrap.wrap(" · ".join(kept), width, max_lines=lines, placeholder=" …", break_on_hyphens=False)
-    return "<br>".join(text(part.strip(" ·")) for part in parts)
+    return "<br>".join(_escaped(part.strip(" ·")) for part in parts)
 
 
 def log_ticks(values: Sequence[float]) -> list[float]:

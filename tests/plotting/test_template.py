@@ -32,3 +32,7 @@ def test_ticks_of_a_logarithmic_axis_are_the_values_if_they_are_few() -> None:
     assert template.log_ticks([4, 1, 2, 16]) == [1, 2, 4, 16]
     assert template.log_ticks(range(1, 1025)) == [2.0**power for power in range(11)]
     assert template.log_ticks([0.1 * n for n in range(1, 30)])[0] >= 0.06
+
+
+def test_a_name_is_wrapped_between_its_parts_and_written_as_it_is() -> None:
+    assert template.wrapped("batch_size 8 · image a<b", 14) == "batch_size\u00a08<br>image\u00a0a&lt;b"

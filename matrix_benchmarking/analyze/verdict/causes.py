@@ -36,10 +36,14 @@ def cause_id(workload: str, first_bad: str) -> str:
 
 
 def causes(analysis: Analysis) -> list[Cause]:
-    """The causes of the alarms that make *analysis* fail: those of most alarms first."""
+    """The causes of the alarms that make *analysis* fail: those of most alarms first.
+
+    An alarm without an id is a comparison's own, of which no history knows since when.
+    """
     found: dict[str, list[Alarm]] = {}
     for _, alarm in analysis.alarms(Status.OPEN):
-        found.setdefault(alarm.first_bad, []).append(alarm)
+        if alarm.id:
+            found.setdefault(alarm.first_bad, []).append(alarm)
     made = [Cause(cause_id(analysis.workload, version), version, tuple(alarms)) for version, alarms in found.items()]
     return sorted(made, key=lambda cause: -len(cause.alarms))
 

@@ -307,5 +307,13 @@ def _alarm(workload: str, one: Pair, verdict: SeriesVerdict, known: Known | None
         status = Status.OPEN
     said = f"Worse since {known.subject.first_bad}, as the history has it"
     return dataclasses.replace(
-        alarm, id=known.id, status=status, author=last.author, reason=last.reason, until=last.until, note=said
+        alarm,
+        id=known.id,
+        first_bad=known.subject.first_bad,
+        last_good=known.subject.last_good,
+        status=status,
+        author=last.author,
+        reason=last.reason,
+        until=last.until,
+        note=said,
     )

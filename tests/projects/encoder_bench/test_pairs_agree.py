@@ -27,12 +27,13 @@ SLOWER = {"throughput", "1B_cost", "avg_latency", "p95_latency"}
 
 @pytest.fixture
 def recorded(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A history with the recorded releases and the alarms of an analysis."""
+    """A history with the recorded releases and the alarms of an analysis, which is reported in ``history``."""
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "releases.db"
     with open_history(SQLiteLocation(path), writable=True) as history:
         read_import(history, repository / "data/samples/encoder_history/history.jsonl.gz")
-    assert main(["analyze_lts", "--workload=encoder_bench", f"--history=sqlite:///{path}"]) == 1
+    given = ["--workload=encoder_bench", f"--history=sqlite:///{path}"]
+    assert main(["analyze_lts", *given, "--report-dest=history"]) == 1
     return path
 
 
@@ -43,12 +44,19 @@ def said_by(directory: str) -> list[dict[str, Any]]:
     return found
 
 
+def causes_of(directory: str) -> list[tuple[str, str, list[str]]]:
+    """Id, first bad version and alarms of each cause in the JSON report."""
+    document = json.loads(Path(directory, "regression.json").read_text(encoding="utf-8"))
+    return [(one["id"], one["first_bad"], sorted(one["alarms"])) for one in document["causes"]]
+
+
 def test_compare_the_baseline_and_the_page_say_the_same_of_the_releases(recorded: Path) -> None:
     given = ["--workload=encoder_bench", f"--history=sqlite:///{recorded}"]
     assert main(["compare", OLD, NEW, *given, "--report-dest=compared"]) == 1
     assert main(["analyze_lts", *given, f"--baseline={OLD}", "--report-dest=baseline"]) == 1
     compared = said_by("compared")
     assert compared == said_by("baseline")
+    assert causes_of("compared") == causes_of("baseline") == causes_of("history")
     worse = [one for one in compared if one["verdict"] == "regression"]
     assert {(one["kpi"]["name"], one["labels"]["batch_size"]) for one in worse} == {(name, 8) for name in SLOWER}
     assert {one["verdict"] for one in compared if one not in worse} == {"no change"}
