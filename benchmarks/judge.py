@@ -11,12 +11,9 @@ from __future__ import annotations
 import argparse
 import importlib
 import secrets
-import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent), str(Path(__file__).resolve().parent)]
-
-from judging.row import Row  # noqa: E402
+from judging.row import Row
 
 PARTS = tuple(sorted(path.stem for path in (Path(__file__).parent / "judging").glob("*.py") if path.stem != "row"))
 

@@ -6,27 +6,21 @@ discovery rate over many, which would take some away.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
-import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(REPOSITORY)]
+from matrix_benchmarking.analyze.select.selection import SelectedSeries
+from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
+from matrix_benchmarking.analyze.verdict.levels import judged
+from matrix_benchmarking.analyze.verdict.model import Change, Status
+from matrix_benchmarking.kpi import KPIDefinition
+from matrix_benchmarking.workload import MinimumEffect
 
-from benchmarks.judging.row import Row  # noqa: E402
-from matrix_benchmarking.analyze.select.selection import SelectedSeries  # noqa: E402
-from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of  # noqa: E402
-from matrix_benchmarking.analyze.verdict.levels import judged  # noqa: E402
-from matrix_benchmarking.analyze.verdict.model import Change, Status  # noqa: E402
-from matrix_benchmarking.kpi import KPIDefinition  # noqa: E402
-from matrix_benchmarking.workload import MinimumEffect  # noqa: E402
+from .row import Row
 
 Floats = npt.NDArray[np.float64]
 NOISE, REPEATS, RELEASES, SERIES = 0.03, 5, 60, 20
@@ -209,14 +203,3 @@ def _suspected(kpi: KPIDefinition, runs: Floats, most: int = 100) -> str:
 def _row(case: str, figure: float, before: str = "", most: float | None = None, form: str = "{:.3f}") -> Row:
     to_reach = "" if most is None else f"≤ {most:g}"
     return Row("history", case, form.format(figure), before, to_reach, None if most is None else figure <= most)
-
-
-def main(say: Callable[[Any], None] = print) -> None:
-    """The rows alone: ``python benchmarks/judging/history.py [SEED] [REPLICATIONS]``."""
-    seed, replications = [*map(int, sys.argv[1:]), 1, 200][:2] if len(sys.argv) > 2 else (1, 200)
-    for row in rows(seed, replications):
-        say(" | ".join(map(str, dataclasses.astuple(row))))
-
-
-if __name__ == "__main__":
-    main()
