@@ -92,6 +92,7 @@ def run(command: str, directory: Path, matbench: Path) -> tuple[int, str]:
     environment["PATH"] = os.pathsep.join([str(matbench), str(INSTALLED), environment["PATH"]])
     environment["XDG_CACHE_HOME"] = str(directory / ".cache")
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # those that are installed here are none of the page's
+    environment["PYTHONPATH"] = str(REPOSITORY / "tests" / "quiet_machine")
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=directory,
@@ -179,12 +180,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def beside_no_load(name: str) -> Any:
-    """The page's name; one that measures for real is run where no other test puts a load on the machine."""
-    return pytest.param(name, marks=pytest.mark.xdist_group("load")) if name == WORKLOAD_PAGE else name
-
-
-@pytest.mark.parametrize("name", [beside_no_load(name) for name in of_all_pages("console")])
+@pytest.mark.parametrize("name", of_all_pages("console"))
 def test_commands_print_what_the_page_says_with_the_status_that_it_says(
     name: str, checkout: Path, forked_matbench: Path, tmp_path: Path
 ) -> None:
