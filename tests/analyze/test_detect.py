@@ -95,6 +95,23 @@ def test_later_points_neither_move_nor_remove_a_change_point(seed: int) -> None:
         assert found == whole[: len(found)]
 
 
+@pytest.mark.parametrize("slope", [0.2, -0.2])
+def test_a_drift_is_one_change_that_later_points_do_not_move(slope: float) -> None:
+    for seed in range(6):
+        values = 100.0 + np.random.default_rng(seed).standard_normal(200) + slope * np.arange(200.0)
+        whole = change_points(values)
+        assert len(whole) == 1
+        for count in range(20, len(values), 12):
+            assert change_points(values[:count]) in ([], whole)
+
+
+@pytest.mark.parametrize("size", [4.0, -4.0])
+def test_steps_that_follow_each_other_are_no_drift(size: float) -> None:
+    for seed in range(6):
+        values = np.random.default_rng(seed).standard_normal(120) + size * (np.arange(120) // 30)
+        assert len(change_points(values)) == 3
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_regression_stays_one_with_the_same_first_bad_version(seed: int) -> None:
     values = normal(seed, 80, 4.0)

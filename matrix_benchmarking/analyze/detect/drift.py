@@ -15,6 +15,15 @@ ADVANTAGE = 4.0
 """By how many times the variance a level that is put where it fits best lowers the sum of squares."""
 
 
+def goes_on(points: Floats, starts: Sequence[int]) -> bool:
+    """Whether the level that begins at the last of *starts* goes on what began at 0: a drift, whose slope may change.
+
+    A straight line fits all *points*, or those of the newest two levels, about as well as levels do.
+    """
+    newest = [0, *starts][-2]
+    return is_drift(points, starts) or (newest > 0 and is_drift(points[newest:], [starts[-1] - newest]))
+
+
 def is_drift(points: Floats, starts: Sequence[int]) -> bool:
     """Whether a straight line fits *points* about as well as levels do that begin at 0 and at *starts*, in order.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence, scan
 from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, steps
+from matrix_benchmarking.analyze.detect.drift import goes_on
 from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, split_of
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind, Suspicion
@@ -44,8 +45,8 @@ def change_points(
         minimum_effect_absolute: the same in the values' unit.
         blocks: of each run of each version its campaign and round; unless given, each version is a block.
 
-    The change points of the first versions are the beginning of those of all versions: later versions add to them and
-    never move or remove one.
+    A drift is one change, where it begins. The change points of the first versions are the beginning of those of all
+    versions: later versions add to them and never move or remove one.
 
     Raises:
         InvalidThresholdError: a minimum effect is negative or not a number.
@@ -54,7 +55,23 @@ def change_points(
     series, index, scale = prepare(values, blocks)
     alarms = scan.walk(series).alarms
     found = steps(series.points, alarms, Minimum(minimum.relative, minimum.absolute / scale))
-    return [int(index[step.first]) for step in found]
+    return [int(index[step.first]) for step in _without_drifts(series.points, found)]
+
+
+def _without_drifts(points: Floats, found: list[Step]) -> list[Step]:
+    """The steps that don't go on a drift, as far as could be told when each was seen."""
+    kept: list[Step] = []
+    starts: list[int] = []  # of the levels since the last step that is kept
+    was_up = False
+    for step in found:
+        is_up = _first_level(points, step) > level(points[slice(*step.old)])
+        begin = kept[-1].first if kept and is_up is was_up else step.first
+        if begin < step.first and goes_on(points[begin : step.seen + 1], [*starts, step.first - begin]):
+            starts.append(step.first - begin)
+        else:
+            kept.append(step)
+            starts, was_up = [], is_up
+    return kept
 
 
 def judge(

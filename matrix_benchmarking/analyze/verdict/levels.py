@@ -17,7 +17,7 @@ import numpy as np
 from ...workload import MinimumEffect
 from .. import detect
 from ..detect import Judgement, changes_of, judge_watched, p_values, watch
-from ..detect.drift import is_drift
+from ..detect.drift import goes_on
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, power_of_two
 from ..select.selection import SelectedSeries
@@ -184,7 +184,7 @@ def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
         if before is not None and before.takes_back is change.takes_back is None and before.is_worse is change.is_worse:
             began = before.first if before.drifts_from is None else before.drifts_from
             starts = [one.first - began for one in (*made, change) if one.first > began]
-            if is_drift(middles(values, began, change.seen + 1)[0], starts):
+            if goes_on(middles(values, began, change.seen + 1)[0], starts):
                 change = dataclasses.replace(change, drifts_from=began)
         made.append(change)
     return made
