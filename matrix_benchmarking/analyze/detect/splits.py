@@ -148,14 +148,15 @@ def as_clear_on_logarithms(
     unsure = _shrinking(found, over, levels, smallest) > found.excess[over] + _LESS_ON_LOGARITHMS
     if not unsure.any():
         return over
-    logarithms = np.zeros(len(series.points))
+    logarithms, squares = np.zeros(len(series.points)), series.squares.copy()
     logarithms[begin : begin + last + 1] = np.log(points)
+    squares[begin : begin + last + 1] /= points * points
     asked = over[unsure]
     splits = found.last[asked], found.split.after[asked].astype(np.int64)
     which = np.searchsorted(levels.counts, splits[0] - splits[1] + 1, side="right") - 1
     needed = estimate(logarithms[begin : begin + last + 1], np.unique(levels.counts[which]))
     relative = Prior(prior.degrees, prior.deviation / abs(float(levels.level[0])), prior.correlation)
-    again = weigh(dataclasses.replace(series, points=logarithms), begin, needed, splits, relative)
+    again = weigh(dataclasses.replace(series, points=logarithms, squares=squares), begin, needed, splits, relative)
     unsure[unsure] = again.excess < -_LESS_ON_LOGARITHMS
     return over[~unsure]
 
