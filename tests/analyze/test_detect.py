@@ -341,6 +341,8 @@ def test_q_values_are_those_of_benjamini_and_hochberg() -> None:
     assert detect.q_values(p_values) == pytest.approx(stats.false_discovery_control(p_values))
     assert detect.q_values([None, 0.01, math.nan]) == [None, 0.01, None]
     assert detect.discoveries([0.001, 0.2, None]) == [True, False, False]
+    assert detect.discoveries([0.05]) == [True]  # on the limit
+    assert detect.discoveries([0.0501]) == [False]
     assert detect.q_values([]) == []
 
 

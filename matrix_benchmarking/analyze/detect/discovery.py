@@ -18,7 +18,7 @@ def q_values(p_values: Sequence[float | None]) -> list[float | None]:
         (value, place) for place, value in enumerate(p_values) if value is not None and not math.isnan(value)
     )
     result: list[float | None] = [None] * len(p_values)
-    smallest = 1.0
+    smallest = math.inf
     for rank in range(len(known), 0, -1):
         value, place = known[rank - 1]
         smallest = min(smallest, value * len(known) / rank)
