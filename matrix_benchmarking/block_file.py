@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from .errors import os_reason
 from .files import read_regular
 
 BLOCK_FILE = "block.json"
@@ -29,13 +30,23 @@ class RecordedBlock:
     round: int | None = None
 
 
-def read_block(location: Path) -> RecordedBlock:
-    """The block of the test directory *location*, leniently: it may come from a stranger, or be absent."""
+def read_block(location: Path) -> tuple[RecordedBlock, str | None]:
+    """The block of the test directory *location*, and what is wrong with its record; a run may be without one."""
     try:
         content = json.loads(read_regular(f"{location}/{BLOCK_FILE}", _LONGEST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return RecordedBlock()
-    return parse(content) if isinstance(content, dict) and content.get("version") == VERSION else RecordedBlock()
+    except (FileNotFoundError, NotADirectoryError):  # a run may be one file
+        return RecordedBlock(), None
+    except OSError as error:
+        return RecordedBlock(), f"can't be read: {os_reason(error)}"
+    except (ValueError, RecursionError):
+        return RecordedBlock(), "is no record of a campaign and a round"
+    if not isinstance(content, dict) or content.get("version") != VERSION:
+        return RecordedBlock(), f"is no record of a campaign and a round in version {VERSION}"
+    block = parse(content)
+    if block.campaign is None:
+        return block, "names no campaign"
+    wrong = block.round is None and content.get("round") is not None
+    return block, "its round is no positive number" if wrong else None
 
 
 def parse(fields: dict[str, Any]) -> RecordedBlock:

@@ -13,22 +13,40 @@ from matrix_benchmarking.block_file import RecordedBlock, parse, read_block
 
 def test_what_is_recorded_is_read(tmp_path):
     (tmp_path / "block.json").write_text('{"version": 1, "campaign": "ab12", "round": 3}')
-    assert read_block(tmp_path) == RecordedBlock("ab12", 3)
+    assert read_block(tmp_path) == (RecordedBlock("ab12", 3), None)
+
+
+def test_a_run_may_be_without_a_record_and_a_campaign_without_rounds(tmp_path):
+    assert read_block(tmp_path) == read_block(tmp_path / "block.json") == (RecordedBlock(), None)
+    (tmp_path / "block.json").write_text('{"version": 1, "campaign": "ab12", "round": null}')
+    assert read_block(tmp_path / "block.json") == (RecordedBlock(), None)  # a run that is a file
+    assert read_block(tmp_path) == (RecordedBlock("ab12"), None)
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "wrong"),
     [
-        *(None, "", "{", "[]", '"text"', "[" * 100_000),
-        '{"campaign": "a"}',
-        '{"version": 2, "campaign": "a"}',
-        json.dumps({"version": 1, "campaign": "a", "note": "x" * 5000}),
+        ("", "is no record of a campaign and a round"),
+        ("{", "is no record of a campaign and a round"),
+        ("[" * 100_000, "is no record of a campaign and a round"),
+        (json.dumps({"version": 1, "campaign": "a", "note": "x" * 5000}), "is no record of a campaign and a round"),
+        ("[]", "is no record of a campaign and a round in version 1"),
+        ('{"campaign": "a"}', "is no record of a campaign and a round in version 1"),
+        ('{"version": 2, "campaign": "a"}', "is no record of a campaign and a round in version 1"),
+        ('{"version": 1, "round": 1}', "names no campaign"),
     ],
 )
-def test_without_a_record_of_this_version_nothing_is_known(tmp_path, content):
-    if content is not None:
-        (tmp_path / "block.json").write_text(content)
-    assert read_block(tmp_path) == RecordedBlock()
+def test_a_record_that_is_none_is_said_and_nothing_is_known(tmp_path, content, wrong):
+    (tmp_path / "block.json").write_text(content)
+    assert read_block(tmp_path) == (RecordedBlock(), wrong)
+
+
+def test_a_record_that_cannot_be_read_and_a_round_that_is_none_are_said(tmp_path):
+    (tmp_path / "block.json").write_text('{"version": 1, "campaign": "a", "round": -1}')
+    assert read_block(tmp_path) == (RecordedBlock("a"), "its round is no positive number")
+    (tmp_path / "block.json").unlink()
+    (tmp_path / "block.json").mkdir()
+    assert read_block(tmp_path) == (RecordedBlock(), "can't be read: Is a directory")
 
 
 @pytest.mark.parametrize("number", [0, -1, True, 1.0, "1", None, 2**31 + 1])

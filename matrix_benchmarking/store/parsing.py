@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import kpi, plausible
-from ..block_file import read_block
+from ..block_file import BLOCK_FILE, RecordedBlock, read_block
 from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, place, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
@@ -90,9 +90,10 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
     else:
         cached, results = _parse_artifacts(context, candidate, notes)
     notes.extend(cached.notes)
-    entry = _entry(context, candidate, cached)
+    block, wrong = read_block(candidate.path)
+    entry = _entry(context, candidate, cached, block)
     entry.from_cache_alone = kept is not None and kept.is_alone
-    problems = list(cached.problems)
+    problems = [*cached.problems, *([Problem(wrong, BLOCK_FILE)] if wrong else [])]
     _parse_always(context, candidate, entry, results, problems)
     entry.problems = tuple(problems)
     _evaluate(context.workload, entry, results)
@@ -246,8 +247,7 @@ def _settings_files(context: Context, candidate: Candidate) -> list[str]:
     return [os.fspath(path)[start:] for path in files]
 
 
-def _entry(context: Context, candidate: Candidate, cached: CachedTest) -> Entry:
-    block = read_block(candidate.path)
+def _entry(context: Context, candidate: Candidate, cached: CachedTest, block: RecordedBlock) -> Entry:
     return Entry(
         settings=cached.settings,
         repeat=cached.repeat,

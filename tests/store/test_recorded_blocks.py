@@ -50,7 +50,8 @@ def test_the_cache_does_not_hide_that_it_changed_and_the_index_keeps_it(tmp_path
     directory = write_test(tmp_path / "a", {"vus": 1}, files=speed_files(3))
     calls: list[str] = []
     workload = speed_workload(calls)
-    for content, expected in ((None, (None, None)), (BLOCK, ("night", 2)), ('{"version": 1}', (None, None))):
+    later = '{"version": 1, "campaign": "day"}'
+    for content, expected in ((None, (None, None)), (BLOCK, ("night", 2)), (later, ("day", None))):
         if content is not None:
             (directory / "block.json").write_text(content)
         (entry,) = store.parse_tree(workload, tmp_path)
@@ -59,6 +60,14 @@ def test_the_cache_does_not_hide_that_it_changed_and_the_index_keeps_it(tmp_path
         assert block(indexed) == expected
         assert indexed.lts.metadata.__dict__.get("campaign") == expected[0]
     assert calls == ["a"]
+
+
+def test_a_damaged_record_is_a_problem_of_its_run(tmp_path):
+    write_test(tmp_path / "a", {"vus": 1}, files={**speed_files(3), "block.json": "{"})
+    (entry,) = store.parse_tree(speed_workload(), tmp_path)
+    (indexed,) = store.read_index(speed_workload(), tmp_path).matrix
+    assert [str(problem) for problem in entry.problems] == ["block.json: is no record of a campaign and a round"]
+    assert indexed.problems == entry.problems
 
 
 def test_an_entry_and_the_index_know_when_the_run_took_place(tmp_path):
