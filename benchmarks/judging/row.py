@@ -11,11 +11,12 @@ class Row:
 
     Attributes:
         question: best, limit, pair, history or search.
-        case: what was simulated, and who answered.
+        case: what was simulated.
         figure: what came of it.
         before: the same figure before one judge answered all questions, where it is known.
         to_reach: what the figure has to be; empty for what is only printed beside.
         reached: is it? None where there is nothing to reach.
+        peers: what others make of the same draws, or of some of them.
     """
 
     question: str
@@ -24,3 +25,4 @@ class Row:
     before: str = ""
     to_reach: str = ""
     reached: bool | None = None
+    peers: str = ""

@@ -210,18 +210,19 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
                 peer(other, bench.count)
                 peers[number, kind, index] = other.is_right(other.best())
     trusted = float(right[settled > 0].mean()) if settled.any() else math.nan
-    yield _row("right within 5 %", right.mean(), 0.87, ".77")
+    words = [name.__name__.replace("_", " ") for name in PEERS]
+    beside = "as many measurements: " + ", ".join(
+        f"{name} {of_peer.mean():.3f}" for name, of_peer in zip(words, peers, strict=True)
+    )
+    yield _row("right within 5 %", right.mean(), 0.87, ".77", beside)
     yield _row("settled", settled.mean(), 0.5, "")
     yield _row("settled and right, of those settled", trusted, 0.95, ".82")
     spent = float(count.mean())
     yield Row("search", "measurements on average", f"{spent:.1f}", "", "≤ 18", spent <= 18)
-    for name, of_peer in zip(PEERS, peers, strict=True):
-        words = name.__name__.replace("_", " ")
-        yield Row("search", f"right within 5 %, {words}, as many measurements", f"{of_peer.mean():.2f}")
     for kind, name in enumerate(CURVES):
         figure = f"{right[kind].mean():.2f}, {settled[kind].mean():.2f} settled, {count[kind].mean():.1f} measurements"
         yield Row("search", f"right within 5 %, {name}", figure)
 
 
-def _row(case: str, figure: float, least: float, before: str) -> Row:
-    return Row("search", case, f"{figure:.3f}", before, f"≥ {least:g}", bool(figure >= least))
+def _row(case: str, figure: float, least: float, before: str, peers: str = "") -> Row:
+    return Row("search", case, f"{figure:.3f}", before, f"≥ {least:g}", bool(figure >= least), peers)

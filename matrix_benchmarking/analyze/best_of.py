@@ -3,6 +3,7 @@
 Pure mathematics, arrays over points. The set that may hold the best is Gupta's (1965, Technometrics 7(2), 225–245) in
 the form of Hsu's multiple comparisons with the best (1984, Annals of Statistics 12(3), 1136–1144): a point is left out
 if another is better than it by more than the largest of all differences from equally good points would be, with 95 %.
+Points that are clearly worse than it don't count as its rivals (Andrews and Soares 2010, Econometrica 78(1), 119–157).
 Variances are moderated over the points (:mod:`.noise`). Values that are all positive are compared as ratios: their
 means on the logarithm, with the deviations as fractions of the mean (the delta method).
 """
@@ -10,7 +11,6 @@ means on the logarithm, with the deviations as fractions of the mean (the delta 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import math
 from collections.abc import Sequence
 from decimal import Decimal
@@ -24,6 +24,10 @@ from .noise import Floats, moderated, prior_of
 
 MOST_RIVALS = 64
 """Each point is compared with so many of the others, the strongest; with fewer rivals none is left out wrongly."""
+CLEARLY = 1.5
+"""Two points that are apart by more than so many standard errors of each are clearly apart."""
+RISK = 0.035
+"""Of leaving out the best, if noise were normal and its spread known as well as it seems; in truth up to .05."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -87,23 +91,24 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     """Which points form the set that contains the best with 95 %; the one with the best mean is always in it.
 
     The largest difference of a point from its rivals, in standard errors, is referred to Student's t distribution with
-    the fewer degrees of the two, and then to the largest of as many normal values as there are rivals, which are
-    correlated since all of them are differences from this point.
+    the fewer degrees of the two, and then to the largest of as many normal values as there are rivals that could have
+    been better: those that are clearly worse than the point make no false alarm (:data:`CLEARLY`).
     """
     values = found.values if lower_better else -found.values
     count = len(values)
     if count == 1:
         return np.ones(1, dtype=np.bool_)
-    rivals = np.argsort(values + 2 * np.sqrt(found.variances), kind="stable")[:MOST_RIVALS]
+    errors = np.sqrt(found.variances)
+    rivals = np.argsort(values + 2 * errors, kind="stable")[:MOST_RIVALS]
     differences = values[:, None] - values[rivals]
     both = found.variances[:, None] + found.variances[rivals]
     distances = _ratio(differences, np.sqrt(both))
     strongest = distances.argmax(axis=1)
     degrees = np.minimum(found.degrees, found.degrees[rivals[strongest]])
-    chances = special.stdtr(degrees, -distances[np.arange(count), strongest])
-    correlations = np.sqrt(np.where(both > 0, found.variances[:, None] / np.where(both > 0, both, 1), 0.5)).mean(axis=1)
-    limits = np.interp(correlations**2, _CORRELATIONS, _largest_of(count - 1))
-    return np.asarray(-special.ndtri(chances) <= limits, dtype=np.bool_)
+    seen = -special.ndtri(special.stdtr(degrees, -distances[np.arange(count), strongest]))
+    in_play = np.searchsorted(np.sort(values - CLEARLY * errors), values + CLEARLY * errors, side="right") - 1
+    shares = np.sqrt(np.where(both > 0, found.variances[:, None] / np.where(both > 0, both, 1), 0.5)).mean(axis=1)
+    return np.asarray(_chances(seen, np.maximum(in_play, 1), shares**2) > RISK, dtype=np.bool_)
 
 
 def intervals(found: Estimates, *, lower_better: bool) -> tuple[Floats, Floats]:
@@ -193,23 +198,15 @@ def _resolution(values: Sequence[Sequence[float]]) -> float:
     return float(10.0 ** min(0, min(int(exponent) for exponent in exponents)))
 
 
-_CORRELATIONS = np.linspace(0.0, 0.98, 15)
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
 
 
-@functools.lru_cache(maxsize=256)
-def _largest_of(count: int) -> Floats:
-    """What the largest of *count* normal values stays below with 95 %, for each of the correlations between them."""
-    found = []
-    for correlation in _CORRELATIONS:
-        shared, own = math.sqrt(correlation) * _NODES, math.sqrt(1 - correlation)
-        low, high = 0.0, 10.0
-        for _ in range(50):
-            middle = (low + high) / 2
-            chance = float(np.sum(_WEIGHTS * special.ndtr((middle + shared) / own) ** count) / np.sum(_WEIGHTS))
-            low, high = (middle, high) if chance < CONFIDENCE else (low, middle)
-        found.append(high)
-    return np.array(found)
+def _chances(largest: Floats, counts: npt.NDArray[np.intp], correlations: Floats) -> Floats:
+    """The chance that the largest of so many normal values, with a correlation between each two, is above *largest*."""
+    shared = np.sqrt(np.minimum(correlations, 0.98))
+    own = np.sqrt(1 - shared**2)
+    below = special.ndtr((largest[:, None] + shared[:, None] * _NODES) / own[:, None]) ** counts[:, None]
+    return np.asarray(1 - below @ _WEIGHTS / np.sum(_WEIGHTS))
 
 
 def _ratio(above: Floats, below: Floats) -> Floats:

@@ -7,16 +7,32 @@ together: the risks that they don't are added up, as what is cheap is often what
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy import special
 
-from .best_of import Estimates
+from .best_of import Estimates, estimate
 from .intervals import CONFIDENCE, Scale
 from .noise import Floats
+from .shrinking import drawn_together
 
 RISK = 1 - CONFIDENCE
 MOST_ADDED = 64
 """The risks of so many points are added to that of one: of those that come before it the nearest."""
+
+
+def bounds_of(values: Sequence[Sequence[float]], headline: Sequence[float], *, lower_better: bool) -> list[float]:
+    """The tightest limit that each point keeps, from the *values* of its runs, at least two each.
+
+    Points of about the same *headline* value, their mean of another KPI, say what is likely for a point
+    (:mod:`.shrinking`). But no point keeps a limit that its own mean is beyond.
+    """
+    found = estimate(values)
+    assert found is not None
+    likely = bounds(drawn_together(found, np.array(headline)), lower_better=lower_better)
+    means = np.exp(found.values) if found.scale is Scale.RATIO else found.values
+    return [float(one) for one in (np.maximum(likely, means) if lower_better else np.minimum(likely, means))]
 
 
 def bounds(found: Estimates, *, lower_better: bool) -> Floats:

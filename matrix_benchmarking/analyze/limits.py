@@ -1,7 +1,8 @@
 """The best configuration under a limit on another KPI: the cheapest below 100 ms, and where the choice changes.
 
 Gets what :func:`matrix_benchmarking.analyze.best.rank` gives. A point keeps a limit by the one-sided 95 % bound of its
-mean (:mod:`.bounds`). The bound of a point with one run is unknown: it keeps no limit for sure, and is named where it
+mean (:mod:`.bounds`), to which points of about the same headline value lend what they know (:mod:`.shrinking`), and by
+the mean itself. The bound of a point with one run is unknown: it keeps no limit for sure, and is named where it
 might be better than the one that does. Where no point of a group was repeated, the values themselves are compared with
 the limit, and that is said. A point whose value isn't known is within no limit.
 """
@@ -86,19 +87,19 @@ class Limited:
 def bounded(group: Group, kpi: KPIDefinition) -> list[Bounded]:
     """What is known of *kpi* at each point of *group*, in the order of the ranking."""
     values = [[entry.kpis[kpi.name] for entry in one.point.runs if kpi.name in entry.kpis] for one in group.standings]
+    means = [intervals.summarise(ones).mean if ones else None for ones in values]
     repeated = [at for at, ones in enumerate(values) if len(ones) > 1]
     bounds: list[float | None] = [None] * len(values)
     if repeated:
-        from .best_of import estimate  # scipy takes a third of a second, which single runs don't need
-        from .bounds import bounds as bounds_of
+        from .bounds import bounds_of  # scipy takes a third of a second, which single runs don't need
 
-        found = estimate([values[at] for at in repeated])
-        assert found is not None
-        for at, bound in zip(repeated, bounds_of(found, lower_better=bool(kpi.lower_better)), strict=True):
-            bounds[at] = float(bound)
+        headline = [group.standings[at].point.value for at in repeated]
+        known = bounds_of([values[at] for at in repeated], headline, lower_better=bool(kpi.lower_better))
+        for at, bound in zip(repeated, known, strict=True):
+            bounds[at] = bound
     return [
-        Bounded(one.point, len(ones), intervals.summarise(ones).mean if ones else None, bound)
-        for one, ones, bound in zip(group.standings, values, bounds, strict=True)
+        Bounded(one.point, len(ones), mean, bound)
+        for one, ones, mean, bound in zip(group.standings, values, means, bounds, strict=True)
     ]
 
 

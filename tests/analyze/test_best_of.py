@@ -29,22 +29,44 @@ def of(
 @pytest.mark.parametrize(("rivals", "limit"), [(1, 1.645), (2, 1.916), (4, 2.160), (9, 2.421)])
 def test_the_largest_difference_by_chance_is_that_of_dunnetts_tables(rivals: int, limit: float) -> None:
     # One-sided, 5 %, infinite degrees, correlation a half: Dunnett 1964, Biometrics 20(3), table 1a.
-    found = np.interp(0.5, best_of._CORRELATIONS, best_of._largest_of(rivals))
-    assert found == pytest.approx(limit, abs=0.01)
-    apart = may_be_best(of([0.0] * rivals + [(limit + 0.02) * math.sqrt(2)]), lower_better=True)
-    near = may_be_best(of([0.0] * rivals + [(limit - 0.02) * math.sqrt(2)]), lower_better=True)
-    assert (bool(apart[-1]), bool(near[-1]), bool(apart[0])) == (False, True, True)
+    chance = best_of._chances(np.array([limit]), np.array([rivals]), np.array([0.5]))
+    assert chance == pytest.approx(0.05, abs=0.0005)
 
 
-def test_independent_differences_have_a_larger_limit_than_correlated_ones() -> None:
-    independent = stats.norm.ppf(0.95 ** (1 / 9))
-    limits = best_of._largest_of(9)
-    assert limits[0] == pytest.approx(independent, abs=1e-6)
-    assert (np.diff(limits) < 0).all()
+def test_independent_differences_are_larger_by_chance_than_correlated_ones() -> None:
+    limit = stats.norm.ppf(0.95 ** (1 / 9))
+    chances = best_of._chances(np.full(4, limit), np.full(4, 9), np.array([0.0, 0.3, 0.6, 1.0]))
+    assert chances[0] == pytest.approx(0.05, abs=1e-6)
+    assert (np.diff(chances) < 0).all()
+    assert chances[3] == pytest.approx(best_of._chances(limit * np.ones(1), np.array([9]), np.array([0.98]))[0])
+
+
+@pytest.mark.parametrize(("rivals", "limit"), [(1, 1.8119), (2, 2.0730), (4, 2.3093)])
+def test_a_point_is_left_out_where_equal_rivals_would_be_so_much_better_once_in_28_times(
+    rivals: int, limit: float
+) -> None:
+    def chance(at: float) -> float:  # that one of the rivals' errors is so far below the point's own
+        inside = integrate.quad(
+            lambda own: stats.norm.pdf(own) * stats.norm.sf(own - at * math.sqrt(2)) ** rivals, -9, 9
+        )
+        return float(1 - inside[0])
+
+    assert chance(limit) == pytest.approx(best_of.RISK, abs=1e-4)
+    for factor, may in ((0.999, True), (1.001, False)):
+        found = may_be_best(of([0.0] * rivals + [factor * limit * math.sqrt(2)]), lower_better=True)
+        assert found.tolist() == [True] * rivals + [may]
+
+
+def test_points_that_are_clearly_worse_make_nothing_harder_for_the_others() -> None:
+    two = [0.0, 1.83 * math.sqrt(2)]  # left out as one of two, and not as one of three
+    apart, near = two[1] + 2 * best_of.CLEARLY + 0.01, two[1] + 2 * best_of.CLEARLY - 0.01
+    for further, is_in in ((apart, False), (near, True)):
+        assert may_be_best(of([*two, further]), lower_better=True).tolist() == [True, is_in, False]
+        assert may_be_best(of([-one for one in (*two, further)]), lower_better=False).tolist() == [True, is_in, False]
 
 
 def test_one_rival_is_told_apart_as_by_a_one_sided_t_test_with_the_fewer_degrees() -> None:
-    limit = stats.t.ppf(0.95, 5)
+    limit = stats.t.isf(best_of.RISK, 5)
     for factor, may in ((0.99, True), (1.01, False)):
         values = np.array([0.0, factor * limit * math.sqrt(1 + 4)])
         found = Estimates(Scale.DIFFERENCE, values, np.array([1.0, 4.0]), np.array([5.0, 50.0]))

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from matrix_benchmarking.analyze.best_of import Estimates, estimate
-from matrix_benchmarking.analyze.bounds import bounds
+from matrix_benchmarking.analyze.bounds import bounds, bounds_of
 from matrix_benchmarking.analyze.intervals import Scale
 
 
@@ -59,3 +59,22 @@ def test_the_cheapest_point_that_keeps_a_limit_does_in_most_simulated_campaigns(
         kept = np.flatnonzero(bounds(found, lower_better=True) <= 100)
         right += bool(len(kept) and means[kept.max()] <= 100)
     assert right >= 136  # 95 %, less two and a half standard errors
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_the_bound_of_a_few_points_is_that_of_their_own_runs(lower: bool) -> None:
+    runs = [[90.0, 100.0, 110.0], [190.0, 200.0, 215.0]]
+    found = estimate(runs)
+    assert found is not None
+    assert bounds_of(runs, [2.0, 1.0], lower_better=lower) == pytest.approx(bounds(found, lower_better=lower).tolist())
+
+
+@pytest.mark.parametrize("shift", [0.0, -300.0])
+@pytest.mark.parametrize("lower", [True, False])
+def test_what_was_measured_beyond_a_limit_does_not_keep_it_for_its_neighbours_sake(lower: bool, shift: float) -> None:
+    sign = -1 if lower else 1
+    runs = [[shift + 100 + at - 20, shift + 100 + at, shift + 100 + at + 20] for at in range(12)]
+    runs[6] = [one - sign * 22 for one in runs[6]]
+    found = bounds_of(runs, list(range(1, 13)), lower_better=lower)
+    assert found[6] == pytest.approx(shift + 106 - sign * 22)
+    assert all(sign * (shift + 100 + at - one) > 0 for at, one in enumerate(found) if at != 6)
