@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ..analyze.points import Cause
 from ..analyze.select.selection import select
 from ..analyze.verdict import wording
+from ..analyze.verdict.events import new_events
 from ..analyze.verdict.lifecycle import known_alarms
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.pairs import Question
@@ -126,11 +127,14 @@ class CompareReport(Report):
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
         options = self.catalogue.analysis_options
         effects = options.minimum_effects
+        known = known_alarms(one for one in options.events() if one.subject.workload == self.workload.name)
+        analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
         question = Question(
             options.data,
             self.catalogue.blocks,
             self.workload.regression.minimum_effects if effects is None else effects,
-            known_alarms(one for one in options.events() if one.subject.workload == self.workload.name),
+            known,
+            {} if analysis is None else known_alarms(new_events(analysis, known)),
         )
         if self.catalogue.places(setting):
             order = self.catalogue.order

@@ -183,7 +183,7 @@ def verdicts_of(
         rate: of false discoveries.
     """
     judged = judge(pairs, blocks)
-    alarms = _by_series(known.values())
+    alarms = by_series(known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
     q = q_values([
         one.p_value if alarm is None else None for one, alarm in zip(judged, old_alarms, strict=True)
@@ -262,7 +262,7 @@ def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: Blocks) -> Runs
     )
 
 
-def _by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
+def by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
     """The alarms of a history that weren't repaired, by the id of their series."""
     found: dict[str, list[Known]] = {}
     for one in known:
