@@ -196,7 +196,13 @@ def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, round
     kept = known > 0.0
     logarithms = np.log(known[kept])
     return Runs(
-        Scale.RATIO, 1.0, logarithms, sides[kept], campaigns[kept], rounds[kept], step / float(np.median(compared))
+        Scale.RATIO,
+        1.0,
+        logarithms,
+        sides[kept],
+        campaigns[kept],
+        rounds[kept],
+        (step / 2.0) / float(np.median(compared / 2.0)),
     )
 
 

@@ -10,7 +10,7 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, typed
 from .best import Best, Group, Standing
-from .intervals import Comparison, Interval, Scale
+from .intervals import Interval, Scale
 from .points import Point
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
@@ -111,11 +111,6 @@ def difference_label(difference: float, scale: Scale, kpi: KPIDefinition) -> str
         percent = abs(difference) * 100
         return f"{sign}{percent:.1f} %" if percent < 1000 else f"× {difference + 1:.3g}"
     return f"{sign}{kpi.show(abs(difference))}"
-
-
-def apart_label(comparison: Comparison) -> str:
-    """Whether a difference is more than chance: yes, no or unknown."""
-    return {True: "yes", False: "no", None: "unknown"}[comparison.apart]
 
 
 def plural(count: int, word: str) -> str:

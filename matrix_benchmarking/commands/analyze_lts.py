@@ -87,7 +87,7 @@ def command(
         chosen = select(matrix, workload, order=in_order, kpi_filter=kpi_filter, since_us=since_us)
         regression.require_version(chosen, baseline)
         known = regression.alarms_known_to(workload, used)
-        question = Question(data, Blocks(lambda: whole.entries), effects, known, now)
+        question = Question(data, Blocks(lambda: whole.entries), effects, known, now=now)
         analysis = compare_versions(chosen, baseline, chosen.newest, question, axis=in_order.axis)
     else:
         # Alarms are those of the whole history: a part of it would move them.

@@ -104,7 +104,7 @@ class _Wanted:
 
         regression.check_kpi_filter(self.kpi_filter, self.workload)
         effects = regression.minimum_effects(self.config, self.workload)
-        return Question(data, Blocks(lambda: whole.entries), effects, known or {}, dt.datetime.now(dt.UTC))
+        return Question(data, Blocks(lambda: whole.entries), effects, known or {}, now=dt.datetime.now(dt.UTC))
 
     def of_builds(self, builds: tuple[Build, Build], question: Question) -> Analysis:
         from ..analyze.verdict.pairs import compare_builds

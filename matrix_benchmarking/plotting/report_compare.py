@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze.detect import Estimate
 from ..analyze.points import Cause
 from ..analyze.select.selection import select
 from ..analyze.verdict import wording
+from ..analyze.verdict.events import new_events
 from ..analyze.verdict.lifecycle import known_alarms
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.pairs import Question
+from ..analyze.verdict.side_wording import UNKNOWN, difference_label, interval_label, outcome_label
 from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
 from ..analyze.wording import plural, value_label
@@ -127,11 +127,14 @@ class CompareReport(Report):
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
         options = self.catalogue.analysis_options
         effects = options.minimum_effects
+        known = known_alarms(one for one in options.events() if one.subject.workload == self.workload.name)
+        analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
         question = Question(
             options.data,
             self.catalogue.blocks,
             self.workload.regression.minimum_effects if effects is None else effects,
-            known_alarms(one for one in options.events() if one.subject.workload == self.workload.name),
+            known,
+            {} if analysis is None else known_alarms(new_events(analysis, known)),
         )
         if self.catalogue.places(setting):
             order = self.catalogue.order
@@ -152,7 +155,9 @@ class CompareReport(Report):
         kpi, count = effect.kpi, len(effect.pairs)
         what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
         behind = f"over {count} {plural(count, 'pair')} of points, {effect.judged.stands_on}"
-        moved = f"{kpi.name} {_difference(effect)}{_interval_after(effect)} {behind}"
+        interval = interval_label(effect.judged, kpi)
+        sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
+        moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"
         on_all = " ".join(wording.lead(switch.analysis))
         if effect.outcome not in _CLEAR:
             said = {Outcome.SUSPECTED: "suspected to be more than chance", Outcome.CANT_TELL: "this can't be told"}
@@ -240,13 +245,7 @@ def _is_clear(switch: Switch) -> bool:
 def _words(verdict: SeriesVerdict) -> str:
     """The verdict on a pair, with its alarm where a history knows one."""
     alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
-    if verdict.outcome in _CLEAR:
-        return f"{wording.looks(verdict)}{alarms}"
-    if verdict.outcome is Outcome.SUSPECTED:
-        return f"suspected: {wording.looks(verdict)}"
-    if verdict.outcome is Outcome.NO_CHANGE:
-        return f"no difference shown{wording.shown(verdict)}"
-    return str(verdict.outcome.value)
+    return f"{outcome_label(verdict.outcome, verdict.looks_worse)}{wording.shown(verdict)}{alarms}"
 
 
 def _of_series(verdict: SeriesVerdict) -> str:
@@ -268,16 +267,14 @@ def _effects_table(switch: Switch) -> Any:
     ]
     rows: list[Row] = []
     for effect in switch.effects:
-        outcome = "not judged" if effect.outcome is None else _OUTCOMES.get(effect.outcome, effect.outcome.value)
-        if effect.outcome is Outcome.SUSPECTED:
-            is_worse = (effect.judged.difference.value > 0) == effect.kpi.lower_better
-            outcome = f"suspected: {'worse' if is_worse else 'better'}"
+        is_worse = (effect.judged.difference.value > 0) == effect.kpi.lower_better
+        outcome = "not judged" if effect.outcome is None else outcome_label(effect.outcome, is_worse)
         counts = len(effect.pairs), effect.count(Outcome.REGRESSION), effect.count(Outcome.IMPROVEMENT)
         rows.append(
             [
                 effect.kpi.name,
-                Cell(_difference(effect), sort=_measure(effect).value),
-                _interval(effect),
+                Cell(difference_label(effect.judged, effect.kpi), sort=effect.judged.measure.value),
+                interval_label(effect.judged, effect.kpi),
                 outcome,
                 *(Cell(str(count), sort=count) for count in counts),
             ]
@@ -285,38 +282,8 @@ def _effects_table(switch: Switch) -> Any:
     return table(columns, rows, caption="What changes, KPI by KPI")
 
 
-_OUTCOMES = {
-    Outcome.REGRESSION: "worse",
-    Outcome.IMPROVEMENT: "better",
-    Outcome.NO_CHANGE: "no difference shown",
-}
-
-
-def _measure(effect: Effect) -> Estimate:
-    return effect.judged.effect or effect.judged.difference
-
-
 def _size(effect: Effect) -> float:
-    return abs(_measure(effect).value)
-
-
-def _difference(effect: Effect) -> str:
-    return _amount(effect, _measure(effect).value)
-
-
-def _interval(effect: Effect) -> str:
-    found = _measure(effect)
-    return "unknown" if math.isinf(found.high) else f"{_amount(effect, found.low)} to {_amount(effect, found.high)}"
-
-
-def _interval_after(effect: Effect) -> str:
-    return "" if math.isinf(_measure(effect).high) else f" (95 % interval {_interval(effect)})"
-
-
-def _amount(effect: Effect, value: float) -> str:
-    if effect.judged.effect is None:
-        return wording.difference(effect.kpi, value)
-    return wording.percent(value) if abs(value) < 10 else f"× {value + 1:.3g}"
+    return abs(effect.judged.measure.value)
 
 
 def _how_to_read() -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..analyze import intervals
-from ..analyze.points import Key, by_point, key, part, varying
+from ..analyze.points import Cause, Key, by_point, key, part, varying
 from ..analyze.wording import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -48,7 +49,8 @@ class KPIReport(Report):
         parts.append(
             html.P(
                 "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
-                "missing where there is one run. Failed tests take no part.",
+                "missing where there is one run. Failed tests take no part; a point whose answers are beyond "
+                "a limit is never the best.",
                 className="note",
             )
         )
@@ -95,22 +97,29 @@ class KPIReport(Report):
         if not valued:
             return [*start, "unknown", "unknown", "unknown", "", f"0 of {tests}"]
         valued.sort(key=lambda pair: pair[0], reverse=not kpi.lower_better)
-        best, runs = valued[0]
-        ties = sum(1 for value, _ in valued if value == best)
-        where = (
-            "all points"
-            if ties == len(valued)
-            else f"{ties} points"
-            if ties > 1
-            else self.link(runs[0], self._at(runs))
-        )
         middle = statistics.median(value for value, _ in valued)
         if kpi.lower_better is None:
-            low, high = kpi.show(valued[-1][0], unit=False), kpi.show(best, unit=False)
+            low, high = kpi.show(valued[-1][0], unit=False), kpi.show(valued[0][0], unit=False)
             unjudged = f"not judged: from {low} to {high}"
             return [*start, "", kpi_cell(kpi, middle), "", unjudged, f"{known} of {tests}"]
-        cells = [kpi_cell(kpi, value) for value in (best, middle, valued[-1][0])]
-        return [*start, *cells, Cell(where), f"{known} of {tests}"]
+        cells = [kpi_cell(kpi, value) for value in (middle, valued[-1][0])]
+        return [*start, *self._best(kpi, valued, cells), f"{known} of {tests}"]
+
+    def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
+        """The best of *valued*, best first, whose answers are not beyond a limit; the *others*; and where it is."""
+        allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in self._gated]
+        if not allowed:
+            return ["none", *others, "the answers of all points are beyond a limit"]
+        best, runs = allowed[0]
+        ties = sum(value == best for value, _ in allowed)
+        everywhere = "all points" if ties == len(valued) else f"{ties} points"
+        where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], self._at(runs))
+        return [kpi_cell(kpi, best), *others, Cell(where)]
+
+    @functools.cached_property
+    def _gated(self) -> set[int]:
+        """The runs that can't be the best, since their answers are beyond a limit, by their identity."""
+        return {id(one.entry) for one in self.catalogue.best.excluded if one.cause is Cause.GATED}
 
     def _at(self, runs: Sequence[Entry]) -> str:
         names = [

@@ -159,6 +159,7 @@ def test_an_alarm_whose_runs_were_not_kept_is_named(capsys: Capture) -> None:
     assert main(ANALYZE) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "2 alarms of the history are open, and not to be seen in these runs" in said
+    assert "(there is no run of 1.30.0)" in said
     assert main([*ANALYZE, "--since=2026-01-02"]) == 0
     assert "not to be seen" not in capsys.readouterr().out
 

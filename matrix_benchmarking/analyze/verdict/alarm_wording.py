@@ -43,11 +43,13 @@ def _named(alarms: Sequence[Known]) -> str:
     return "; ".join(f"{alarm.id} {about(alarm.subject)}" for alarm in alarms[:3]) + more
 
 
-def about_unseen(alarms: Sequence[Known]) -> str:
+def about_unseen(alarms: Sequence[tuple[Known, str]]) -> str:
     """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
+    reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
     count = f"{len(alarms)} {plural(len(alarms), 'alarm')} of the history {'is' if len(alarms) == 1 else 'are'} open"
     return (
-        f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): {_named(alarms)}"
+        f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): "
+        f"{_named([alarm for alarm, _ in alarms])} ({reasons})"
     )
 
 

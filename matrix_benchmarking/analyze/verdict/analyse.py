@@ -14,25 +14,20 @@ from ...lts.facts import times_of_entry
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
-from ..detect import Estimate, Judgement, Kind, Suspicion, compare_levels, q_values
+from ..detect import Judgement, Kind, Suspicion, compare_levels, q_values
 from ..detect.discovery import RATE
 from ..detect.drift import slope
 from ..detect.series import Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select
+from . import sides
 from .alarms import Raised, alarms_of, levels_known
-from .levels import JudgedSeries, amount, judged, middles
+from .events import new_events
+from .levels import JudgedSeries, judged, middles
 from .lifecycle import known_alarms
 from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
-
-SEVERITY = (
-    Outcome.REGRESSION,
-    Outcome.SUSPECTED,
-    Outcome.IMPROVEMENT,
-    Outcome.NO_CHANGE,
-    Outcome.CANT_TELL,
-    Outcome.NOT_ENOUGH_HISTORY,
-)
+from .pairs import Question, of_comparison
+from .severity import severity, unjudged
 
 
 def analyse_runs(
@@ -50,10 +45,15 @@ def analyse_runs(
 ) -> Analysis:
     """The verdicts on all series among *entries*; see :func:`analyse` and :func:`..select.selection.select`."""
     now = dt.datetime.now(dt.UTC) if now is None else now
-    now_us = int(now.timestamp() * 10**6)
+    now_us, entries = int(now.timestamp() * 10**6), list(entries)
     selection = select(entries, workload, order=order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us)
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
-    return analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate)
+    events = [event for event in events if event.subject.workload == workload.name]
+    analysis = analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate)
+    known = known_alarms([*events, *new_events(analysis, known_alarms(events))])
+    question = Question(data, sides.Blocks(lambda: entries), effects, known, now=now, rate=rate)
+    note = of_comparison(analysis, selection, question, axis=None if order is None else order.axis)
+    return dataclasses.replace(analysis, notes=(*analysis.notes, *([note] if note else [])))
 
 
 def analyse(
@@ -110,25 +110,6 @@ def analyse(
         false_discovery_rate=rate,
         made_at=now,
     )
-
-
-def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
-    """A series of a KPI of which neither direction is better: its values at the points *old*, if any, and *new*."""
-    kpi, point = series.kpi, series.points[new]
-    said = kpi.show(point.mean)
-    if old >= 0:
-        before = series.points[old].mean
-        amount = f" ({point.mean / before - 1:+.1%})" if before > 0 else ""
-        said = f"{kpi.show(before)} at {series.versions[old]}, {said} at {series.versions[new]}{amount}"
-    runs = sum(one.count for one in series.points)
-    return NotAnalysed(kpi.name, series.name, series.labels, f"neither direction is better, not judged: {said}", runs)
-
-
-def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
-    """A sorting key: what fails, then by outcome, new ones and large ones first; the rest stays in its order."""
-    is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
-    size = -size_of(verdict) if is_change else 0.0
-    return not verdict.fails, SEVERITY.index(verdict.outcome), not verdict.is_new, size
 
 
 def _blocks(series: Sequence[SelectedSeries]) -> list[Blocks]:
@@ -270,12 +251,3 @@ def _unchanged(base: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
         runs_after=judgement.runs_after,
         reruns=judgement.reruns,
     )
-
-
-def size_of(verdict: SeriesVerdict) -> float:
-    """How large a change is, for the order of a report: its ratio, else how often it reaches its minimum."""
-    effect: Estimate | None = verdict.effect
-    if effect is not None:
-        return abs(effect.value)
-    least = amount(MinimumEffect(verdict.minimum_effect, verdict.minimum_effect_absolute), verdict.old_level or 0.0)
-    return 0.0 if verdict.difference is None else abs(verdict.difference.value) / (least or 1.0)

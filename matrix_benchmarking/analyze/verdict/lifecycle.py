@@ -12,7 +12,7 @@ from ...history.alarms import Action, AlarmEvent, AlarmSubject
 from ...kpi import KPIDefinition
 from ..select.selection import series_id
 from ..select.versions import key, same_kind
-from .model import Analysis, Status
+from .model import Analysis, Outcome, SeriesVerdict, Status
 
 ANALYSIS = "matbench"
 """The author of what no person said."""
@@ -85,17 +85,27 @@ def _disputed(event: AlarmEvent, before: Known | None) -> str | None:
     return before.last.version if before.status is Status.FIXED else before.disputed
 
 
-def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[Known]:
-    """The open alarms of the series of *analysis* whose change it doesn't see: their runs were not kept, or amended."""
-    judged = {verdict.id for verdict in analysis.verdicts}
+def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[tuple[Known, str]]:
+    """The open alarms of the series of *analysis* whose change it doesn't see, and why."""
+    verdicts = {verdict.id: verdict for verdict in analysis.verdicts}
     seen = {alarm.id for verdict in analysis.verdicts for alarm in verdict.alarms}
-    return [
-        alarm
-        for alarm in known.values()
-        if alarm.status is Status.OPEN
-        and alarm.id not in seen
-        and series_id(alarm.subject.workload, alarm.subject.kpi, alarm.subject.unit, alarm.subject.labels) in judged
-    ]
+    found = []
+    for alarm in known.values():
+        of = alarm.subject
+        verdict = verdicts.get(series_id(of.workload, of.kpi, of.unit, of.labels))
+        if alarm.status is Status.OPEN and alarm.id not in seen and verdict is not None:
+            found.append((alarm, _why_unseen(of.first_bad, verdict)))
+    return found
+
+
+def _why_unseen(first_bad: str, verdict: SeriesVerdict) -> str:
+    if first_bad not in verdict.versions:
+        return f"there is no run of {first_bad}"
+    if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
+        return "not enough history"
+    if verdict.outcome is Outcome.SUSPECTED and verdict.first_bad_version == first_bad:
+        return "suspected: one block of runs alone says so"
+    return "; ".join([f"no change at {first_bad} is shown", *verdict.notes])
 
 
 def unjudged(known: Iterable[Known], kpis: Mapping[str, KPIDefinition], now: dt.datetime) -> list[tuple[Known, str]]:

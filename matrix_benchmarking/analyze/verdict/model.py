@@ -227,6 +227,7 @@ class Analysis:
         made_at: when, UTC.
         check: how many findings there are on the runs, in words; empty where nobody looked.
         order: where the order of the versions is from, as a sentence; empty where none was asked for.
+        beside: of a comparison, what the history says of the same series, as a sentence; empty for nothing.
     """
 
     workload: str
@@ -243,6 +244,7 @@ class Analysis:
     made_at: dt.datetime
     check: str = ""
     order: str = ""
+    beside: str = ""
 
     @property
     def failing(self) -> list[SeriesVerdict]:

@@ -6,9 +6,6 @@ import collections
 import dataclasses
 from collections.abc import Sequence
 
-from ...filters import show
-from ...matrix import typed
-from ..history_wording import LONGEST_VERSION, cut_inside, series_text, value_text
 from ..select.selection import series_id
 from ..select.series import KPISeries, Series
 from ..wording import plural
@@ -54,7 +51,7 @@ def conclusions(found: KPISeries, judged: Sequence[Judged], drawn: int = 0) -> l
         return [f"{kpi.name} is not known for any successful run.", *left_out]
     told = [one.verdict for one in judged if one.verdict is not None and one.outcome is not Outcome.NOT_ENOUGH_HISTORY]
     changed = [one for one in told if one.outcome is not Outcome.NO_CHANGE]
-    said = [_counted(found, judged), *map(wording.sentence, changed[:SENTENCES]), _newest(found), _scope(found, drawn)]
+    said = [_counted(found, judged), *map(wording.sentence, changed[:SENTENCES]), _scope(found, drawn)]
     return [sentence for sentence in [*said, *left_out] if sentence]
 
 
@@ -73,23 +70,6 @@ def _counted(found: KPISeries, judged: Sequence[Judged]) -> str:
     first, *others = parts
     head, tail = first.split(" ", 1)
     return f"{found.kpi.name}: {', '.join([f'{head} of {total} series {tail}', *others])}."
-
-
-def _newest(found: KPISeries) -> str:
-    """Which series is the best, and which the worst, at the newest version."""
-    if found.axis is None or len(found.series) < 2 or found.kpi.lower_better is None:
-        return ""
-    newest = found.versions[-1]
-    there = [one for one in found.series if typed(one.newest.versions[found.axis]) == typed(newest)]
-    ranked = sorted(there, key=lambda one: one.newest.mean, reverse=not found.kpi.lower_better)
-    if len(ranked) < 2:
-        return ""
-    best, worst = (
-        f"{cut_inside(series_text(found, one), 160)} ({value_text(found, one.newest)})"
-        for one in (ranked[0], ranked[-1])
-    )
-    where = f"{found.axis} {cut_inside(show(newest), LONGEST_VERSION)}"
-    return f"At {where}, {found.kpi.name} is best with {best} and worst with {worst}, of {len(ranked)} series."
 
 
 def _scope(found: KPISeries, drawn: int) -> str:

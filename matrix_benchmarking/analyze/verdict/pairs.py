@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,11 +18,16 @@ from ..select.order import Order, check_keys
 from ..select.order_sources import named
 from ..select.selection import SelectedSeries, Selection, select_runs
 from ..select.versions import in_words
-from .analyse import severity, unjudged
+from .beside import of_history
+from .causes import causes
 from .lifecycle import Known
-from .model import Analysis, NotAnalysed
+from .model import Analysis, NotAnalysed, Outcome
+from .severity import severity, unjudged
+from .side_wording import outcome_label
 from .sides import Blocks, Pair, verdicts_of
 
+MOST_COMPARED = 2_000
+"""Of a history with more series, its newest version is not compared with the last good one beside."""
 BUILD = "build"
 """The key by which the runs of two builds are told apart."""
 _OLD, _NEW = 0, 1
@@ -44,6 +50,7 @@ class Question:
         blocks: which runs were measured together, among all that there are.
         minimum_effects: by KPI; 1 % of the old level for the others.
         known: the alarms that the history knows, by id.
+        raised: those that an analysis at hand raises and the history doesn't know yet: they are quoted beside, no more.
         now: the time of the analysis, UTC; that of the clock unless given.
         rate: false discovery rate over the series without such an alarm.
     """
@@ -52,6 +59,7 @@ class Question:
     blocks: Blocks
     minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)
     known: Mapping[str, Known] = dataclasses.field(default_factory=dict)
+    raised: Mapping[str, Known] = dataclasses.field(default_factory=dict)
     now: dt.datetime | None = None
     rate: float = RATE
 
@@ -144,6 +152,28 @@ def compare_versions(
     return analysis_of(selection, pairs, others, question, f"{called} against {old}")
 
 
+def of_comparison(analysis: Analysis, selection: Selection, question: Question, *, axis: str | None) -> str:
+    """What a comparison of the newest version with the last good one alone says of what the history calls worse.
+
+    About the cause of most alarms; empty where that says as much, or there is nothing to compare.
+    """
+    first = next(iter(causes(analysis)), None)
+    if first is None or analysis.newest is None or len(selection.series) > MOST_COMPARED:
+        return ""
+    good = first.alarms[0].last_good
+    failing = {one.id for one in analysis.failing if any(alarm in first.alarms for alarm in one.alarms)}
+    compared = compare_versions(selection, good, analysis.newest, question, axis=axis)
+    there = [one for one in compared.verdicts if one.id in failing]
+    less = collections.Counter(
+        outcome_label(one.outcome, one.looks_worse) for one in there if one.outcome is not Outcome.REGRESSION
+    )
+    if not less:
+        return ""
+    said = ", ".join(f"{count} × {words}" for words, count in less.most_common())
+    of = f"of {len(there)} series worse since {first.first_bad}"
+    return f"{analysis.newest} against {good} alone says less {of}: {said}; the history has more runs behind it"
+
+
 def version_pairs(
     selection: Selection, old: str, new: str | None, axis: str | None
 ) -> tuple[list[Pair], list[NotAnalysed]]:
@@ -225,4 +255,5 @@ def analysis_of(
         kpis=selection.kpis,
         false_discovery_rate=question.rate,
         made_at=now,
+        beside=of_history(judged, verdicts, {**question.raised, **question.known}),
     )

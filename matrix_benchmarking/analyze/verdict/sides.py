@@ -17,6 +17,7 @@ from ...workload import MinimumEffect
 from .. import pair
 from ..blocks import Block, blocks_of
 from ..detect import Estimate, q_values
+from ..detect.discovery import RATE
 from ..intervals import Scale
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
 from ..select.selection import SelectedSeries, series_id
@@ -29,6 +30,8 @@ ONE_AFTER_THE_OTHER = f"measured one after the other, this can't be told from th
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 
 RunId = tuple[str | None, str]
+Side = Sequence[tuple[Entry, float]]
+"""Runs, each with its value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -80,6 +83,11 @@ class Judged:
         return Estimate(*[end / old for end in (shift, shift - reach, shift + reach)]) if old > 0.0 else None
 
     @property
+    def measure(self) -> Estimate:
+        """By how much new and old differ: as a fraction, else in the KPI's unit."""
+        return self.effect or self.difference
+
+    @property
     def would_show(self) -> float | None:
         """The smallest difference that would have been seen in four of five cases: as a fraction, else in the unit."""
         if self.told is None:
@@ -125,6 +133,14 @@ class Judged:
         return Outcome.REGRESSION if (new > old) == lower_is_better else Outcome.IMPROVEMENT
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compared:
+    """The verdict on two sides, and what it stands on."""
+
+    outcome: Outcome
+    judged: Judged
+
+
 def ratio(logarithm: float) -> float:
     """A difference of logarithms as new / old − 1; infinite where floats end."""
     return math.expm1(logarithm) if logarithm < LARGEST_LOGARITHM else math.inf
@@ -167,7 +183,7 @@ def verdicts_of(
         rate: of false discoveries.
     """
     judged = judge(pairs, blocks)
-    alarms = _by_series(known.values())
+    alarms = by_series(known.values())
     old_alarms = [_between(one, alarms.get(one.series.id, ())) for one in pairs]
     q = q_values([
         one.p_value if alarm is None else None for one, alarm in zip(judged, old_alarms, strict=True)
@@ -181,13 +197,36 @@ def verdicts_of(
 
 def judge(pairs: Sequence[Pair], blocks: Blocks) -> list[Judged]:
     """What the runs of each pair say, in their order; the series of a KPI lend each other what they know of noise."""
-    runs = [_runs(one, blocks) for one in pairs]
+    return _lending([_runs(one, blocks) for one in pairs], [one.series.kpi.name for one in pairs])
+
+
+def compare_sides(
+    sides: Sequence[tuple[Side, Side]], blocks: Blocks, *, lower_is_better: bool, rate: float = RATE
+) -> list[Compared]:
+    """The verdict on the new of each old and new side, for what is no KPI of a run, such as one point of its curve.
+
+    All are of one kind: they lend each other what they know of noise, and false discoveries are counted over them.
+    """
+    runs = [
+        _runs_of([(entry, value, side) for side, values in ((OLD, old), (NEW, new)) for entry, value in values], blocks)
+        for old, new in sides
+    ]
+    found = _lending(runs, [""] * len(runs))
+    q = q_values([one.p_value for one in found])
+    minimum = MinimumEffect()
+    return [
+        Compared(one.outcome(minimum, lower_is_better, value, rate), one) for one, value in zip(found, q, strict=True)
+    ]
+
+
+def _lending(runs: Sequence[Runs], families: Sequence[str]) -> list[Judged]:
+    """What *runs* say; those of one family lend each other what they know of noise."""
     found = [pair.evidence(one) for one in runs]
-    by_kpi: dict[str, list[int]] = {}
-    for place, (one, of) in enumerate(zip(pairs, runs, strict=True)):
+    together: dict[str, list[int]] = {}
+    for place, (family, of) in enumerate(zip(families, runs, strict=True)):
         if of.scale is Scale.RATIO:  # a spread in the KPI's unit says nothing of series whose values are larger
-            by_kpi.setdefault(one.series.kpi.name, []).append(place)
-    for places in by_kpi.values():
+            together.setdefault(family, []).append(place)
+    for places in together.values():
         for place, lent in zip(places, pair.lend([found[place] for place in places]), strict=True):
             found[place] = lent
     return [judged(of, evidence) for of, evidence in zip(runs, found, strict=True)]
@@ -202,20 +241,28 @@ def judged(runs: Runs, evidence: Evidence) -> Judged:
 def _runs(one: Pair, blocks: Blocks) -> Runs:
     """The runs of a pair with their blocks."""
     sides = {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
-    entries, of_side = list[Entry](), list[int]()
-    for place, point in enumerate(one.series.points):
-        entries += point.entries
-        of_side += [sides.get(place, OTHER + place)] * len(point.entries)
-    found = [blocks.of(entry) for entry in entries]
+    return _runs_of(
+        [
+            (entry, entry.kpis[one.series.kpi.name], sides.get(place, OTHER + place))
+            for place, point in enumerate(one.series.points)
+            for entry in point.entries
+        ],
+        blocks,
+    )
+
+
+def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: Blocks) -> Runs:
+    """Runs, each with its value and its side."""
+    found = [blocks.of(entry) for entry, _, _ in values]
     return pair.runs_of(
-        [entry.kpis[one.series.kpi.name] for entry in entries],
-        np.array(of_side),
+        [value for _, value, _ in values],
+        np.array([side for _, _, side in values]),
         np.array([block.campaign for block in found]),
         np.array([pair.NO_ROUND if block.round is None else block.round for block in found]),
     )
 
 
-def _by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
+def by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
     """The alarms of a history that weren't repaired, by the id of their series."""
     found: dict[str, list[Known]] = {}
     for one in known:

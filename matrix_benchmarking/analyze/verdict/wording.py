@@ -25,14 +25,14 @@ def headline(analysis: Analysis) -> str:
         return f"Nothing could be analysed: {analysis.question}."
     failing = len(analysis.failing)
     if failing:
-        return f"{failing} of {where} {_is(failing)} worse: {analysis.question}."
+        return f"{failing} of {where} {is_or_are(failing)} worse: {analysis.question}."
     suspected = len(analysis.suspected)
     if suspected:
-        return f"Nothing is worse in {where}, and {suspected} {_is(suspected)} suspected: {analysis.question}."
+        return f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected: {analysis.question}."
     if all(one.outcome is Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts):
         return f"Not enough history for a verdict on {where}: {analysis.question}."
     if all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
-        return f"Whether {where} {_is(total)} worse can't be told: {analysis.question}."
+        return f"Whether {where} {is_or_are(total)} worse can't be told: {analysis.question}."
     return f"Nothing is worse in {where}: {analysis.question}."
 
 
@@ -41,12 +41,13 @@ def lead(analysis: Analysis) -> list[str]:
     said = [headline(analysis)]
     new = [one for one in analysis.failing if one.is_new]
     if new and len(new) < len(analysis.failing):
-        said.append(f"{len(new)} of them {_is(len(new))} new with {analysis.newest}.")
+        said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
     said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
+    said += [analysis.beside] if analysis.beside else []
     said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
-        said.append(f"{len(better)} series {_is(len(better))} newly better.")
+        said.append(f"{len(better)} series {is_or_are(len(better))} newly better.")
     for status, words in (
         (Status.ACKNOWLEDGED, "acknowledged"),
         (Status.RESOLVED, "resolved by hand"),
@@ -77,7 +78,7 @@ def lead(analysis: Analysis) -> list[str]:
 def cause_text(cause: Cause) -> str:
     """``4 alarms since 1.3.1 are one cause, 5d1c40d2f7a8.``"""
     count = len(cause.alarms)
-    return f"{count} {plural(count, 'alarm')} since {cause.first_bad} {_is(count)} one cause, {cause.id}."
+    return f"{count} {plural(count, 'alarm')} since {cause.first_bad} {is_or_are(count)} one cause, {cause.id}."
 
 
 def _suspected(analysis: Analysis) -> list[str]:
@@ -219,7 +220,7 @@ def _between(low: str, high: str, of: Estimate) -> str:
     return "" if math.isnan(of.low) or math.isnan(of.high) else f" ({low} to {high})"
 
 
-def _is(count: int) -> str:
+def is_or_are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 

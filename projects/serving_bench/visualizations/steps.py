@@ -13,12 +13,13 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from matrix_benchmarking.analyze import intervals
-from matrix_benchmarking.analyze.intervals import Comparison, Interval, Sample, Scale
-from matrix_benchmarking.analyze.points import by_point, part, varying
+from matrix_benchmarking.analyze.best import Best, rank
+from matrix_benchmarking.analyze.intervals import Sample, summarise
+from matrix_benchmarking.analyze.points import Point, by_point, part, varying
+from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Side, compare_sides
 from matrix_benchmarking.analyze.wording import tuning_label, value_label, variant_label
 from matrix_benchmarking.filters import show
-from matrix_benchmarking.matrix import NOT_SET, Entry, order, typed
+from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, order, typed
 from matrix_benchmarking.workload import Workload
 
 from .curves import points
@@ -40,6 +41,8 @@ class Step:
         settings: of all its runs.
         group: the settings within which steps may be compared.
         runs: its successful runs, by repeat.
+        best: its best API throughput, in requests/s, as the ranking of the best configuration has it; None where none
+            is known.
         api, baseline: for each concurrency or batch size, in order, the records of the runs there.
         maximum, maximum_source: the theoretical maximum in requests/s, and where the device's operations come from.
         maximum_unknown: why it is unknown; None for a known one.
@@ -49,17 +52,12 @@ class Step:
     settings: Mapping[str, Any]
     group: Mapping[str, Any]
     runs: tuple[Entry, ...]
+    best: Point | None
     api: Mapping[int, Sequence[Any]]
     baseline: Mapping[int, Sequence[Any]]
     maximum: float | None
     maximum_source: str | None
     maximum_unknown: str | None
-
-    @functools.cached_property
-    def best(self) -> Sample | None:
-        """Each run's best API throughput, in requests/s; None where none is known."""
-        values = [run.kpis[BEST] for run in self.runs if BEST in run.kpis]
-        return intervals.summarise(values) if values else None
 
     @functools.cached_property
     def best_at(self) -> list[int]:
@@ -68,7 +66,8 @@ class Step:
         return sorted(at, key=lambda concurrency: (-at[concurrency], concurrency))
 
     def throughput(self, concurrency: int) -> Sample:
-        return intervals.summarise([record.throughput for record in self.api[concurrency]])
+        """Mean and spread over the runs."""
+        return summarise([record.throughput for record in self.api[concurrency]])
 
     def load(self, concurrency: int, device: str) -> float | None:
         """Mean load of ``cpu`` or ``gpu`` over the runs that know it, 0 to 1; None where none does."""
@@ -83,24 +82,31 @@ class Change:
     Attributes:
         what: the settings that changed, in words.
         best: how the best throughput changed; None where it isn't known on both sides.
-        interval: of that change; None where nothing was repeated.
         at: how the throughput changed at each concurrency that both have.
     """
 
     old: Step
     new: Step
     what: str
-    best: Comparison | None
-    interval: Interval | None
-    at: Mapping[int, Comparison]
+    best: Compared | None
+    at: Mapping[int, Compared]
 
 
-def steps(entries: Iterable[Entry], workload: Workload, among: Iterable[Entry] | None = None) -> list[Step]:
+def steps(
+    entries: Iterable[Entry],
+    workload: Workload,
+    among: Iterable[Entry] | None = None,
+    ranking: Best | None = None,
+) -> list[Step]:
     """The configurations of the successful runs that have a curve, group by group, in the order of their experiment.
 
     Args:
+        ranking: of runs with *entries* among them; that of *entries* unless given.
         among: all runs of which *entries* may be a selection; labels are the same in every selection.
     """
+    entries = list(entries)
+    ranking = rank(Matrix(entries), workload) if ranking is None else ranking
+    ranked = {id(run): one.point for group in ranking.groups for one in group.standings for run in one.point.runs}
     measured = [(entry, entry.lts.results) for entry in entries if not entry.failed]
     results = {id(entry): found for entry, found in measured if points(found, "api") or points(found, "baseline")}
     selected = by_point(entry for entry, _ in measured if id(entry) in results)
@@ -114,6 +120,7 @@ def steps(entries: Iterable[Entry], workload: Workload, among: Iterable[Entry] |
             settings=settings,
             group=part(settings, workload.group_keys),
             runs=tuple(runs),
+            best=next((ranked[id(run)] for run in runs if id(run) in ranked), None),
             api=_by_place([points(one, "api") for one in of_runs], "concurrency"),
             baseline=_by_place([points(one, "baseline") for one in of_runs], "batch_size"),
             maximum=getattr(of_runs[0], "theoretical_max", None),
@@ -125,10 +132,19 @@ def steps(entries: Iterable[Entry], workload: Workload, among: Iterable[Entry] |
     return found
 
 
-def changes(found: Sequence[Step]) -> list[Change]:
-    """From each step to the next of its group."""
-    pairs = itertools.pairwise(found)
-    return [_change(old, new, found) for old, new in pairs if _key(old.group) == _key(new.group)]
+def changes(found: Sequence[Step], blocks: Blocks) -> list[Change]:
+    """From each step to the next of its group; *blocks* says which runs were measured together."""
+    pairs = [(old, new) for old, new in itertools.pairwise(found) if _key(old.group) == _key(new.group)]
+    best = compare(pairs, blocks)
+    places = [(pair, place) for pair, (old, new) in enumerate(pairs) for place in new.api if place in old.api]
+    sides = [(_side(pairs[pair][0], place), _side(pairs[pair][1], place)) for pair, place in places]
+    at: list[dict[int, Compared]] = [{} for _ in pairs]
+    for (pair, place), compared in zip(places, compare_sides(sides, blocks, lower_is_better=False), strict=True):
+        at[pair][place] = compared
+    return [
+        Change(old, new, _what_changed(old.settings, new.settings), of_best, of_each)
+        for (old, new), of_best, of_each in zip(pairs, best, at, strict=True)
+    ]
 
 
 def groups(found: Iterable[Step]) -> list[list[Step]]:
@@ -142,35 +158,28 @@ def groups(found: Iterable[Step]) -> list[list[Step]]:
 def best_of(found: Iterable[Step]) -> Step | None:
     """The step with the highest best throughput; None where none is known."""
     known = [step for step in found if step.best is not None]
-    return max(known, key=lambda step: step.best.mean if step.best else 0.0, default=None)
+    return max(known, key=lambda step: step.best.value if step.best else 0.0, default=None)
 
 
-def compare(new: Step, old: Step, among: Sequence[Step]) -> Comparison | None:
-    """The best throughput of *new* against that of *old*; a single run takes its spread from the repeats *among*."""
-    if new.best is None or old.best is None:
-        return None
-    return intervals.compare(new.best, old.best, _scale(new.best, old.best), _spread(among))
+def compare(pairs: Sequence[tuple[Step, Step]], blocks: Blocks) -> list[Compared | None]:
+    """The best throughput of each new step against that of its old one; None where it isn't known on both sides."""
+    known = [place for place, pair in enumerate(pairs) if all(step.best is not None for step in pair)]
+    sides = [(_best_side(pairs[place][0]), _best_side(pairs[place][1])) for place in known]
+    found = dict(zip(known, compare_sides(sides, blocks, lower_is_better=False), strict=True))
+    return [found.get(place) for place in range(len(pairs))]
 
 
-def _change(old: Step, new: Step, among: Sequence[Step]) -> Change:
-    interval = None
-    if old.best is not None and new.best is not None:
-        scale = _scale(new.best, old.best)
-        interval = intervals.difference_interval(new.best, old.best, scale, _spread(among))
-    at = {}
-    for concurrency in [place for place in new.api if place in old.api]:
-        after, before = new.throughput(concurrency), old.throughput(concurrency)
-        at[concurrency] = intervals.compare(after, before, _scale(after, before))
-    return Change(old, new, _what_changed(old.settings, new.settings), compare(new, old, among), interval, at)
+def _best_side(step: Step) -> Side:
+    return [(run, run.kpis[BEST]) for run in step.runs if BEST in run.kpis]
 
 
-def _spread(among: Sequence[Step]) -> intervals.Spread | None:
-    samples = [step.best for step in among if step.best is not None]
-    return intervals.pooled(samples, intervals.scale_of(sample.mean for sample in samples))
-
-
-def _scale(*samples: Sample) -> Scale:
-    return intervals.scale_of(sample.mean for sample in samples)
+def _side(step: Step, concurrency: int) -> Side:
+    return [
+        (run, record.throughput)
+        for run in step.runs
+        for record in points(run.lts.results, "api")
+        if record.concurrency == concurrency
+    ]
 
 
 def _what_changed(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:

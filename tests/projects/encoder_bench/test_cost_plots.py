@@ -9,11 +9,12 @@ from typing import Any
 import numpy
 import pytest
 
+from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import controls
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
-from projects.encoder_bench.visualizations.plotting import contour, cost_latency, savings
+from projects.encoder_bench.visualizations.plotting import contour, savings
 from projects.encoder_bench.visualizations.plotting.points import points_frame
 
 
@@ -58,7 +59,8 @@ def test_the_cheapest_image_of_each_load_and_its_saving_are_found(encoder_bench:
     ]
     kpi = encoder_bench.kpis["1B_cost"]
     labels = {"hardware": ["hw_type"], "image": ["image"]}
-    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi)
+    best = Catalogue(Matrix(entries), encoder_bench).best
+    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
     assert frame[["hardware", "batch size", "virtual users", "image", "other", "images"]].values.tolist() == [
         ["cpu-1", "8", 1, "int8", "fp32", 3],
         ["cpu-1", "8", 2, "fp32", "int8", 2],
@@ -71,7 +73,8 @@ def test_the_saving_is_concluded_from_the_data(encoder_bench: Workload) -> None:
     figure, (text,) = draw(encoder_bench, "Best image by cost savings", *entries)
     assert text == (
         "b · onnx is cheapest everywhere, saving 48% in the median. The most is saved on cpu-1 at batch size 8 and 1 "
-        "virtual users: 49% by b · onnx (51.00 USD) instead of a · onnx."
+        "virtual users: 49% by b · onnx (51.00 USD) instead of a · onnx. At 2 of 2 loads more than one image may be "
+        "the cheapest."
     )
     assert [trace.name for trace in figure.data] == ["b · onnx"]
 
@@ -88,15 +91,48 @@ def test_an_image_with_wrong_answers_is_never_the_cheapest(encoder_bench: Worklo
         assert "wrong" not in str(text)
         assert "wrong" not in figure.to_json()
         assert "failed" not in figure.to_json()
+    for name in ("Cost over virtual users", "Latency against throughput"):
+        _, text = draw(encoder_bench, name, *entries)
+        assert "wrong" not in str(text)
+        assert "1.00 USD" not in str(text)
+        assert "10,000" not in str(text)
 
 
-def test_the_front_is_what_nothing_beats_in_both(encoder_bench: Workload) -> None:
-    import pandas
+def test_images_that_differ_by_chance_alone_are_counted_at_each_load(encoder_bench: Workload) -> None:
+    entries = [
+        entry(image, 8, vus, cost + noise, repeat=repeat)
+        for image, of_vus in (("a", {1: 100.0, 2: 50.0}), ("b", {1: 50.0, 2: 50.1}))
+        for vus, cost in of_vus.items()
+        for repeat, noise in enumerate((-1.0, 0.0, 1.0))
+    ]
+    figure, (text,) = draw(encoder_bench, "Best image by cost savings", *entries)
+    assert text.endswith("At 1 of 2 loads more than one image may be the cheapest.")
+    hovers = [hover for trace in figure.data for hover in trace.hovertext]
+    assert ["can't be told apart" in hover for hover in hovers] == ["2 virtual users" in hover for hover in hovers]
 
-    frame = pandas.DataFrame(
-        {"cost": [10.0, 12.0, 11.0, 20.0, 20.0, 30.0, 10.0], "latency": [50.0, 40.0, 60.0, 20.0, 30.0, 20.0, 55.0]}
+
+def test_what_is_best_under_a_limit_is_what_the_limit_answers(encoder_bench: Workload) -> None:
+    """The point of lower mean latency is so unsure that the dearer one beside it keeps a tighter limit."""
+    latencies = {1: (20.0, 20.2, 20.1), 2: (10.0, 16.0, 22.0), 4: (40.0, 40.1, 40.2)}
+    costs = {1: 20.0, 2: 15.0, 4: 10.0}
+    entries = [
+        entry("a", 8, vus, costs[vus] + 0.01 * repeat, latency=latency, repeat=repeat)
+        for vus, of_vus in latencies.items()
+        for repeat, latency in enumerate(of_vus)
+    ]
+    figure, (text,) = draw(encoder_bench, "Cost against latency", *entries)
+    ring = next(trace for trace in figure.data if trace.name == "best under a limit on p95_latency")
+    catalogue = Catalogue(Matrix(entries), encoder_bench)
+    (group,) = catalogue.best.groups
+    kpi = encoder_bench.kpis["p95_latency"]
+    steps = limits.staircase(limits.bounded(group, kpi), encoder_bench.kpis["1B_cost"], kpi)
+    assert sorted(ring.x) == pytest.approx(
+        sorted({1: 20.1, 2: 16.0, 4: 40.1}[one.point.settings["vus"]] for one in steps)
     )
-    assert list(cost_latency.pareto(frame, "cost", "latency").index) == [0, 1, 3]
+    assert steps[0].point.settings["vus"] == 1
+    assert f"20.01 USD (+100%) under a limit of {kpi.show(steps[0].limit)}." in text
+    limited = limits.under(catalogue.best, kpi, steps[0].limit)
+    assert limited.best.groups[0].best is steps[0].point
 
 
 def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: Workload) -> None:
@@ -109,14 +145,14 @@ def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: 
     star = next(trace for trace in figure.data if trace.name == "cheapest")
     assert (list(star.x), list(star.y), star.marker.symbol) == ([40.0], [10.0], "star")
     assert text == (
-        "Cheapest is cpu-1 at batch size 8, 2 virtual users: 10.00 USD at 40.0 ms p95_latency. Waiting less costs "
-        "more: 10.0 ms for 20.00 USD (+100%)."
+        "Cheapest is cpu-1 · a · onnx at vus 2: 10.00 USD at 40.0 ms p95_latency. Waiting less costs more: 20.00 "
+        "USD (+100%) under a limit of 10.0 ms."
     )
     figure, (text,) = draw(encoder_bench, "Cost against latency", *entries, latency="avg_latency")
     assert figure.layout.xaxis.title.text == "avg_latency (ms)"
     assert "20.0 ms avg_latency" in text
     _, (text,) = draw(encoder_bench, "Cost against latency", entries[1])
-    assert text.endswith("It is also the fastest of the 1 points.")
+    assert text.endswith("No other point is the best under a limit on p95_latency.")
 
 
 def test_the_surface_is_exact_for_a_power_law_and_empty_outside_of_the_hull() -> None:

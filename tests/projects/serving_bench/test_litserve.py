@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import filters, store
+from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -92,20 +94,24 @@ def test_experiment_3_is_the_best_step_and_each_change_is_measured_against_the_s
     best = best_of(found)
     assert best is not None
     assert (best.label, best.best_at) == ("experiment 3 · server_batch_fullp.py", [64])
-    made = changes(found)
-    gains = [(change.new.settings["experiment"], round(change.best.difference, 3)) for change in made if change.best]
+    made = changes(found, Blocks(lambda: matrix.entries))
+    gains = [
+        (change.new.settings["experiment"], round(change.best.judged.measure.value, 3))
+        for change in made
+        if change.best
+    ]
     assert gains == [(2, 0.351), (3, 0.296), (4, -0.144), (5, 0.108), (6, -0.054)]
     assert made[0].what == "server server_baseline.py → server_batch_fullp_w0.py"
     assert made[1].what == "workers 0 → 4"
-    assert made[1].at[64].difference == pytest.approx(160.85 / 111.32 - 1)
-    assert all(change.interval is None and change.best and change.best.apart is None for change in made)
+    assert made[1].at[64].judged.measure.value == pytest.approx(160.85 / 111.32 - 1)
+    assert all(change.best and change.best.outcome is Outcome.CANT_TELL for change in made)
 
 
 def test_steps_of_another_number_of_requests_are_not_compared(workload: Workload, matrix: Matrix) -> None:
     first, second, *_ = steps(matrix, workload)
     assert [first.settings["num_requests"], second.settings["num_requests"]] == [128, 256]
     assert first.label == "experiment 1 · server_baseline.py · num_requests 128"
-    assert all(change.old is not first for change in changes(steps(matrix, workload)))
+    assert all(change.old is not first for change in changes(steps(matrix, workload), Blocks(lambda: matrix.entries)))
 
 
 def test_the_steps_page_says_which_is_best_and_that_single_runs_decide_nothing(
@@ -114,8 +120,8 @@ def test_the_steps_page_says_which_is_best_and_that_single_runs_decide_nothing(
     figure, text = draw(workload, matrix, "Best throughput of each step")
     assert text[0] == (
         "Best for num_requests 256: experiment 3 · server_batch_fullp.py: 160.85 requests/s at concurrency 64 "
-        "(one run: no interval), +75.1 % against experiment 1 · server_baseline.py · num_requests 256 "
-        "(91.88 at concurrency 8)."
+        "(one run: no interval), +75.1 % (can't be told) against experiment 1 · server_baseline.py · num_requests "
+        "256 (91.88 requests/s at concurrency 8)."
     )
     assert text[1].startswith("Best for num_requests 128: experiment 1")
     assert text[2].startswith("The largest gain: experiment 2 · server_batch_fullp_w0.py")

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking import lts, store
+from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.benchmark import expand, file
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
 from projects.serving_bench.visualizations.steps import changes, steps
 
@@ -68,7 +71,20 @@ def test_what_a_machine_without_a_gpu_cannot_know_is_unknown(matrix: Matrix) -> 
 def test_six_steps_of_three_runs_have_intervals(matrix: Matrix, workload: Workload) -> None:
     found = steps(matrix, workload)
     assert [(step.settings["experiment"], len(step.runs)) for step in found] == [(at, 3) for at in range(1, 7)]
-    assert all(change.interval is not None for change in changes(found))
+    made = changes(found, Blocks(lambda: matrix.entries))
+    assert [change.best.judged.stands_on for change in made if change.best] == ["in 3 common rounds"] * 5
+
+
+def test_the_best_step_is_the_best_configuration_with_the_same_numbers(matrix: Matrix, workload: Workload) -> None:
+    catalogue = Catalogue(matrix, workload)
+    best = catalogue.best.groups[0]
+    said = f"{best.best.value:.2f} requests/s"
+    behind = wording.behind(best.best, workload.kpis["best_api_throughput"])
+    answers = [str(wording.verdict(catalogue.best)[0])]
+    answers += [catalogue.report(name).summary() for name in ("Serving throughput", "Steps")]
+    for answer in answers:
+        assert said in answer
+        assert behind in answer
 
 
 def test_the_sample_is_small_and_names_no_machine(sample: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import types
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 from builders import write_test
 
+from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -26,8 +29,11 @@ def workload() -> Workload:
 
 
 def write(root: Path, settings: dict[str, Any], log: str | None, exit_code: int = 0) -> None:
+    """A run; those of one repeat are a round."""
     name = "_".join(str(value) for value in settings.values()).replace("/", "_")
-    write_test(root / name, settings, exit_code=exit_code, files={} if log is None else {"benchmark.log": log})
+    files = {"block.json": json.dumps({"version": 1, "campaign": "c", "round": settings.get("repeat", 0) + 1})}
+    files |= {} if log is None else {"benchmark.log": log}
+    write_test(root / name, settings, exit_code=exit_code, files=files)
 
 
 def log(*rates: float, cpu: float | None = None, baseline: float | None = 100.0) -> str:
@@ -55,20 +61,23 @@ def draw(workload: Workload, matrix: Matrix, name: str) -> tuple[Any, Any]:
 def test_repeats_are_one_step_and_tell_a_change_from_chance(workload: Workload, repeated: Matrix) -> None:
     found = steps(repeated, workload)
     assert [(step.label, len(step.runs)) for step in found] == [("experiment 1", 3), ("experiment 2", 3)]
-    (change,) = changes(found)
+    (change,) = changes(found, Blocks(lambda: repeated.entries))
     assert change.what == "batch 1 → 8"
     assert change.best is not None
-    assert change.best.difference == pytest.approx(0.6)
-    assert change.best.apart is True
-    assert change.interval is not None
-    assert change.interval.low < 0.6 < change.interval.high
-    assert {place: comparison.difference > 0 for place, comparison in change.at.items()} == {1: False, 2: True, 4: True}
+    assert change.best.outcome is Outcome.IMPROVEMENT
+    size = change.best.judged.measure
+    assert size.value == pytest.approx((79 * 80 * 81 / (49 * 50 * 51)) ** (1 / 3) - 1)
+    assert 0.55 < size.low < size.value < size.high < 0.65
+    assert {place: one.outcome for place, one in change.at.items()} == {
+        1: Outcome.REGRESSION, 2: Outcome.IMPROVEMENT, 4: Outcome.IMPROVEMENT
+    }  # fmt: skip
 
 
 def test_with_repeats_the_page_gives_intervals_and_says_how_many_runs(workload: Workload, repeated: Matrix) -> None:
     figure, text = draw(workload, repeated, "Best throughput of each step")
     assert "80.00 requests/s at concurrency 4 (3 runs; 95 % interval" in text[0]
-    assert "more than chance" in text[1]
+    assert ", +60.0 % (better) against experiment 1 (50.00 requests/s at concurrency 4)." in text[0]
+    assert text[1] == "The largest gain: experiment 2 (batch 1 → 8): +60.0 % (better)."
     assert text[2] == "Behind each configuration are 3 runs."
     assert figure.data[0].error_y.visible
     curves, _ = draw(workload, repeated, "Throughput over concurrency and batch size")

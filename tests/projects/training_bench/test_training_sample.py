@@ -13,6 +13,7 @@ import yaml
 
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question
 from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.benchmark import expand, file
@@ -75,7 +76,8 @@ def test_what_is_best_depends_on_the_storage_and_the_reasons_are_found(matrix, w
     best = {group.settings["io_speed"]: group.best.settings["strategy"] for group in rank(matrix, workload).groups}
     assert best["unlimited"] == "ring-buffer"
     assert best[50] in ("blosc2", "ring-buffer")
-    found = limits.conclusions(cases.cases_of(matrix, ["strategy"]))
+    question = Question("a test", Blocks(lambda: matrix.entries))
+    found = limits.conclusions(cases.cases_of(matrix, ["strategy"]), workload, question)
     limit = {(case.label, case.settings["io_speed"]): concluded.limit.value for case, concluded in found}
     assert limit["plain", 50] == limit["float16", 50] == "I/O"
     assert limit["ring-buffer", "unlimited"] == "compute (CPU)"
@@ -88,7 +90,7 @@ def test_slow_storage_makes_smaller_files_worth_more(matrix, workload):
     )
     ratios = {(one.strategy, one.settings["io_speed"]): one for one in found}
     for strategy in ("blosc2", "float16", "ring-buffer"):
-        assert ratios[strategy, 50].apart is True
+        assert ratios[strategy, 50].outcome is Outcome.IMPROVEMENT
         assert ratios[strategy, 50].ratio > max(1.4, ratios[strategy, "unlimited"].ratio)
 
 

@@ -1,11 +1,14 @@
-"""Cost against latency: the cheapest points, those that nothing beats in both, and the cheapest of all."""
+"""Cost against latency: the cheapest points, those that are the best under some limit, and the cheapest of all."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze.best import Group
+from matrix_benchmarking.analyze.limits import Bounded, Step, bounded, staircase
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
@@ -15,9 +18,11 @@ from .latency import LATENCY, latency_choice
 from .points import (
     BATCH_SIZE,
     FIRST_RUN,
+    POINT,
     VARIANT,
     batch_sizes,
     known_batch_sizes,
+    point_of,
     points_frame,
     rankable,
     variant_names,
@@ -29,7 +34,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 SHOWN = 100
-FRONT_SHOWN = 4
+LIMITS_SHOWN = 4
 STAR = "#e4002b"
 
 
@@ -38,8 +43,9 @@ class CostAgainstLatency(Plot):
 
     name: ClassVar[str] = "Cost against latency"
     how_to_read: ClassVar[str] = (
-        f"Each mark is a point: the {SHOWN} cheapest, and those on the dotted line; the lower left is best. No other "
-        "point beats those on the line in both cost and latency: whatever latency you allow, the best choice is on it."
+        f"Each mark is a point at its means: the {SHOWN} cheapest, and those in a ring; the lower left is best. "
+        "Whatever limit on the latency you set, the best choice is in a ring: a limit is kept by the 95 % bound of the "
+        "mean."
     )
 
     def controls(self) -> Sequence[Control]:
@@ -62,31 +68,52 @@ class CostAgainstLatency(Plot):
         if frame.empty:
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."
         frame = frame.sort_values(cost.name, kind="stable").reset_index(drop=True)
-        front = pareto(frame, cost.name, latency.name)
-        shown = frame[(frame.index < SHOWN) | frame.index.isin(front.index)]
-        figure = cost_against_latency(shown, front, cost, latency, variants(whole, names), known_batch_sizes(whole))
-        return figure, conclusion(frame, front, cost, latency, len(shown))
+        choices = [_choice(group, cost, latency) for group in self.catalogue.best.groups]
+        known = [one for one in choices if one is not None and point_of(one.cheapest.point.runs) in set(frame[POINT])]
+        ringed = {point_of(step.point.runs) for one in known for step in one.steps}
+        stars = {point_of(one.cheapest.point.runs) for one in known}
+        shown = frame[(frame.index < SHOWN) | frame[POINT].isin(ringed | stars)]
+        figure = cost_against_latency(
+            shown, ringed, stars, cost, latency, variants(whole, names), known_batch_sizes(whole)
+        )
+        few = f"{len(shown)} of {len(frame)} points are shown: the {SHOWN} cheapest, and those in a ring."
+        return figure, [conclusion(one, cost, latency) for one in known] + ([few] if len(shown) < len(frame) else [])
 
 
-def pareto(frame: pandas.DataFrame, cost: str, latency: str) -> pandas.DataFrame:
-    """The rows that no other beats in both columns (lower is better in both), the cheapest first."""
-    best, keep = math.inf, []
-    for index, row in frame.sort_values([cost, latency], kind="stable").iterrows():
-        if row[latency] < best:
-            keep.append(index)
-            best = row[latency]
-    return frame.loc[keep]
+@dataclasses.dataclass(frozen=True, slots=True)
+class Choice:
+    """What to choose of points that may be compared with each other.
+
+    Attributes:
+        cheapest: of those whose latency is known.
+        steps: the points that are the best under some limit on the latency, the tightest first.
+    """
+
+    group: Group
+    cheapest: Bounded
+    steps: Sequence[Step]
+
+
+def _choice(group: Group, cost: KPIDefinition, latency: KPIDefinition) -> Choice | None:
+    """None where no point of *group* has the latency."""
+    found = bounded(group, latency)
+    cheapest = next((one for one in found if one.mean is not None), None)
+    return None if cheapest is None else Choice(group, cheapest, staircase(found, cost, latency))
 
 
 def cost_against_latency(
     frame: pandas.DataFrame,
-    front: pandas.DataFrame,
+    ringed: Set[int],
+    stars: Set[int],
     cost: KPIDefinition,
     latency: KPIDefinition,
     all_variants: list[str],
     all_sizes: Sequence[str] | None = None,
 ) -> go.Figure:
-    """Latency to the right, cost upwards, both logarithmic where positive: the best points are at the lower left."""
+    """Latency to the right, cost upwards, both logarithmic where positive: the best points are at the lower left.
+
+    *ringed* and *stars* are points, as :func:`.points.point_of` has them: the best under a limit, and the cheapest.
+    """
     import plotly.express as px
 
     sizes = batch_sizes(frame)
@@ -106,23 +133,24 @@ def cost_against_latency(
         symbol_map=template.symbols_of(all_variants),
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=9, marker_opacity=0.85)
+    rings = frame[frame[POINT].isin(ringed)]
     figure.add_scatter(
-        x=list(front[latency.name]),
-        y=list(front[cost.name]),
-        mode="lines",
-        line={"dash": "dot", "color": template.COLOURS[6], "shape": "hv"},
-        name="nothing is both cheaper and faster",
+        x=list(rings[latency.name]),
+        y=list(rings[cost.name]),
+        mode="markers",
+        marker={"symbol": "circle-open", "size": 16, "color": template.COLOURS[6], "line": {"width": 1.5}},
+        name=f"best under a limit on {latency.name}",
         hoverinfo="skip",
     )
-    best = front.iloc[0]
+    best = frame[frame[POINT].isin(stars)]
     figure.add_scatter(
-        x=[best[latency.name]],
-        y=[best[cost.name]],
+        x=list(best[latency.name]),
+        y=list(best[cost.name]),
         mode="markers",
         marker={"symbol": "star", "size": 17, "color": STAR, "line": {"width": 1, "color": "white"}},
         name="cheapest",
-        hovertext=[best["hover"]],
-        customdata=clicks.marks([best[FIRST_RUN]]),
+        hovertext=list(best["hover"]),
+        customdata=clicks.marks(best[FIRST_RUN]),
         hovertemplate="%{hovertext}<extra></extra>",
     )
     for axis, kpi in (("x", latency), ("y", cost)):
@@ -133,30 +161,27 @@ def cost_against_latency(
     return template.apply(clicks.plain(figure), height=520)
 
 
-def conclusion(
-    frame: pandas.DataFrame, front: pandas.DataFrame, cost: KPIDefinition, latency: KPIDefinition, shown: int
-) -> list[str]:
-    """The cheapest point, what less waiting costs along the front, and how many points are *shown*."""
-    best = front.iloc[0]
+def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> str:
+    """The cheapest point, and what less waiting costs under limits that are kept."""
+    group, point = choice.group, choice.cheapest.point
+    start = f"For {wording.scope(group)}: cheapest" if group.settings else "Cheapest"
     lead = (
-        f"Cheapest is {best[VARIANT]} at batch size {best[BATCH_SIZE]}, {best['virtual users']:g} virtual users: "
-        f"{cost.show(best[cost.name])} at {latency.show(best[latency.name])} {latency.name}."
+        f"{start} is {wording.point_label(point.settings, group)}: {cost.show(point.value)} at "
+        f"{latency.show(choice.cheapest.mean)} {latency.name}."
     )
-    rest = ""
-    if shown < len(frame):
-        rest = f" {shown} of {len(frame)} points are shown: the {SHOWN} cheapest, and those on the dotted line."
-    if len(front) == 1:
-        return [f"{lead} It is also the fastest of the {len(frame)} points.{rest}"]
-    chosen = front.iloc[1:] if len(front) <= FRONT_SHOWN + 1 else front.iloc[_spread(len(front), FRONT_SHOWN)]
-    steps = "; ".join(_step(row, best[cost.name], cost, latency) for _, row in chosen.iterrows())
-    return [f"{lead} Waiting less costs more: {steps}.{rest}"]
+    tighter = [step for step in choice.steps if step.point is not point][::-1]
+    if not tighter:
+        return f"{lead} No other point is the best under a limit on {latency.name}."
+    chosen = tighter if len(tighter) <= LIMITS_SHOWN else [tighter[place] for place in _spread(len(tighter))]
+    steps = "; ".join(_step(step, point.value, cost, latency) for step in chosen)
+    return f"{lead} Waiting less costs more: {steps}."
 
 
-def _step(row: Any, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
-    price = row[cost.name]
-    return f"{latency.show(row[latency.name])} for {cost.show(price)} (+{price / cheapest - 1:.0%})"
+def _step(step: Step, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
+    price = step.point.value
+    return f"{cost.show(price)} (+{price / cheapest - 1:.0%}) under a limit of {latency.show(step.limit)}"
 
 
-def _spread(count: int, wanted: int) -> list[int]:
-    """*wanted* positions from 1 to *count* - 1, the last among them."""
-    return sorted({round(1 + step * (count - 2) / (wanted - 1)) for step in range(wanted)})
+def _spread(count: int) -> list[int]:
+    """LIMITS_SHOWN positions below *count*, the first and the last among them."""
+    return sorted({round(step * (count - 1) / (LIMITS_SHOWN - 1)) for step in range(LIMITS_SHOWN)})

@@ -10,7 +10,7 @@ from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.controls import Choice, Control
 
-from .points import FIRST_RUN, VARIANT, points_frame, variant_names, variants
+from .points import FIRST_RUN, VARIANT, answering, points_frame, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -50,7 +50,7 @@ class LatencyAgainstThroughput(Plot):
         if frame.empty:
             return None, "No successful run has both throughput and latency."
         figure = latency_against_throughput(frame, latency, throughput, variants(self.catalogue.whole, names))
-        return figure, conclusion(frame, latency, throughput)
+        return figure, conclusion(answering(self.catalogue, frame), latency, throughput)
 
 
 def latency_against_throughput(
@@ -82,6 +82,8 @@ def latency_against_throughput(
 
 def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition) -> str:
     """The latency at the highest throughput, and the throughput that half of that latency leaves."""
+    if frame.empty:
+        return "The answers of all points are beyond a limit."
     peak = frame.iloc[int(frame[throughput.name].argmax())]
     sentence = (
         f"At the highest throughput ({throughput.show(peak[throughput.name])}) {latency.name} is "
@@ -93,6 +95,6 @@ def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPID
     other = quick.iloc[int(quick[throughput.name].argmax())]
     share = other[throughput.name] / peak[throughput.name]
     return (
-        f"{sentence}; {share:.0%} of that throughput is there at {latency.show(other[latency.name])} or less "
-        "than half the waiting."
+        f"{sentence}; {share:.0%} of that throughput is there at {latency.show(other[latency.name])}, "
+        "with half the waiting or less."
     )

@@ -14,6 +14,7 @@ from .points import (
     FIRST_RUN,
     VARIANT,
     VUS,
+    answering,
     batch_sizes,
     known_batch_sizes,
     points_frame,
@@ -45,7 +46,9 @@ class _OverVUs(Plot):
         frame = frame.dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."
-        return lines_over_vus(frame, kpi, known_batch_sizes(self.catalogue.whole)), conclusion(frame, kpi)
+        return lines_over_vus(frame, kpi, known_batch_sizes(self.catalogue.whole)), conclusion(
+            answering(self.catalogue, frame), kpi
+        )
 
 
 class CostOverVUs(_OverVUs):
@@ -101,6 +104,8 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
 
 def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:
     """Where each variant is best, and in how many lines the best point is the last that was tried."""
+    if frame.empty:
+        return "The answers of all points are beyond a limit."
     best_row = frame.groupby(VARIANT)[kpi.name].agg("idxmin" if kpi.lower_better else "idxmax")
     best = [
         f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from matrix_benchmarking.analyze.points import by_point, varying
+from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.points import Cause, by_point, varying
 from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pandas
 
 VARIANT, BATCH_SIZE, VUS = "variant", "batch size", "virtual users"
-FIRST_RUN = "first run"
+FIRST_RUN, POINT = "first run", "point"
 
 
 def points_frame(
@@ -32,14 +33,15 @@ def points_frame(
 
     *labels* are further columns, each with the settings that its text is made of.
 
-    Columns: ``variant``, ``batch size`` (text), ``virtual users``, ``runs``, ``first run`` (its id), ``hover``, and for
-    each KPI its mean under the KPI's name, with ``… above`` and ``… below``: the distance from there to the
-    largest and to the smallest of the repeats. NaN where the KPI is unknown; distances are NaN for one run.
+    Columns: ``variant``, ``batch size`` (text), ``virtual users``, ``runs``, ``first run`` (its id), ``point`` (as
+    :func:`point_of` has it), ``hover``, and for each KPI its mean under the KPI's name, with ``… above`` and
+    ``… below``: the distance from there to the largest and to the smallest of the repeats. NaN where the KPI is
+    unknown; distances are NaN for one run.
     """
     import pandas
 
     labels = labels or {}
-    columns = [VARIANT, BATCH_SIZE, VUS, "runs", FIRST_RUN, "hover", *labels]
+    columns = [VARIANT, BATCH_SIZE, VUS, "runs", FIRST_RUN, POINT, "hover", *labels]
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
         _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
@@ -57,6 +59,11 @@ def variant_names(matrix: Matrix, workload: Workload) -> list[str]:
     return names or ["hw_type"]
 
 
+def point_of(runs: Sequence[Entry]) -> int:
+    """What tells a point from the others of its matrix."""
+    return id(runs[0])
+
+
 def scope_names(matrix: Matrix, workload: Workload, names: Sequence[str]) -> list[str]:
     """Those of *names* that vary in the whole matrix, behind what must not be compared across, such as the task."""
     differing = varying(entry.settings for entry in matrix)
@@ -67,6 +74,12 @@ def rankable(catalogue: Catalogue, entries: Iterable[Entry]) -> list[Entry]:
     """Those of *entries* that may be the best: successful, with a known cost, and with right answers."""
     ranked = {id(run) for group in catalogue.best.groups for one in group.standings for run in one.point.runs}
     return [entry for entry in entries if id(entry) in ranked]
+
+
+def answering(catalogue: Catalogue, frame: pandas.DataFrame) -> pandas.DataFrame:
+    """The rows of *frame* without the points whose answers are beyond a limit: those are never called the best."""
+    gated = {id(one.entry) for one in catalogue.best.excluded if one.cause is Cause.GATED}
+    return frame[~frame[POINT].isin(gated)]
 
 
 def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:
@@ -101,11 +114,12 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         VUS: settings["vus"],
         "runs": len(runs),
         FIRST_RUN: run_of(runs),
+        POINT: point_of(runs),
     }
     lines = [row[VARIANT], f"batch size {row[BATCH_SIZE]}, {row[VUS]} virtual users"]
     for kpi in kpis:
         values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
-        mean = sum(values) / len(values) if values else math.nan
+        mean = summarise(values).mean if values else math.nan
         repeated = len(values) > 1
         row[kpi.name] = mean
         row[f"{kpi.name} above"] = max(values) - mean if repeated else math.nan

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.best import Best, Group, narrowed
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
 
-from .points import BATCH_SIZE, FIRST_RUN, VUS, points_frame, rankable, scope_names, variants
+from .points import BATCH_SIZE, FIRST_RUN, POINT, VUS, point_of, points_frame, rankable, scope_names, variants
 
 if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
-HARDWARE, IMAGE, SAVING = "hardware", "image", "saving"
+HARDWARE, IMAGE, SAVING, SURE = "hardware", "image", "saving", "is sure"
 HARDWARE_KEYS, IMAGE_KEYS = ("hw_type", "vendor"), ("image", "engine")
 LARGEST, SMALLEST = 26, 7
 COLUMNS = 2
@@ -27,7 +28,7 @@ class BestImageBySavings(Plot):
     name: ClassVar[str] = "Best image by cost savings"
     how_to_read: ClassVar[str] = (
         "Each mark is a load at which several images were tried. Its colour is the image with the lowest cost, its "
-        "size the saving against the most expensive one there."
+        "size the saving against the most expensive one there. Hover for those that can't be told apart from it."
     )
 
     def do_plot(
@@ -42,17 +43,18 @@ class BestImageBySavings(Plot):
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
         labels = {HARDWARE: scope_names(self.catalogue.whole, self.workload, HARDWARE_KEYS), IMAGE: image_names}
         entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
-        frame = savings_frame(points_frame(entries, [kpi], image_names, labels), kpi)
+        frame = savings_frame(points_frame(entries, [kpi], image_names, labels), kpi, self.catalogue.best)
         if frame.empty:
             return None, "No load was tried with more than one image whose cost is known."
         return best_images(frame, kpi, variants(self.catalogue.whole, image_names)), conclusion(frame, kpi)
 
 
-def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition) -> pandas.DataFrame:
+def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> pandas.DataFrame:
     """One row for each hardware, batch size and number of users at which several images were tried.
 
     Columns: those, ``image`` (the cheapest), its cost, ``saving`` (a fraction of the most expensive's cost), ``other``
-    (the most expensive), ``images`` (how many were tried), ``first run`` (of the cheapest) and ``hover``.
+    (the most expensive), ``images`` (how many were tried), ``is sure`` (False where another can't be told apart from
+    the cheapest, or that isn't known), ``first run`` (of the cheapest) and ``hover``. *best* ranks the points.
     """
     import pandas
 
@@ -60,18 +62,33 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition) -> pandas.DataFr
     for (hardware, size, users), group in points.dropna(subset=[kpi.name]).groupby([HARDWARE, BATCH_SIZE, VUS]):
         if group[IMAGE].nunique() < 2:
             continue
-        ordered = group.sort_values(kpi.name)
-        best, worst = ordered.iloc[0], ordered.iloc[-1]
-        saving = 1 - best[kpi.name] / worst[kpi.name] if worst[kpi.name] else 0.0
+        there = _compared(set(group[POINT]), kpi, best)
+        ordered = group.set_index(POINT).loc[[point_of(one.point.runs) for one in there.standings]]
+        first, worst = ordered.iloc[0], ordered.iloc[-1]
+        saving = 1 - first[kpi.name] / worst[kpi.name] if worst[kpi.name] else 0.0
+        is_sure = all(one.apart for one in there.standings[1:])
         hover = "<br>".join(
             [f"{hardware}, batch size {size}, {users:g} virtual users"]
-            + [f"{row[IMAGE]}: {kpi.show(row[kpi.name])}" for _, row in ordered.iterrows()]
+            + [
+                f"{row[IMAGE]}: {kpi.show(row[kpi.name])}"
+                + (" (can't be told apart from the best)" if place and one.apart is False else "")
+                for place, (one, (_, row)) in enumerate(zip(there.standings, ordered.iterrows(), strict=True))
+            ]
             + [f"saves {saving:.1%}"]
         )
-        found = (best[IMAGE], best[kpi.name], saving, worst[IMAGE], len(group), best[FIRST_RUN], hover)
+        found = (first[IMAGE], first[kpi.name], saving, worst[IMAGE], len(group), is_sure, first[FIRST_RUN], hover)
         rows.append((hardware, size, users, *found))
-    columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", FIRST_RUN, "hover"]
+    columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", SURE, FIRST_RUN, "hover"]
     return pandas.DataFrame(rows, columns=columns)
+
+
+def _compared(points: Set[int], kpi: KPIDefinition, best: Best) -> Group:
+    """The *points* of one load, which are of one group of the ranking, compared with each other."""
+    for group in best.groups:
+        there = [one.point for one in group.standings if point_of(one.point.runs) in points]
+        if there:
+            return narrowed(group, kpi, there)
+    raise ValueError("no point of this load is in the ranking")
 
 
 def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequence[str]) -> go.Figure:
@@ -116,10 +133,12 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
     mine = frame[frame[IMAGE] == first]
     most = frame.iloc[int(frame[SAVING].argmax())]
     share = "everywhere" if len(wins) == 1 else f"at {wins.iloc[0]} of {len(frame)} loads"
+    unsure = len(frame) - int(frame[SURE].sum())
+    told = f" At {unsure} of {len(frame)} loads more than one image may be the cheapest." if unsure else ""
     return [
         f"{first} is cheapest {share}, saving {mine[SAVING].median():.0%} in the median. The most is saved on "
         f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {most[SAVING]:.0%} by "
-        f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.",
+        f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.{told}",
     ]
 
 

@@ -19,7 +19,8 @@ class StepPlot(Plot):
 
     def steps(self, settings: dict[str, Any], setting_lists: SettingLists) -> list[Step]:
         """The steps of a selection."""
-        return steps(self.matrix.all_records(settings, setting_lists), self.workload, self.catalogue.whole)
+        entries = self.matrix.all_records(settings, setting_lists)
+        return steps(entries, self.workload, self.catalogue.whole, self.catalogue.best)
 
     def step_colours(self) -> dict[str, str]:
         """The colour of each step, by its label as plotly writes it."""
@@ -31,9 +32,9 @@ class StepPlot(Plot):
 
 
 def _labels(catalogue: Catalogue) -> list[str]:
-    return [template.text(step.label) for step in steps(catalogue.whole, catalogue.workload)]
+    return [template.text(step.label) for step in steps(catalogue.whole, catalogue.workload, ranking=catalogue.best)]
 
 
 def steps_of(report: Report) -> Sequence[Step]:
     """The steps of all that a report shows."""
-    return steps(report.matrix, report.workload, report.catalogue.whole)
+    return steps(report.matrix, report.workload, report.catalogue.whole, report.catalogue.best)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.intervals import interval, scale_of
-from matrix_benchmarking.analyze.wording import apart_label
+from matrix_benchmarking.analyze.verdict.side_wording import interval_label
+from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import clicks, template
 from matrix_benchmarking.plotting.point_cells import runs_cell
@@ -14,7 +14,7 @@ from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
 from ..steps import Change, Step, best_of, changes, compare, group_label, groups
 from .base import NOTHING, StepPlot
-from .wording import at, behind, ends, extremes, rate, repeats_sentence, signed
+from .wording import THROUGHPUT, at, behind, extremes, rate, repeats_sentence, signed, verdict_label
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -42,8 +42,8 @@ class ThroughputOfEachStep(StepPlot):
         steps = [step for step in self.steps(settings, setting_lists) if step.best is not None]
         if not steps:
             return None, NOTHING
-        made = changes(steps)
-        text = [*conclusion(steps, made), self._table(steps, made)]
+        made = changes(steps, self.catalogue.blocks)
+        text = [*conclusion(steps, made, self.catalogue.blocks), self._table(steps, made)]
         return bars(steps, made, self.step_colours()), text
 
     def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Any:
@@ -53,10 +53,10 @@ class ThroughputOfEachStep(StepPlot):
             Column("Best", "requests/s", numeric=True),
             Column("At", "clients", numeric=True),
             Column("Change", numeric=True, help="of the best throughput, from the step before"),
-            Column("95 % interval", help="of the change, from the repeats"),
-            Column("More than chance", help="Welch's t-test, or a t-test with the pooled spread of the repeats"),
-            Column("Gained most", help="and at which concurrency, if that is more than chance"),
-            Column("Lost most", help="and at which concurrency, if that is more than chance"),
+            Column("95 % interval", help="of the change, from the rounds in which both were measured, else campaigns"),
+            Column("Verdict", help="on the change, of those of all steps"),
+            Column("Gained most", help="and at which concurrency, where that may be more than chance"),
+            Column("Lost most", help="and at which concurrency, where that may be more than chance"),
             Column("Runs"),
         ]
         into = {id(change.new): change for change in made}
@@ -69,7 +69,7 @@ class ThroughputOfEachStep(StepPlot):
         return [
             Cell(step.label, mark=is_best),
             change.what if change else f"the first{f' of {group}' if (group := group_label(step)) else ''}",
-            Cell(f"{step.best.mean:,.2f}", sort=step.best.mean, mark=is_best),
+            Cell(f"{step.best.value:,.2f}", sort=step.best.value, mark=is_best),
             Cell(" or ".join(map(str, step.best_at)), sort=step.best_at[0]),
             *_change_cells(change),
             runs_cell(step.runs, self.catalogue),
@@ -82,19 +82,16 @@ def bars(steps: Sequence[Step], made: Sequence[Change], colours: Mapping[str, st
 
     into = {id(change.new): change.best for change in made}
     known = [step.best for step in steps if step.best is not None]
-    intervals = [interval(sample, scale_of([sample.mean])) for sample in known]
     labels = [template.text(step.label) for step in steps]
     figure = go.Figure(
         go.Bar(
             x=list(range(len(steps))),
-            y=[sample.mean for sample in known],
+            y=[point.value for point in known],
             error_y={
                 "type": "data",
-                "array": [found.high - one.mean if found else 0 for found, one in zip(intervals, known, strict=True)],
-                "arrayminus": [
-                    one.mean - found.low if found else 0 for found, one in zip(intervals, known, strict=True)
-                ],
-                "visible": any(intervals),
+                "array": [point.interval.high - point.value if point.interval else 0 for point in known],
+                "arrayminus": [point.value - point.interval.low if point.interval else 0 for point in known],
+                "visible": any(point.interval for point in known),
             },
             marker_color=[colours[label] for label in labels],
             text=[_bar_text(step, into.get(id(step))) for step in steps],
@@ -102,7 +99,7 @@ def bars(steps: Sequence[Step], made: Sequence[Change], colours: Mapping[str, st
             insidetextanchor="middle",
             customdata=clicks.marks([clicks.run_of(step.runs) for step in steps]),
             hovertext=[
-                f"{label}<br>{rate(one.mean)} {at(step)}<br>{behind(one)}"
+                f"{label}<br>{rate(one.value)} {at(step)}<br>{behind(step)}"
                 for label, one, step in zip(labels, known, steps, strict=True)
             ],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -114,16 +111,16 @@ def bars(steps: Sequence[Step], made: Sequence[Change], colours: Mapping[str, st
     return template.apply(figure.update_layout(showlegend=False, bargap=0.25))
 
 
-def _bar_text(step: Step, comparison: Any) -> str:
+def _bar_text(step: Step, compared: Compared | None) -> str:
     assert step.best is not None
-    change = f"<br>{signed(comparison)}" if comparison else ""
-    return f"{step.best.mean:,.2f}<br>at {' or '.join(map(str, step.best_at))}{change}"
+    change = f"<br>{signed(compared)}" if compared else ""
+    return f"{step.best.value:,.2f}<br>at {' or '.join(map(str, step.best_at))}{change}"
 
 
-def conclusion(steps: Sequence[Step], made: Sequence[Change]) -> list[str]:
+def conclusion(steps: Sequence[Step], made: Sequence[Change], blocks: Blocks) -> list[str]:
     """Which steps are best and what was gained over the first, the largest gain and loss, and how sure that is."""
-    sentences = [_best_sentence(group, steps) for group in groups(steps)]
-    known = [(change, change.best.difference) for change in made if change.best is not None]
+    sentences = _best_sentences(steps, blocks)
+    known = [(change, change.best.judged.measure.value) for change in made if change.best is not None]
     gained = max(known, key=lambda item: item[1], default=None)
     lost = min(known, key=lambda item: item[1], default=None)
     if gained and gained[1] > 0:
@@ -133,30 +130,35 @@ def conclusion(steps: Sequence[Step], made: Sequence[Change]) -> list[str]:
     return [*sentences, repeats_sentence(steps)]
 
 
-def _best_sentence(group: Sequence[Step], steps: Sequence[Step]) -> str:
-    """The best of the steps that may be compared with each other."""
-    best = best_of(group)
-    assert best is not None
-    assert best.best is not None
-    scope = "" if len(group) == len(steps) else f" for {group_label(best, steps)}"
-    value = f"{rate(best.best.mean)} {at(best)} ({behind(best.best)})"
-    return f"Best{scope}: {best.label}: {value}{_over_first(best, group, steps)}."
+def _best_sentences(steps: Sequence[Step], blocks: Blocks) -> list[str]:
+    """The best of the steps that may be compared with each other, and what it gained over the first of them."""
+    pairs = [(group[0], best) for group in groups(steps) if (best := best_of(group)) is not None]
+    gains = iter(compare([(first, best) for first, best in pairs if first is not best], blocks))
+    sentences = []
+    for first, best in pairs:
+        scope = "" if len(pairs) == 1 else f" for {group_label(best, steps)}"
+        said = f"Best{scope}: {best.label}: {_best_value(best)} {at(best)} ({behind(best)})"
+        compared = None if first is best else next(gains)
+        if compared is None:
+            sentences.append(f"{said}, the first step.")
+        else:
+            where = f"{first.label} ({_best_value(first)} {at(first)})"
+            sentences.append(f"{said}, {_change_label(compared)} against {where}.")
+    return sentences
 
 
-def _over_first(best: Step, group: Sequence[Step], steps: Sequence[Step]) -> str:
-    first = group[0]
-    if first is best:
-        return ", the first step" if len(group) > 1 else ", the only step"
-    comparison = compare(best, first, steps)
-    assert comparison is not None
-    assert first.best is not None
-    return f", {signed(comparison)} against {first.label} ({first.best.mean:,.2f} {at(first)})"
+def _best_value(step: Step) -> str:
+    assert step.best is not None
+    return rate(step.best.value)
 
 
 def _step_sentence(change: Change) -> str:
     assert change.best is not None
-    chance = {True: ", more than chance", False: ", which may be chance", None: ""}[change.best.apart]
-    return f"{change.new.label} ({change.what}): {signed(change.best)}{chance}"
+    return f"{change.new.label} ({change.what}): {_change_label(change.best)}"
+
+
+def _change_label(compared: Compared) -> str:
+    return f"{signed(compared)} ({verdict_label(compared)})"
 
 
 def _change_cells(change: Change | None) -> list[Cell | str]:
@@ -164,8 +166,8 @@ def _change_cells(change: Change | None) -> list[Cell | str]:
         return ["–", "–", "–", "–", "–"]
     gained, lost = extremes(change)
     return [
-        Cell(signed(change.best), sort=change.best.difference),
-        ends(change.interval, change.best.scale),
-        apart_label(change.best),
+        Cell(signed(change.best), sort=change.best.judged.measure.value),
+        interval_label(change.best.judged, THROUGHPUT),
+        verdict_label(change.best),
         *("nowhere" if place is None else f"{signed(change.at[place])} at {place}" for place in (gained, lost)),
     ]

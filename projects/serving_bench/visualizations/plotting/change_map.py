@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.intervals import Comparison
-from matrix_benchmarking.analyze.wording import apart_label
+from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.verdict.sides import Compared
 from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import clicks, template
 
 from ..steps import Change, changes
 from .base import StepPlot
-from .wording import extremes, signed
+from .wording import extremes, signed, verdict_label
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -28,8 +28,8 @@ class WhatEachStepChanged(StepPlot):
 
     name: ClassVar[str] = "What each step changed, at which concurrency"
     how_to_read: ClassVar[str] = (
-        "The change of the throughput at each concurrency against the step before: blue gained, vermilion lost. With "
-        "repeats, a change that isn't more than chance is in brackets."
+        "The change of the throughput at each concurrency against the step before: blue gained, vermilion lost. "
+        "Where no difference is shown, the change is in brackets."
     )
 
     def do_plot(
@@ -40,7 +40,7 @@ class WhatEachStepChanged(StepPlot):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        made = [change for change in changes(self.steps(settings, setting_lists)) if change.at]
+        made = [change for change in changes(self.steps(settings, setting_lists), self.catalogue.blocks) if change.at]
         if not made:
             return None, "No two steps of the same model, device and number of requests were measured."
         return change_map(made), conclusion(made)
@@ -52,7 +52,7 @@ def change_map(made: Sequence[Change]) -> go.Figure:
 
     places = sorted({place for change in made for place in change.at})
     shown = [[change.at.get(place) for place in places] for change in made]
-    values = [[None if one is None else 100 * one.difference for one in row] for row in shown]
+    values = [[None if one is None else 100 * one.judged.measure.value for one in row] for row in shown]
     sizes = sorted(abs(value) for row in values for value in row if value is not None)
     largest = sizes[int(len(sizes) * (1 - CLEAREST)) - 1] if len(sizes) > 1 else sizes[0]
     figure = go.Figure(
@@ -84,30 +84,30 @@ def conclusion(made: Sequence[Change]) -> str:
     cells = [(change, place) for change in made for place in extremes(change) if place is not None]
     if not cells:
         return "Nowhere was more gained or lost than chance explains."
-    by_size = sorted(cells, key=lambda cell: cell[0].at[cell[1]].difference)
+    by_size = sorted(cells, key=lambda cell: cell[0].at[cell[1]].judged.measure.value)
     parts = [
         f"the most was {what} by {change.new.label} at concurrency {place} ({signed(change.at[place])})"
         for what, (change, place), is_wanted in (("gained", by_size[-1], 1), ("lost", by_size[0], -1))
-        if change.at[place].difference * is_wanted > 0
+        if change.at[place].judged.measure.value * is_wanted > 0
     ]
     sentence = f"{', '.join(parts)}."
     return sentence[0].upper() + sentence[1:]
 
 
-def _cell_text(comparison: Comparison) -> str:
-    text = signed(comparison)
-    return f"({text})" if comparison.apart is False else text
+def _cell_text(compared: Compared) -> str:
+    text = signed(compared)
+    return f"({text})" if compared.outcome is Outcome.NO_CHANGE else text
 
 
 def _hover(change: Change, place: int) -> str:
-    comparison = change.at.get(place)
-    if comparison is None:
+    compared = change.at.get(place)
+    if compared is None:
         return "not measured in both"
     before, after = change.old.throughput(place), change.new.throughput(place)
     lines = [
         f"{change.old.label} → {change.new.label}",
         change.what,
-        f"concurrency {place}: {before.mean:,.2f} → {after.mean:,.2f} requests/s ({signed(comparison)})",
-        f"more than chance: {apart_label(comparison)}",
+        f"concurrency {place}: {before.mean:,.2f} → {after.mean:,.2f} requests/s ({signed(compared)})",
+        verdict_label(compared),
     ]
     return "<br>".join(template.text(line) for line in lines)

@@ -5,23 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from matrix_benchmarking.analyze.intervals import Comparison, Interval, Sample, Scale, interval, scale_of
+from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.verdict.side_wording import difference_label, outcome_label
+from matrix_benchmarking.analyze.verdict.sides import Compared
 from matrix_benchmarking.analyze.wording import plural
+from matrix_benchmarking.kpi import collect
 
-from ..steps import Change, Step
+from ..models import kpi
+from ..steps import BEST, Change, Step
+
+THROUGHPUT = collect(kpi)[BEST]
 
 
 def rate(value: float) -> str:
     return f"{value:,.2f} requests/s"
 
 
-def behind(sample: Sample) -> str:
-    """How many runs stand behind a value, and its interval from their spread."""
-    if sample.runs == 1:
-        return "one run: no interval"
-    found = interval(sample, scale_of([sample.mean]))
-    ends = f"; 95 % interval {found.low:,.2f} to {found.high:,.2f}" if found else ""
-    return f"{sample.runs} runs{ends}"
+def behind(step: Step) -> str:
+    """How many runs stand behind its best throughput, and its interval."""
+    assert step.best is not None
+    return wording.behind(step.best, THROUGHPUT)
 
 
 def at(step: Step) -> str:
@@ -32,15 +36,15 @@ def at(step: Step) -> str:
 def best_sentence(step: Step) -> str:
     """The best throughput of *step*, and what it is of the model by itself and of the theoretical maximum."""
     assert step.best is not None
-    sentence = f"Highest API throughput: {step.label}: {rate(step.best.mean)} {at(step)} ({behind(step.best)})."
+    sentence = f"Highest API throughput: {step.label}: {rate(step.best.value)} {at(step)} ({behind(step)})."
     shares = []
     alone = model_peak(step)
     if alone:
         where = f"{rate(alone[1])} in batches of {alone[0]}"
-        shares.append(f"{step.best.mean / alone[1]:.1%} of what its model did by itself ({where})")
+        shares.append(f"{step.best.value / alone[1]:.1%} of what its model did by itself ({where})")
     if step.maximum is not None:
         shares.append(
-            f"{step.best.mean / step.maximum:.1%} of the theoretical maximum ({step.maximum:,.0f} requests/s)"
+            f"{step.best.value / step.maximum:.1%} of the theoretical maximum ({step.maximum:,.0f} requests/s)"
         )
     return f"{sentence} That is {' and '.join(shares)}." if shares else sentence
 
@@ -77,25 +81,19 @@ def maximum_sentences(steps: Iterable[Step]) -> list[str]:
     return [f"The theoretical maximum is unknown: {reason}." for reason in reasons if reason]
 
 
-def signed(comparison: Comparison) -> str:
+def signed(compared: Compared) -> str:
     """A change with its sign: ``+29.6 %``."""
-    return difference(comparison.difference, comparison.scale)
+    return difference_label(compared.judged, THROUGHPUT)
 
 
-def difference(value: float, scale: Scale) -> str:
-    """``+29.6 %`` on the ratio scale, else in requests/s."""
-    sign = "+" if value >= 0 else "−"
-    return f"{sign}{abs(value):.1%}".replace("%", " %") if scale is Scale.RATIO else f"{sign}{abs(value):,.2f}"
-
-
-def ends(found: Interval | None, scale: Scale) -> str:
-    """An interval of a change; ``unknown`` where nothing was repeated."""
-    return "unknown" if found is None else f"{difference(found.low, scale)} to {difference(found.high, scale)}"
+def verdict_label(compared: Compared) -> str:
+    """The verdict on a change in words."""
+    return outcome_label(compared.outcome, compared.judged.measure.value < 0)
 
 
 def repeats_sentence(steps: Sequence[Step]) -> str:
     """What the number of runs behind each step allows to conclude."""
-    counts = sorted({step.best.runs for step in steps if step.best is not None})
+    counts = sorted({step.best.sample.runs for step in steps if step.best is not None})
     if not counts or counts[-1] == 1:
         return (
             "Each configuration was run once: whether a difference between two of them is more than chance isn't known."
@@ -105,8 +103,10 @@ def repeats_sentence(steps: Sequence[Step]) -> str:
 
 
 def extremes(change: Change) -> tuple[int | None, int | None]:
-    """The concurrencies at which most was gained and lost, of those whose change isn't known to be chance."""
-    known = {place: one.difference for place, one in change.at.items() if one.apart is not False}
+    """The concurrencies at which most was gained and lost, where a difference is shown or can't be told."""
+    known = {
+        place: one.judged.measure.value for place, one in change.at.items() if one.outcome is not Outcome.NO_CHANGE
+    }
     most, least = (pick(known, key=known.__getitem__, default=None) for pick in (max, min))
     gained = most if most is not None and known[most] > 0 else None
     lost = least if least is not None and known[least] < 0 else None

@@ -5,7 +5,7 @@ The first rule that holds decides:
 1. The GPUs are busy for SATURATED of the time or more: computing.
 2. The loop recorded how long it waited and computed. It waited for less than WAITING of an epoch: computing. Else the
    data are the limit: reading where that takes as long as decoding or longer, decoding where it takes longer.
-3. The same strategy is faster with faster storage, by more than MOVES and more than chance explains: reading.
+3. The same strategy is faster with faster storage, by more than MOVES, and not by chance as far as is known: reading.
 4. The GPUs are not busy, and faster storage was tried and does not help, or all cores are busy (SATURATED): decoding,
    which stands for all that is done to the data between the storage and the GPU.
 5. The GPUs are not busy and no faster storage was tried: the data, and whether reading or decoding can't be told.
@@ -17,10 +17,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import math
-from collections.abc import Sequence
-
-from matrix_benchmarking.analyze import intervals
-from matrix_benchmarking.analyze.intervals import Sample, Scale
+from collections.abc import Callable, Sequence
 
 SATURATED = 0.85
 WAITING = 0.10
@@ -44,20 +41,24 @@ class Case:
 
     Attributes:
         io_speed_mb_s: infinite where unlimited.
-        epoch_s: the epoch's duration over the runs.
+        epoch_s: the epoch's mean duration over the runs.
         gpu_load, cpu_load: fractions; None where unknown.
         read_s, decode_s, wait_s: parts of an epoch; None where the loop did not record them.
         on_gpu: True where a GPU computed, as far as is known.
     """
 
     io_speed_mb_s: float
-    epoch_s: Sample
+    epoch_s: float
     gpu_load: float | None = None
     cpu_load: float | None = None
     read_s: float | None = None
     decode_s: float | None = None
     wait_s: float | None = None
     on_gpu: bool = False
+
+
+Longer = Callable[[Case, Case], float]
+"""By which fraction an epoch of the first case is longer than of the second; 0 where no difference is shown."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,24 +69,24 @@ class Conclusion:
     reason: str
 
 
-def conclude(case: Case, others: Sequence[Case] = ()) -> Conclusion:
+def conclude(case: Case, others: Sequence[Case], longer: Longer) -> Conclusion:
     """What limits *case*; *others* are the same strategy at other I/O speeds."""
     computing = Limit.GPU if case.on_gpu or case.gpu_load is not None else Limit.COMPUTE
     if case.gpu_load is not None and case.gpu_load >= SATURATED:
         return Conclusion(Limit.GPU, f"the GPU was busy {case.gpu_load:.0%} of the time")
     if case.wait_s is not None:
-        share = case.wait_s / case.epoch_s.mean
+        share = case.wait_s / case.epoch_s
         if share < WAITING:
             return Conclusion(computing, f"it waited for its data only {share:.0%} of an epoch")
         return _of_data(case, f"it waited {share:.0%} of an epoch")
     faster = [other for other in others if other.io_speed_mb_s > case.io_speed_mb_s]
     if faster:
-        return _by_storage(case, max(faster, key=lambda other: other.io_speed_mb_s))
+        return _by_storage(case, max(faster, key=lambda other: other.io_speed_mb_s), longer)
     if case.gpu_load is not None:
         idle = f"the GPU was busy only {case.gpu_load:.0%} of the time"
         if case.cpu_load is not None and case.cpu_load >= SATURATED:
             return Conclusion(Limit.DECODING, f"{idle}, and the cores {case.cpu_load:.0%}")
-        return Conclusion(Limit.DATA, f"{idle}{_sensitive(case, others)}")
+        return Conclusion(Limit.DATA, f"{idle}{_sensitive(case, others, longer)}")
     return Conclusion(Limit.UNKNOWN, "no GPU load, no record of waiting, and no faster storage to compare with")
 
 
@@ -105,23 +106,23 @@ def _of_data(case: Case, waited: str) -> Conclusion:
     return Conclusion(Limit.IO if case.read_s >= case.decode_s else Limit.DECODING, parts)
 
 
-def _by_storage(case: Case, fastest: Case) -> Conclusion:
-    change = intervals.compare(case.epoch_s, fastest.epoch_s, Scale.RATIO)
+def _by_storage(case: Case, fastest: Case, longer: Longer) -> Conclusion:
+    share = longer(case, fastest)
     where = "unlimited" if math.isinf(fastest.io_speed_mb_s) else f"{fastest.io_speed_mb_s:g} MB/s"
-    if change.difference > MOVES and change.apart is not False:
-        return Conclusion(Limit.IO, f"an epoch takes {change.difference:.0%} longer than with storage at {where}")
+    if share > MOVES:
+        return Conclusion(Limit.IO, f"an epoch takes {share:.0%} longer than with storage at {where}")
     if case.gpu_load is not None:
         idle = f"the GPU was busy only {case.gpu_load:.0%} of the time"
         return Conclusion(Limit.DECODING, f"{idle}, and storage at {where} would not help")
     return Conclusion(Limit.UNKNOWN, f"storage at {where} would not help, and no GPU load or waiting was recorded")
 
 
-def _sensitive(case: Case, others: Sequence[Case]) -> str:
+def _sensitive(case: Case, others: Sequence[Case], longer: Longer) -> str:
     """Whether slower storage made it slower: a hint, but no proof that this storage is the limit."""
     slower = [other for other in others if other.io_speed_mb_s < case.io_speed_mb_s]
     if not slower:
         return ""
-    change = intervals.compare(max(slower, key=lambda other: other.io_speed_mb_s).epoch_s, case.epoch_s, Scale.RATIO)
-    if change.difference > MOVES and change.apart is not False:
-        return f"; slower storage costs {change.difference:.0%}"
+    share = longer(max(slower, key=lambda other: other.io_speed_mb_s), case)
+    if share > MOVES:
+        return f"; slower storage costs {share:.0%}"
     return "; slower storage costs next to nothing, so decoding is the more likely"

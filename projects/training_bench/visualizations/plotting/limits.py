@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from matrix_benchmarking.analyze.points import key
-from matrix_benchmarking.matrix import SettingLists, Variables
+from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.pairs import Question
+from matrix_benchmarking.analyze.verdict.switch import switch
+from matrix_benchmarking.matrix import Entry, SettingLists, Variables, typed
 from matrix_benchmarking.plotting import Plot
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
+from matrix_benchmarking.workload import Workload
 
 from ..analyze.limits import Case, Conclusion, Limit, conclude, speed_of
-from .cases import IO_SPEED, TrainingCase, cases_of, label_names, on_cpu
+from .cases import DURATION, IO_SPEED, TrainingCase, cases_of, label_names, on_cpu
 
 _ADVICE = {
     Limit.IO: "smaller files (compression, half precision), faster storage, or a larger cache",
@@ -36,7 +39,7 @@ class WhatLimits(Plot):
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
         cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
-        found = conclusions(cases)
+        found = conclusions(cases, self.workload, Question("these runs", self.catalogue.blocks))
         if not found:
             return None, "No successful run has an I/O speed and an epoch that counts."
         rows: list[Row] = [
@@ -52,13 +55,48 @@ class WhatLimits(Plot):
         return None, [*summary(found), table(columns, rows, caption="What an epoch waits for")]
 
 
-def conclusions(cases: Sequence[TrainingCase]) -> list[tuple[TrainingCase, Conclusion]]:
+def conclusions(
+    cases: Sequence[TrainingCase], workload: Workload, question: Question
+) -> list[tuple[TrainingCase, Conclusion]]:
     """What limits each case that has an I/O speed, compared with the same settings at other speeds."""
     known = [(case, measured(case)) for case in cases if speed_of(case.settings.get(IO_SPEED)) is not None]
+    of = {id(its): case for case, its in known}
     alike: dict[object, list[Case]] = {}
     for case, its in known:
-        alike.setdefault(_but_speed(case), []).append(its)
-    return [(case, conclude(its, [each for each in alike[_but_speed(case)] if each is not its])) for case, its in known]
+        alike.setdefault(_but_speed(case.settings), []).append(its)
+    storage = _Storage([run for case, _ in known for run in case.runs], workload, question)
+
+    def longer(slower: Case, faster: Case) -> float:
+        return storage.longer(of[id(slower)], of[id(faster)])
+
+    return [
+        (case, conclude(its, [each for each in alike[_but_speed(case.settings)] if each is not its], longer))
+        for case, its in known
+    ]
+
+
+class _Storage:
+    """What another I/O speed does to each case, as a comparison of the two speeds has it."""
+
+    def __init__(self, runs: Sequence[Entry], workload: Workload, question: Question) -> None:
+        self._runs, self._workload, self._question = runs, workload, question
+        self._verdicts: dict[tuple[object, object], dict[object, SeriesVerdict]] = {}
+
+    def longer(self, slower: TrainingCase, faster: TrainingCase) -> float:
+        """By which fraction an epoch of *slower* takes longer; 0 where no difference is shown."""
+        speeds = faster.settings[IO_SPEED], slower.settings[IO_SPEED]
+        if speeds not in self._verdicts:
+            found = switch(self._runs, self._workload, IO_SPEED, *speeds, self._question)
+            effects = () if found is None else found.effects
+            self._verdicts[speeds] = {
+                _but_speed(one.labels): one
+                for effect in effects
+                if effect.kpi.name == DURATION
+                for one in effect.verdicts
+            }
+        verdict = self._verdicts[speeds][_but_speed(slower.settings)]
+        assert verdict.effect is not None  # durations are positive
+        return 0.0 if verdict.outcome is Outcome.NO_CHANGE else verdict.effect.value
 
 
 def measured(case: TrainingCase) -> Case:
@@ -72,7 +110,7 @@ def measured(case: TrainingCase) -> Case:
     speed = speed_of(case.settings.get(IO_SPEED))
     return Case(
         io_speed_mb_s=speed or 0.0,
-        epoch_s=case.duration,
+        epoch_s=case.duration.mean,
         gpu_load=None if all(map(on_cpu, case.runs)) else mean("gpu_load"),
         cpu_load=mean("cpu_load"),
         read_s=mean("read_s"),
@@ -95,5 +133,5 @@ def summary(found: Sequence[tuple[TrainingCase, Conclusion]]) -> list[str]:
     return sentences
 
 
-def _but_speed(case: TrainingCase) -> object:
-    return key(case.settings, [name for name in sorted(case.settings) if name != IO_SPEED])
+def _but_speed(settings: Mapping[str, Any]) -> object:
+    return frozenset((name, typed(value)) for name, value in settings.items() if name != IO_SPEED)

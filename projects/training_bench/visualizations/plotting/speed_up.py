@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.verdict.pairs import Question
+from matrix_benchmarking.analyze.verdict.side_wording import outcome_label
 from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.analyze.wording import tuning_label
 from matrix_benchmarking.filters import Scalar, show
@@ -35,7 +36,7 @@ class Ratio:
         ratio: reference's duration / strategy's; above 1 the strategy is faster.
         duration: mean of *runs*, in the KPI's unit.
         interval: of the ratio, 95 %; None where that can't be told.
-        apart: True if it is more than chance; None if that can't be told.
+        outcome: the verdict on the duration.
     """
 
     strategy: Scalar
@@ -44,7 +45,7 @@ class Ratio:
     duration: float
     ratio: float
     interval: Estimate | None
-    apart: bool | None
+    outcome: Outcome
 
 
 class SpeedUp(Plot):
@@ -85,7 +86,7 @@ class SpeedUp(Plot):
             *(Column(name) for name in varied),
             Column("Speed-up", unit="×", numeric=True, help=f"epochs of {show(reference)} in the time of one"),
             Column("95 % interval", unit="×", numeric=True),
-            Column("More than chance"),
+            Column("Verdict"),
             Column(kpi.name, kpi.display_unit, numeric=True, help=kpi.help),
             Column("Runs", numeric=True),
         ]
@@ -95,14 +96,13 @@ class SpeedUp(Plot):
     def _row(self, one: Ratio, varied: Sequence[str], kpi: KPIDefinition) -> Row:
         speed = one.settings.get(IO_SPEED)
         ends = "unknown" if one.interval is None else f"{one.interval.low:.2f} to {one.interval.high:.2f}"
-        apart = {True: "yes", False: "no", None: "unknown"}[one.apart]
         return [
             Cell(self.link(one.runs[0], show(one.strategy))),
             Cell(speed_label(speed), sort=speed_of(speed)),
             *(Cell(show(one.settings.get(name))) for name in varied),
             Cell(f"{one.ratio:.2f}", sort=one.ratio),
             Cell(ends, sort=None if one.interval is None else one.interval.low),
-            apart,
+            outcome_label(one.outcome, one.ratio < 1),
             kpi_cell(kpi, one.duration),
             Cell(str(len(one.runs)), sort=len(one.runs)),
         ]
@@ -144,7 +144,7 @@ def _ratio(strategy: Scalar, verdict: SeriesVerdict) -> Ratio:
         duration=new.mean,
         ratio=1 / (1 + slower.value),
         interval=Estimate(*(1 / (1 + end) for end in ends)) if is_told else None,
-        apart=verdict.outcome is not Outcome.NO_CHANGE if is_told else None,
+        outcome=verdict.outcome,
     )
 
 
@@ -154,12 +154,11 @@ def conclusion(found: Sequence[Ratio], reference: Scalar) -> list[str]:
     for settings in dict.fromkeys(_where(one) for one in found):
         there = [one for one in found if _where(one) == settings]
         best = there[0]
-        words = f"{settings}: {show(best.strategy)} is {best.ratio:.2f} times as fast as {show(reference)}"
+        behind = outcome_label(best.outcome, best.ratio < 1)
         if best.interval is not None:
-            words += f" (95 % interval {best.interval.low:.2f} to {best.interval.high:.2f})"
-        if not best.apart:
-            words += f", which can't be told from {'chance' if best.apart is False else 'the mood of the machine'}"
-        slower = [show(one.strategy) for one in there if one.ratio < 1 and one.apart]
+            behind += f"; 95 % interval {best.interval.low:.2f} to {best.interval.high:.2f}"
+        words = f"{settings}: {show(best.strategy)} is {best.ratio:.2f} times as fast as {show(reference)} ({behind})"
+        slower = [show(one.strategy) for one in there if one.outcome is Outcome.REGRESSION]
         words += f"; slower than it: {', '.join(slower)}" if slower else ""
         sentences.append(f"{words}.")
     return sentences

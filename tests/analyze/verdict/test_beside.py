@@ -1,0 +1,102 @@
+"""What a history says beside a comparison, and the other way round; alarms that an analysis doesn't see."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from toy_runs import entry, workload
+
+from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.verdict import pairs
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.events import new_events
+from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, unseen
+from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions
+from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.matrix import Entry
+
+NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+
+
+def nightly(levels: Sequence[float], seed: int = 1, repeats: int = 3) -> list[Entry]:
+    """One campaign of repeats a version, a day apart."""
+    random = np.random.default_rng(seed)
+    runs = []
+    for version, level in enumerate(levels):
+        for _ in range(repeats):
+            run = {
+                "version": f"1.{version}",
+                "image": "a",
+                "cost": level * (1 + random.normal(0, 0.01)),
+                "day": version,
+            }
+            runs.append(entry(run, len(runs)))
+    return runs
+
+
+def analysed(runs: list[Entry]) -> Analysis:
+    return analyse_runs(runs, workload(), data="a test", now=NOW, kpi_filter=["cost"])
+
+
+STEP = [100.0] * 12 + [104.0] * 4
+
+
+def test_a_history_says_what_its_newest_version_against_the_last_good_one_alone_would_say() -> None:
+    analysis = analysed(nightly(STEP))
+    assert [one.first_bad_version for one in analysis.failing] == ["1.12"]
+    assert analysis.notes[-1] == (
+        "1.15 against 1.11 alone says less of 1 series worse since 1.12: 1 × suspected: worse; the history has more "
+        "runs behind it"
+    )
+
+
+def test_a_comparison_that_says_as_much_is_not_mentioned() -> None:
+    runs = nightly([100.0] * 12 + [150.0] * 4)
+    in_rounds = [dataclasses.replace(run, campaign="c", round=number % 3 + 1) for number, run in enumerate(runs)]
+    analysis = analysed(in_rounds)
+    assert analysis.failing
+    assert not any("alone" in note for note in analysis.notes)
+
+
+def test_of_very_many_series_no_comparison_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "MOST_COMPARED", 0)
+    assert not any("alone" in note for note in analysed(nightly(STEP)).notes)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("1.12", "1.15", "1 of these series is worse since 1.12: both sides are."),
+        ("1.11", "1.15", "1 of these series is worse since 1.12: the two sides alone don't show it."),
+        ("1.12", "1.11", "1 of these series is worse since 1.12: the two sides alone don't show it."),
+        ("1.10", "1.11", "1 of these series is worse since 1.12: after both sides."),
+        ("1.15", "1.12", "1 of these series is worse since 1.12: both sides are."),
+    ],
+)
+def test_a_comparison_says_where_the_first_bad_version_lies(old: str, new: str, words: str) -> None:
+    runs = nightly(STEP)
+    events = new_events(analysed(runs), {})
+    question = Question("runs", Blocks(lambda: runs), raised=known_alarms(events), now=NOW)
+    selection = select(runs, workload(), kpi_filter=["cost"], now_us=0)
+    compared = compare_versions(selection, old, new, question, axis="version")
+    assert compared.beside == f"The history says that {words}"
+
+
+def test_an_alarm_that_is_not_seen_any_more_has_its_reason() -> None:
+    events = new_events(analysed(nightly(STEP)), {})
+    known = known_alarms(events)
+
+    def reasons(runs: list[Entry]) -> list[str]:
+        return [reason for _, reason in unseen(analysed(runs), known)]
+
+    assert reasons(nightly(STEP)) == []
+    assert reasons(nightly([100.0] * 16)) == ["no change at 1.12 is shown"]
+    assert reasons(nightly(STEP[:12])) == ["there is no run of 1.12"]
+    assert reasons(nightly([100.0] * 12 + [120.0])) == ["suspected: one block of runs alone says so"]
+    two = [one for one in nightly(STEP) if one.settings["version"] in ("1.11", "1.12")]
+    assert reasons(two) == ["not enough history"]

@@ -1,0 +1,284 @@
+"""What is best, and what changed: whoever is asked says the same numbers, words and ids."""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plotting_support.app_support import texts
+
+from matrix_benchmarking import store
+from matrix_benchmarking.analyze import limit_wording, limits, wording
+from matrix_benchmarking.analyze.best import Best, rank
+from matrix_benchmarking.analyze.limits import Limited
+from matrix_benchmarking.cli import main
+from matrix_benchmarking.history import SQLiteLocation, open_history, read
+from matrix_benchmarking.history.transfer import read_import
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.plotting.app.answers import Pages
+from matrix_benchmarking.plotting.app.data import Data, Source
+from matrix_benchmarking.plotting.catalogue import AnalysisOptions, Catalogue
+from matrix_benchmarking.workload import Workload, load
+
+Said = dict[str, str]
+"""By surface what it says, in one line."""
+LIMIT_MS = 40
+SLOWER = {"throughput", "1B_cost", "avg_latency", "p95_latency"}
+
+
+@pytest.fixture(scope="module")
+def workload() -> Workload:
+    return load("encoder_bench")
+
+
+@pytest.fixture(scope="module")
+def patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GITHUB_ACTIONS", "true")
+        patch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        yield patch
+
+
+def line(text: str) -> str:
+    return " ".join(html.unescape(text).replace("\u200b", "").split())
+
+
+def page_text(path: Path) -> str:
+    """The text of a page, without its elements."""
+    without = re.sub(r"<(script|style)\b.*?</\1>", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    return line(re.sub(r"<[^>]+>", "", re.sub(r"</(td|th|p|li|h\d)>", " ", without)))
+
+
+def printed(*arguments: str, status: int = 0) -> str:
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        assert main(list(arguments)) == status
+    return line(out.getvalue())
+
+
+def application(matrix: Matrix, workload: Workload, directory: Path, **source: Any) -> Pages:
+    data = Data(Source(workload=workload, name="runs", roots=[], read=lambda progress: matrix, **source))
+    data.start()
+    assert data.wait(60) is not None
+    return Pages(data, directory)
+
+
+def shown(pages: Pages, query: str) -> str:
+    """The verdict above a page of the application, and the page with all its parts."""
+    return line(texts(pages.frame(query)[1]) + " " + texts(pages.page(query, list(range(30)))[0]))
+
+
+@pytest.fixture(scope="module")
+def matrix(workload: Workload, sample: Path) -> Matrix:
+    return store.parse_tree(workload, sample)
+
+
+@pytest.fixture(scope="module")
+def best(matrix: Matrix, workload: Workload) -> Best:
+    return rank(matrix, workload)
+
+
+@pytest.fixture(scope="module")
+def limited(best: Best, workload: Workload) -> Limited:
+    """The answer under a limit that the best of all doesn't keep."""
+    kpi = workload.kpis["p95_latency"]
+    found = limits.under(best, kpi, LIMIT_MS * kpi.divisor)
+    assert found.best.groups[0].best is not best.groups[0].best
+    return found
+
+
+@pytest.fixture(scope="module")
+def pages(matrix: Matrix, workload: Workload, tmp_path_factory: pytest.TempPathFactory) -> Pages:
+    return application(matrix, workload, tmp_path_factory.mktemp("application"))
+
+
+@pytest.fixture(scope="module")
+def site(sample: Path, patch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """What 'visualize' writes of the sample, with the text that it prints as ``printed``."""
+    directory = tmp_path_factory.mktemp("site")
+    patch.chdir(directory)
+    given = ["--generate", "--workload=encoder_bench", f"--results-dirname={sample}"]
+    (directory / "printed").write_text(printed("visualize", *given), encoding="utf-8")
+    return {path.name: path for path in (directory / "printed", *(directory / "report").iterdir())}
+
+
+def test_every_surface_names_the_best_configuration_in_the_same_sentences(
+    best: Best, pages: Pages, site: dict[str, Path], sample: Path
+) -> None:
+    (verdict,) = wording.verdict(best)
+    assert len(best.groups[0].undecided) > 1
+    said: Said = {"parse": printed("parse", "--workload=encoder_bench", f"--results-dirname={sample}")}
+    said |= {name: page_text(site[name]) for name in ("printed", "index.html", "best-configuration.html")}
+    said["application"] = shown(pages, "")
+    for surface, text in said.items():
+        assert verdict.lead in text, surface
+        assert verdict.rest in text, surface
+
+
+def test_the_plots_and_tables_have_the_best_value_where_the_ranking_has_it(
+    best: Best, workload: Workload, pages: Pages, site: dict[str, Path]
+) -> None:
+    (group,) = best.groups
+    assert best.kpi is not None
+    value = best.kpi.show(group.best.value)
+    gated = {str(one.entry.settings["image"]) for one in best.excluded}
+    assert gated == {"onnx-int8-per-tensor"}
+    at = wording.point_label(group.best.settings, group)
+    assert f"Cheapest is {at}: {value} at " in page_text(site["cost-analysis.html"])
+    settings = "batch size {batch_size}, {vus} virtual users".format(**group.best.settings)
+    for text in (page_text(site["best-configuration.html"]), shown(pages, "?show=best-configuration")):
+        assert f"cpu-1 · onnx-int8 {value} at {settings}" in text
+    row = f"{best.kpi.help} USD lower {best.kpi.show(group.best.value, unit=False)} "
+    assert row in page_text(site["kpi-overview.html"])
+
+
+def test_under_a_limit_every_surface_names_the_same_choice(
+    limited: Limited, pages: Pages, matrix: Matrix, workload: Workload
+) -> None:
+    (verdict,) = limit_wording.verdict(limited)
+    text = shown(pages, f"?cfg.limit={LIMIT_MS}")
+    assert verdict.lead in text
+    catalogue = Catalogue(matrix, workload)
+    figure, _ = catalogue.plot("Cost against latency").do_plot(*catalogue.arguments())
+    step = limits.winner(
+        limits.staircase(limits.bounded(catalogue.best.groups[0], limited.kpi), workload.kpis["1B_cost"], limited.kpi),
+        limited.kpi,
+        limited.limit,
+    )
+    assert step is not None
+    assert step.point.settings == limited.best.groups[0].best.settings
+    (rings,) = [trace for trace in figure.data if trace.name == "best under a limit on p95_latency"]
+    assert step.point.value in list(rings.y)
+
+
+@pytest.fixture(scope="module")
+def releases(repository: Path, patch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A history with the recorded releases, and beside it what an analysis, a site and lists of alarms say of it."""
+    directory = tmp_path_factory.mktemp("releases")
+    patch.chdir(directory)
+    path = directory / "releases.db"
+    with open_history(SQLiteLocation(path), writable=True) as history:
+        read_import(history, repository / "data/samples/encoder_history/history.jsonl.gz")
+    given = ["--workload=encoder_bench", f"--history=sqlite:///{path}"]
+    say = directory.joinpath
+    patch.setenv("COLUMNS", "300")
+    say("printed").write_text(printed("analyze_lts", *given, "--report-dest=analysis", status=1), encoding="utf-8")
+    printed("visualize", "--generate", *given)
+    say("alarms.json").write_text(printed("alarms", "--format=json", *given), encoding="utf-8")
+    say("alarms").write_text(printed("alarms", *given), encoding="utf-8")
+    say("history").write_text(printed("history", "show", given[1]), encoding="utf-8")
+    return directory
+
+
+@pytest.fixture(scope="module")
+def document(releases: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((releases / "analysis" / "regression.json").read_text(encoding="utf-8"))
+    return found
+
+
+def worse_of(document: dict[str, Any]) -> list[dict[str, Any]]:
+    found = [one for one in document["series"] if one["verdict"] == "regression"]
+    assert {one["kpi"]["name"] for one in found} == SLOWER
+    return found
+
+
+@pytest.fixture(scope="module")
+def in_the_application(releases: Path, workload: Workload) -> Pages:
+    place = SQLiteLocation(releases / "releases.db")
+    with open_history(place, writable=False) as history:
+        events = list(history.alarm_events(workload.name))
+    options = AnalysisOptions(events=lambda: events)
+    runs = read.read_matrix(workload, place)
+    return application(runs, workload, releases, past=lambda read: read, analysis_options=options)
+
+
+def test_every_surface_says_of_the_releases_what_the_json_report_says(
+    releases: Path, document: dict[str, Any], in_the_application: Pages
+) -> None:
+    """Of each worse series its size with the interval, both levels, since when, and its alarm."""
+    headline, cause, *_ = document["verdict"]
+    assert document["notes"] == []  # a comparison of the newest with the last good release says as much
+    said: Said = {"terminal": (releases / "printed").read_text(encoding="utf-8")}
+    written = ("regression.md", "regression.xml", "gl-code-quality.json", "index.html")
+    for path in [releases / "analysis" / name for name in written]:
+        text = page_text(path) if path.suffix == ".html" else path.read_text(encoding="utf-8")
+        said[path.name] = line(json.dumps(json.loads(text), ensure_ascii=False) if path.suffix == ".json" else text)
+    said["regression page"] = page_text(releases / "report" / "regression-analysis.html")
+    said["application"] = shown(in_the_application, "?show=regression-analysis")
+    for one in worse_of(document):
+        size, interval, levels = re.findall(r": (\S+ %) (\(.*?\)), (.* → .*?),", one["sentence"])[0]
+        (alarm,) = one["alarms"]
+        for surface, text in said.items():
+            for words in (size, interval, levels, one["first_bad_version"], one["last_good_version"], alarm["id"]):
+                assert words in text, (surface, words)
+    for surface in ("terminal", "regression.md", "index.html", "regression page", "application"):
+        assert headline in said[surface], surface
+        assert cause in said[surface], surface
+    summary = line((releases / "report" / "index.html").read_text(encoding="utf-8"))
+    assert headline in summary
+
+
+def test_the_history_plot_and_its_card_say_it_of_each_kpi(
+    releases: Path, document: dict[str, Any], in_the_application: Pages
+) -> None:
+    headline = "1B_cost: 1 of 2 series is worse, 1 shows no change."
+    assert headline in page_text(releases / "report" / "index.html")
+    for one in worse_of(document):
+        for text in [
+            shown(in_the_application, f"?show=kpi-history&cfg.kpi={one['kpi']['name']}"),
+            *([page_text(releases / "report" / "kpi-history.html")] if one["kpi"]["name"] == "1B_cost" else []),
+        ]:
+            assert f"{one['kpi']['name']}: 1 of 2 series is worse, 1 shows no change." in text
+            assert one["sentence"] in text
+
+
+def test_lists_of_alarms_metrics_and_annotations_have_the_same_ids_and_numbers(
+    releases: Path, document: dict[str, Any]
+) -> None:
+    worse = worse_of(document)
+    listed = {one["id"]: one for one in json.loads((releases / "alarms.json").read_text(encoding="utf-8"))}
+    assert sorted(listed) == sorted(one["alarms"][0]["id"] for one in worse)
+    (cause,) = document["causes"]
+    table = (releases / "alarms").read_text(encoding="utf-8")
+    printed_lines = (releases / "printed").read_text(encoding="utf-8")
+    metrics = (releases / "analysis" / "metrics.txt").read_text(encoding="utf-8")
+    for one in worse:
+        alarm = listed[one["alarms"][0]["id"]]
+        for name in ("first_bad", "last_good"):
+            assert alarm[name] == one[f"{name}_version"]
+        for level in ("old_level", "new_level"):
+            assert alarm[level] == pytest.approx(one[level])
+        assert alarm["cause"] == cause["id"]
+        assert alarm["id"][:8] in table
+        assert one["sentence"].split(":")[0] in printed_lines[printed_lines.index("::error") :]
+        (ratio,) = re.findall(rf'kpi_change_ratio{{.*kpi="{one["kpi"]["name"]}",.*}} (\S+)', metrics)
+        assert float(ratio) == pytest.approx(one["effect"]["value"])
+    assert "Alarms: 4 open" in (releases / "history").read_text(encoding="utf-8")
+
+
+def test_a_comparison_says_what_the_history_says_of_the_same_series(releases: Path) -> None:
+    given = ["--workload=encoder_bench", f"--history=sqlite:///{releases / 'releases.db'}"]
+    after = printed("compare", "1.3.1", "1.3.4", *given)
+    assert "Nothing is worse in 10 series of 5 KPIs: 1.3.4 against 1.3.1." in after
+    assert "The history says that 4 of these series are worse since 1.3.1: both sides are." in after
+    before = printed("compare", "1.2.8", "1.2.9", *given)
+    assert "The history says that 4 of these series are worse since 1.3.1: after both sides." in before
+    assert "The history says" not in printed("compare", "1.2.9", "1.3.4", *given, status=1)
+
+
+def test_compare_quotes_alarms_that_no_history_has_kept_yet(releases: Path, workload: Workload) -> None:
+    """1.3.4 against 1.3.0 alone is suspected, as one of ten series; the regression page beside it says worse."""
+    catalogue = Catalogue(read.read_matrix(workload, SQLiteLocation(releases / "releases.db")), workload)
+    assert catalogue.analysis is not None
+    assert len(catalogue.analysis.failing) == 4
+    summary = catalogue.report("Compare").summary()
+    assert "suspected to be worse" in summary
+    assert (
+        "The history says that 4 of these series are worse since 1.3.1: the two sides alone don't show it." in summary
+    )
