@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +18,12 @@ _ENOUGH_FOR_FENCES = 4
 class Minimum:
     """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold."""
 
-    relative: float
-    absolute: float
+    relative: Any
+    absolute: Any
 
-    def reached(self, old: float, new: Floats) -> Flags:
-        """Which of the new levels are that far from the old one."""
-        return np.asarray(np.abs(new - old) >= max(self.relative * abs(old), self.absolute))
+    def reached(self, old: Any, new: Any) -> Flags:
+        """Which of the new levels are that far from the old one: elementwise."""
+        return np.asarray(np.abs(new - old) >= np.maximum(self.relative * np.abs(old), self.absolute))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -37,9 +38,14 @@ class Step:
 
 def level(points: Floats) -> float:
     """The mean of at least one point, with outliers held back; the median of fewer than four."""
-    if len(points) < _ENOUGH_FOR_FENCES:
-        return float(np.median(points))
-    return float(estimate(points, np.array([len(points)])).level[0])
+    return float(levels_of(points[None])[0])
+
+
+def levels_of(points: Floats) -> Floats:
+    """That of each of several series of one length, shape (series, n)."""
+    if points.shape[1] < _ENOUGH_FOR_FENCES:
+        return np.median(points, axis=1)
+    return estimate(points, np.array([points.shape[1]])).level
 
 
 def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, normal_score
-from matrix_benchmarking.analyze.detect.levels import Levels
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, normal_score
+from matrix_benchmarking.analyze.detect.levels import Integers, Levels
 
 ALLOWANCE = 0.5
 """What a point may lie off, in standard deviations, without adding to the sum: half of the shift it is best for."""
@@ -33,20 +33,33 @@ def first_crossing(points: Floats, levels: Levels, prior: Prior, since: int) -> 
     first = int(levels.counts[0])
     if len(points) <= first:
         return None
-    scores = _scores(points, levels, prior)
+    scores = _scores(points[None], levels.counts, levels, prior)[0]
     found = [_crossing(sign * scores) for sign in (1.0, -1.0)]
     there = [(seen + first, start + first) for seen, start in filter(None, found) if seen + first >= since]
     return min(there) if there else None
 
 
-def _scores(points: Floats, levels: Levels, prior: Prior) -> Floats:
-    """How far each point from the first on that has a level before it lies off that, as normal scores."""
-    places = np.arange(int(levels.counts[0]), len(points))
-    which = levels.counts.searchsorted(places, side="right") - 1
-    counts = levels.counts[which].astype(float)
-    degrees = counts - 1.0 + prior.degrees
-    variance = (levels.squares[which] + prior.degrees * prior.deviation**2) / degrees * (1.0 + 1.0 / counts)
-    off = points[places] - levels.level[which]
+def crosses(points: Floats, levels: Levels, prior: Prior) -> Flags:
+    """Of several series beside each other, shape (series, n), whether the sum is ever beyond its limit.
+
+    The prior's numbers have shape (series, 1).
+    """
+    scores = _scores(points, levels.counts[: len(levels.counts) // len(points)], levels, prior)
+    return np.asarray((_over(_path(scores)) | _over(_path(-scores))).any(axis=1))
+
+
+def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior) -> Floats:
+    """How far each point from the first on that has a level before it lies off that, as normal scores.
+
+    Shape (series, points); *levels* are estimates from so many *counts* points of each series.
+    """
+    places = np.arange(int(counts[0]), points.shape[1])
+    which = counts.searchsorted(places, side="right") - 1
+    known = counts[which].astype(float)
+    level, squares = (of.reshape(len(points), -1)[:, which] for of in (levels.level, levels.squares))
+    degrees = known - 1.0 + prior.degrees
+    variance = (squares + prior.degrees * prior.deviation**2) / degrees * (1.0 + 1.0 / known)
+    off = points[:, places] - level
     ratio = off / np.sqrt(np.where(variance > 0.0, variance, np.inf))
     scores = np.sign(ratio) * normal_score(np.abs(ratio), degrees)
     held = np.clip(scores, -MOST_OF_ONE, MOST_OF_ONE)
@@ -59,21 +72,32 @@ def _of_correlation(scores: Floats) -> Floats:
     What is known of it up to each point, beyond two standard errors, leaves the newest ones out, as a shift in them
     looks like a correlation.
     """
-    known = np.arange(len(scores)) - NEWEST_LEFT_OUT
-    products = np.concatenate([[0.0, 0.0], np.cumsum(scores[1:] * scores[:-1])])
-    squares = np.concatenate([[0.0], np.cumsum(scores * scores)])
+    known = np.arange(scores.shape[1]) - NEWEST_LEFT_OUT
+    nothing = np.zeros((len(scores), 1))
+    products = np.hstack([nothing, nothing, np.cumsum(scores[:, 1:] * scores[:, :-1], axis=1)])
+    squares = np.hstack([nothing, np.cumsum(scores * scores, axis=1)])
     count = np.maximum(known, 1.0)
     places = np.maximum(known, 0)
-    correlation = products[places] / np.maximum(squares[places], 1.0) - 2.0 / np.sqrt(count)
+    correlation = products[:, places] / np.maximum(squares[:, places], 1.0) - 2.0 / np.sqrt(count)
     correlation = np.clip(correlation, 0.0, 0.9)
     return np.asarray(np.sqrt((1.0 + correlation) / (1.0 - correlation)))
 
 
 def _crossing(scores: Floats) -> tuple[int, int] | None:
     """The first place at which the sum is beyond the limit, and the first one after it was last zero."""
-    path = np.concatenate([[0.0], np.cumsum(scores - ALLOWANCE)])
-    over = path - np.minimum.accumulate(path) > LIMIT
+    path = _path(scores[None])
+    over = _over(path)[0]
     if not over.any():
         return None
     seen = int(over.argmax())
-    return seen - 1, int(seen - path[: seen + 1][::-1].argmin())
+    return seen - 1, int(seen - path[0, : seen + 1][::-1].argmin())
+
+
+def _path(scores: Floats) -> Floats:
+    """The sum before and after each of the scores, shape (series, scores)."""
+    return np.hstack([np.zeros((len(scores), 1)), np.cumsum(scores - ALLOWANCE, axis=1)])
+
+
+def _over(path: Floats) -> Flags:
+    """Where it is beyond the limit."""
+    return np.asarray(path - np.minimum.accumulate(path, axis=1) > LIMIT)

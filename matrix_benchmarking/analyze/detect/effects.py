@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 from scipy import special
@@ -52,7 +53,8 @@ def compare_levels(
     split = split_of(before, after, series.precision[new_from:new_to], series.runs[new_from:new_to])
     if len(before) + len(after) + series.prior.degrees < 3.0:
         return _without_spread(split, level(before), scale)
-    return estimates(split, level(before), _weighed(split, series.prior), scale, confidence)
+    wide = float(reach(_weighed(split, series.prior), confidence))
+    return estimates(float(split.shift), level(before), wide, scale)
 
 
 def _places(index: Integers, part: tuple[int, int]) -> tuple[int, int]:
@@ -121,19 +123,21 @@ def _spread(points: Floats) -> tuple[float, float, float]:
         middle = level(points)
         return middle, float(((points - points.mean()) ** 2).sum()), 0.0
     levels = estimate(points, np.array([len(points)]))
-    products = noise(points, levels, np.array([0])).products
+    products = noise(points[None], levels, np.array([0])).products
     return float(levels.level[0]), float(levels.squares[0]), float(products[0])
 
 
-def estimates(
-    split: Split, old: float, weighed: Weighed, scale: float, confidence: float
-) -> tuple[Estimate | None, Estimate]:
+def reach(weighed: Weighed, confidence: float) -> Any:
+    """How far the interval of a shift reaches to both sides: elementwise."""
+    return special.stdtrit(np.maximum(weighed.degrees, 1.0), 0.5 + confidence / 2.0) * weighed.error
+
+
+def estimates(shift: float, old: float, reach: float, scale: float) -> tuple[Estimate | None, Estimate]:
     """The effect relative to the old level, None if that isn't positive, and the difference.
 
-    The interval of the ratio is symmetric on the logarithmic scale, by the delta method.
+    The interval reaches so far to both sides; that of the ratio is symmetric on the logarithmic scale, by the delta
+    method.
     """
-    reach = float(special.stdtrit(max(float(weighed.degrees), 1.0), 0.5 + confidence / 2.0)) * float(weighed.error)
-    shift = float(split.shift)
     difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
     new = old + shift
     if old <= 0.0 or new <= 0.0:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence, scan
 from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, steps
 from matrix_benchmarking.analyze.detect.drift import goes_on
-from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, split_of
+from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, reach, split_of
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind, Suspicion
-from matrix_benchmarking.analyze.detect.levels import Integers
+from matrix_benchmarking.analyze.detect.levels import Integers, Levels
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare
-from matrix_benchmarking.analyze.detect.splits import Series, length_of
+from matrix_benchmarking.analyze.detect.splits import Evidence, Series, length_of
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 MINIMUM_EFFECT = 0.01
@@ -124,29 +125,38 @@ def judge_watched(
     minimum = Minimum(minimum.relative, minimum.absolute / scale)
     found = steps(series.points, walk.alarms, minimum)
     changes = tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
-    suspicion = _suspicion(watched, minimum, lower_is_better, confidence)
+    newest = scan.newest(series, walk)
+    suspicion = None if newest is None else _suspicion(watched, *newest, minimum, lower_is_better, confidence)
     if found:
         return dataclasses.replace(_changed(series, scale, found[-1], changes, confidence), suspicion=suspicion)
     least = scan.least_history(series.prior) + 2
     if len(series.points) < least and suspicion is None:
         return _too_short(series, scale, least)
-    return dataclasses.replace(_unchanged(series, scale, walk, minimum, confidence), suspicion=suspicion)
+    evidence_of = None if newest is None else newest[1]
+    return dataclasses.replace(_unchanged(series, scale, walk, evidence_of, minimum, confidence), suspicion=suspicion)
 
 
-def _suspicion(watched: Watched, minimum: Minimum, lower_is_better: bool | None, confidence: float) -> Suspicion | None:
+def _suspicion(
+    watched: Watched,
+    levels: Levels,
+    found: Evidence,
+    minimum: Minimum,
+    lower_is_better: bool | None,
+    confidence: float,
+) -> Suspicion | None:
     """A new level of the newest points, if it would be one were there a second block behind them."""
     series, index, walk, scale = watched.series, watched.index, watched.walk, watched.scale
-    found = scan.suspicious(series, walk.begin, walk.prior)
-    if found is None:
+    best = scan.suspicious(series, walk, levels, found)
+    if best is None:
         return None
-    evidence_of, best = found
-    split, weighed = _chosen(evidence_of.split, best), _pick(evidence_of.weighed, best)
+    split, weighed = _chosen(found.split, best), _pick(found.weighed, best)
     first = len(series.points) - int(split.after)
     old = level(series.points[walk.begin : first])
-    new = old + float(split.shift)
-    if not bool(minimum.reached(old, np.array([new])).any()):
+    shift = float(split.shift)
+    new = old + shift
+    if not minimum.reached(old, new):
         return None
-    effect, difference = estimates(split, old, weighed, scale, confidence)
+    effect, difference = estimates(shift, old, float(reach(weighed, confidence)), scale)
     return Suspicion(
         int(index[first]),
         int(index[first - 1]),
@@ -197,7 +207,7 @@ def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ..
     split, weighed, p_value = _weighed(series, step, len(series.points))
     change = changes[-1]
     kind = {True: Kind.REGRESSION, False: Kind.IMPROVEMENT, None: Kind.CHANGE}[change.worse]
-    effect, difference = estimates(split, level(old), weighed, scale, confidence)
+    effect, difference = estimates(float(split.shift), level(old), float(reach(weighed, confidence)), scale)
     return Judgement(
         kind,
         effect,
@@ -221,7 +231,7 @@ def _weighed(series: Series, step: Step, stop: int) -> tuple[Split, Weighed, flo
     prior = Prior(scan.MOST_CARRIED, step.alarm.deviation, step.alarm.correlation)
     weighed = evidence.weigh(split, prior if len(old) < scan.MOST_CARRIED else Prior())
     now = float(weighed.score - evidence.threshold(split.after, len(old) + stop - step.first))
-    return split, weighed, chance(max(now, step.alarm.excess))
+    return split, weighed, float(chance(max(now, step.alarm.excess)))
 
 
 def p_values(watched: Watched, minimum_effect: float, minimum_effect_absolute: float) -> list[float]:
@@ -252,34 +262,48 @@ def _too_short(series: Series, scale: float, least: int) -> Judgement:
     return Judgement(Kind.NOT_ENOUGH_HISTORY, None, None, old, None, None, None, None, runs, 0, missing, ())
 
 
-def _unchanged(series: Series, scale: float, walk: scan.Walk, minimum: Minimum, confidence: float) -> Judgement:
+def _unchanged(
+    series: Series, scale: float, walk: scan.Walk, found: Evidence | None, minimum: Minimum, confidence: float
+) -> Judgement:
     """The verdict without a change that matters: where the newest points look most like one, and how close that is."""
-    begin, prior = walk.begin, walk.prior
-    found = scan.newest(series, begin, prior)
+    begin = walk.begin
     if found is None:  # right after a step that is too small to count
-        runs = int(series.runs[begin:].sum())
+        every = int(series.runs[begin:].sum())
         old = level(series.points[begin:]) * scale
-        return Judgement(Kind.NO_CHANGE, None, None, old, None, None, None, 1.0, runs, 0, None, ())
+        return Judgement(Kind.NO_CHANGE, None, None, old, None, None, None, 1.0, every, 0, None, ())
     best = int(np.argmax(found.excess))
-    split, weighed = _chosen(found.split, best), _pick(found.weighed, best)
-    first = len(series.points) - int(split.after)
-    old = float(level(series.points[begin:first]))
-    effect, difference = estimates(split, old, weighed, scale, confidence)
-    excess = float(found.excess[best])
-    doubtful = excess >= _DOUBTFUL and bool(minimum.reached(old, np.array([old + split.shift])).any())
-    reruns = _reruns(split, len(series.points), begin, prior) if doubtful else None
+    split, weighed, excess = _chosen(found.split, best), _pick(found.weighed, best), float(found.excess[best])
+    first, shift, wide = len(series.points) - int(split.after), float(split.shift), float(reach(weighed, confidence))
+    old = level(series.points[begin:first])
+    more = reruns(split, len(series.points), begin, walk.prior)[0] if doubtful(excess, old, shift, minimum) else 0
+    runs = int(series.runs[begin:first].sum()), int(series.runs[first:].sum())
+    return no_change(shift, wide, old, scale, float(chance_of_none(excess)), runs, int(more))
+
+
+def doubtful(excess: Any, old: Any, shift: Any, minimum: Minimum) -> Any:
+    """Whether more runs may show that a change is one: elementwise."""
+    return (excess >= _DOUBTFUL) & minimum.reached(old, old + shift)
+
+
+def no_change(
+    shift: float, reach: float, old: float, scale: float, p_value: float, runs: tuple[int, int], more: int
+) -> Judgement:
+    """The verdict where a *shift* from the level *old*, known within its *reach*, looks most like a change.
+
+    *runs* are those before and after it, and so many *more* would show that it is one; 0 for none.
+    """
+    effect, difference = estimates(shift, old, reach, scale)
     return Judgement(
         Kind.NO_CHANGE,
         effect,
         difference,
         old * scale,
-        (old + float(split.shift)) * scale,
+        (old + shift) * scale,
         None,
         None,
-        chance(min(excess, 0.0)),  # what is above the threshold and no alarm was held to be outliers
-        int(series.runs[begin:first].sum()),
-        int(series.runs[first:].sum()),
-        reruns,
+        p_value,
+        *runs,
+        more or None,
         (),
     )
 
@@ -292,9 +316,12 @@ def _pick(weighed: Weighed, place: int) -> Weighed:
     return Weighed(*[float(getattr(weighed, name)[place]) for name in weighed.__dataclass_fields__])
 
 
-def _reruns(split: Split, points: int, begin: int, prior: Prior) -> int | None:
-    """How many more runs raise the alarm if they lie where the newest points do; None if a hundred don't."""
-    more = np.arange(1.0, _MOST_RERUNS + 1.0)
+def reruns(split: Split, points: int, begin: int, prior: Prior) -> Integers:
+    """How many more runs raise the alarm if they lie where the newest points do; 0 if a hundred don't.
+
+    Of one split, or of several of which each number has shape (splits, 1).
+    """
+    more = np.arange(1.0, _MOST_RERUNS + 1.0)[None]
     after = split.after + more
     share = after / split.after
     longer = Split(
@@ -315,11 +342,16 @@ def _reruns(split: Split, points: int, begin: int, prior: Prior) -> int | None:
     weighed = evidence.weigh(longer, prior)
     enough = weighed.score >= evidence.threshold(after, length_of(begin, points - begin + more, prior))
     enough &= evidence.confirmed(longer, weighed, prior)
-    return int(more[enough.argmax()]) if enough.any() else None
+    return np.where(enough.any(axis=1), enough.argmax(axis=1) + 1, 0)
 
 
-def chance(excess: float) -> float:
+def chance(excess: float) -> Any:
     """The p-value of evidence that exceeds the threshold by *excess* standard deviations."""
     if excess >= _EXCESS[-1]:
         return float(_CHANCE[-1]) * math.exp(-_DECAY * min(excess - float(_EXCESS[-1]), 100.0))
-    return float(np.exp(np.interp(excess, _EXCESS, np.log(_CHANCE))))
+    return np.exp(np.interp(excess, _EXCESS, np.log(_CHANCE)))
+
+
+def chance_of_none(excess: Any) -> Any:
+    """That of evidence that raised no alarm: what is above the threshold was held to be outliers. Elementwise."""
+    return np.exp(np.interp(np.minimum(excess, 0.0), _EXCESS, np.log(_CHANCE)))

@@ -13,6 +13,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats
 Integers = npt.NDArray[np.int64]
 LEAST = 8
 _EVERY_UP_TO = 64
+_NARROWEST = 64
 _GROWTH = 1.06
 _FENCE = 1.7
 _QUARTILES = np.array([[0.25], [0.75]])
@@ -26,6 +27,8 @@ _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviati
 @dataclasses.dataclass(frozen=True, slots=True)
 class Levels:
     """Estimates from the first *counts* points, each an array of shape (number of estimates,).
+
+    Those of several series of one length lie one behind the other, from the same counts each.
 
     Points beyond 1.7 interquartile ranges from the quartiles (3 standard deviations of a normal distribution) count as
     if they lay there.
@@ -76,34 +79,66 @@ def counts_up_to(count: int, least: int = LEAST) -> Integers:
 
 
 def estimate(points: Floats, counts: Integers) -> Levels:
-    """Estimates from the first ``counts[i]`` of *points*, at least two of them and in rising order."""
-    used = points[: counts[-1]]
-    inside = np.arange(len(used)) < counts[:, None]
-    ordered = np.where(inside, used, np.inf)
-    ordered.sort(axis=1)
-    rows = np.arange(len(counts))
-    low, high = _fences(ordered, counts, rows)
-    kept = np.minimum(np.maximum(used, low[:, None]), high[:, None])
+    """Estimates from the first ``counts[i]`` of *points*, at least two of them and in rising order.
+
+    Points are those of one series, or of several of one length, shape (series, n).
+    """
+    points = np.atleast_2d(points)
+    parts, start = [], 0
+    while start < len(counts):
+        width = max(_NARROWEST, 1 << int(counts[start] - 1).bit_length())
+        stop = int(counts.searchsorted(width, side="right"))
+        parts.append(_estimate(points, counts[start:stop], width))
+        start = stop
+    if len(parts) == 1:
+        return Levels(*parts[0])
+    columns = zip(*parts, strict=True)
+    return Levels(*[np.hstack([of.reshape(len(points), -1) for of in column]).ravel() for column in columns])
+
+
+def _estimate(
+    points: Floats, counts: Integers, width: int
+) -> tuple[Integers, Floats, Floats, Floats, Floats, Floats, Floats]:
+    """The fields of `Levels` from the first *counts* points of each series, as sums over *width* numbers.
+
+    The width, a power of two, depends on a count and not on its neighbours, so that a sum is always rounded alike.
+    """
+    points = points[:, None, :width]
+    if points.shape[2] < width:
+        points = np.concatenate([points, np.zeros((len(points), 1, width - points.shape[2]))], axis=2)
+    inside = np.arange(width) < counts[:, None]
+    ordered = np.where(inside, points, np.inf)
+    ordered.sort(axis=2)
+    ordered = ordered.reshape(-1, width)
+    every, rows = np.tile(counts, len(points)), np.arange(len(ordered))
+    low, high = _fences(ordered, every, rows)
+    second = ordered[:, 1].copy(), ordered[rows, every - 2]
+    shape = len(points), len(counts), 1
+    kept = np.maximum(points, low.reshape(shape), out=ordered.reshape(len(points), -1, width))
+    np.minimum(kept, high.reshape(shape), out=kept)
     kept *= inside
-    level = kept.sum(axis=1) / counts
-    deviations = (kept - level[:, None]) * inside
+    # Of equal values it is theirs, whatever rounding does to their sum.
+    level = np.minimum(np.maximum((kept.sum(axis=2) / counts).ravel(), low), high)
+    kept -= level.reshape(shape)
+    kept *= inside
+    deviations = kept.reshape(-1, width)
     # The floor is what rounding does to equal values.
-    squares = np.einsum("ij,ij->i", deviations, deviations) + counts * (_ROUNDING * level) ** 2
-    return Levels(counts, level, squares, low, high, ordered[:, 1], ordered[rows, counts - 2])
+    squares = np.einsum("ij,ij->i", deviations, deviations) + every * (_ROUNDING * level) ** 2
+    return every, level, squares, low, high, *second
 
 
 def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
-    """What else is known of the levels *which* (indices in rising order), from the same points."""
+    """What else is known of the levels *which* (indices in rising order), from the same points, shape (series, n)."""
     counts, level, squares = levels.counts[which], levels.level[which], levels.squares[which]
-    used = points[: counts[-1]]
-    inside = np.arange(len(used)) < counts[:, None]
+    used = points[which // (len(levels.counts) // len(points)), : counts.max()]
+    inside = np.arange(used.shape[1]) < counts[:, None]
     kept = np.minimum(np.maximum(used, levels.low[which, None]), levels.high[which, None])
     deviations = (kept - level[:, None]) * inside
     spread = np.sqrt(squares / (counts - 1))
     unit = np.where(spread > 0.0, spread, 1.0)
     room = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
     relative = deviations / unit[:, None]
-    skew = np.einsum("ij,ij,ij->i", relative, relative, relative) / counts
+    skew = (relative * relative * relative).sum(axis=1) / counts
     off = (np.abs(used - level[:, None]) > FAR_OFF * spread[:, None]) & inside
     return Noise(
         np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 
 from matrix_benchmarking.analyze.detect.cumulative import first_crossing
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES
 from matrix_benchmarking.analyze.detect.splits import (
@@ -107,34 +108,45 @@ def least_history(prior: Prior) -> int:
     return LEAST if prior.degrees < LEAST_DEGREES else _LEAST_WITH_REPEATS
 
 
-def newest(series: Series, begin: int, prior: Prior) -> Evidence | None:
-    """All splits between *begin* and the last point, whether or not they raise an alarm; None if there are none."""
-    points = series.points[begin:]
-    least = least_history(prior)
+def newest(series: Series, seen: Walk) -> tuple[Levels, Evidence] | None:
+    """All splits of the level on which *seen* ends up to the last point, whether or not they raise an alarm.
+
+    And what is known of that level; None if there are none.
+    """
+    points = series.points[seen.begin :]
+    least = least_history(seen.prior)
     last = len(points) - 1
     if last < least:
         return None
-    levels = estimate(points, counts_up_to(last, least))
-    return weigh(series, begin, levels, every_lag(levels, last), prior)
+    levels = _known(points, counts_up_to(last, least), seen.levels[-1])
+    return levels, weigh(series, seen.begin, levels, every_lag(levels, last), seen.prior)
 
 
-def suspicious(series: Series, begin: int, prior: Prior) -> tuple[Evidence, int] | None:
-    """The splits up to the last point, and which of them speaks most for a new level that isn't confirmed.
+def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
+    """Estimates from *counts* points, of which *levels* has those that the walk needed: fewer or more."""
+    if levels is None:
+        return estimate(points, counts)
+    first = counts[counts < levels.counts[0]]
+    there = slice(*levels.counts.searchsorted([counts[0], counts[-1] + 1]))
+    of_walk = Levels(*[getattr(levels, field.name)[there] for field in dataclasses.fields(Levels)])
+    return joined(estimate(points, first) if len(first) else None, of_walk)
+
+
+def suspicious(series: Series, seen: Walk, levels: Levels, found: Evidence) -> int | None:
+    """Which of the splits up to the last point speaks most for a new level that isn't confirmed.
 
     It has one block behind it, or so few points that it may be a coincidence. None where none is over its threshold.
     """
-    points = series.points[begin:]
-    last, least = len(points) - 1, least_history(prior)
-    if last < least:
-        return None
-    levels = estimate(points, counts_up_to(last, least))
-    found = weigh(series, begin, levels, every_lag(levels, last), prior)
-    stop = len(series.points) - 1
-    alone = series.blocks_from(stop + 1 - found.split.after.astype(np.int64), stop) < FEWEST_BLOCKS
-    over = np.flatnonzero((found.excess >= 0.0) & (alone | ~found.confirmed))
+    over = np.flatnonzero(unconfirmed(series, found, len(series.points) - 1))
     if len(over):
-        over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
-    return (found, int(over[np.argmax(found.excess[over])])) if len(over) else None
+        over = as_clear_on_logarithms(series, seen.begin, levels, found, over, seen.prior)
+    return int(over[np.argmax(found.excess[over])]) if len(over) else None
+
+
+def unconfirmed(series: Series, found: Evidence, last: Any) -> Flags:
+    """Which of the splits that end at *last* are over their threshold, but for the evidence of a second block."""
+    alone = series.blocks_from(last + 1 - found.split.after.astype(np.int64), last) < FEWEST_BLOCKS
+    return np.asarray((found.excess >= 0.0) & (alone | ~found.confirmed))
 
 
 def _first(

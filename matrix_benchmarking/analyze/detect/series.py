@@ -70,6 +70,16 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     return series, index, scale
 
 
+def single_runs(values: Values) -> Floats | None:
+    """The points of a series of one run a version without gaps; None for another."""
+    try:
+        points = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):  # versions of different numbers of runs
+        return None
+    points = points[:, 0] if points.ndim == 2 and points.shape[1] == 1 else points
+    return points if points.ndim == 1 and len(points) and np.isfinite(points).all() else None
+
+
 def _runs_of(value: float | Sequence[float | None] | None) -> int:
     return len(value) if isinstance(value, Sequence | np.ndarray) else 1
 

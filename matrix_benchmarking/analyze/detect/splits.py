@@ -24,6 +24,8 @@ _BEYOND_REASON = 1e8
 _LESS_OF_TWO_MEDIANS = 0.8
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
+_MANY_SPLITS = 500
+_WIDTHS = np.array([16, 40])
 # How far below the threshold the evidence on the logarithmic scale may stay.
 _LESS_ON_LOGARITHMS = 0.3
 
@@ -42,6 +44,7 @@ class Series:
         squares: sum of squares of its runs within it, without the farthest one, shape (n,).
         means: of the runs of each, of which none counts as farther off the median than is usual: better known than
             *points*, and one block can move them, shape (n,).
+        beside: so many series of one length lie one behind the other; *prior* is that of each, or an array of theirs.
     """
 
     points: Floats
@@ -52,6 +55,7 @@ class Series:
     fresh: Floats
     squares: Floats
     means: Floats
+    beside: int = 1
 
     def blocks_from(self, first: Any, last: Any) -> Any:
         """How many blocks speak for the points from *first* to *last* together: places, or arrays of them."""
@@ -73,41 +77,49 @@ class Evidence:
 
 def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
     """All splits whose last point is *last*: last points and lags; a lag is the number of points on the new level."""
-    lags = _LAGS[_possible(levels, np.array([last]))[:, 0]]
+    lags = _LAGS[_possible(levels, np.array([last]))[0]]
     return np.full(len(lags), last), lags
 
 
 def candidates(
     series: Series, begin: int, levels: Levels, span: tuple[int, int], prior: Prior
 ) -> tuple[Integers, Integers]:
-    """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm."""
-    last = np.arange(*span)
+    """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm.
+
+    Of several series beside each other, *span* is the same in each, and the prior's numbers have shape (series, 1).
+    """
+    last, beside = np.arange(*span), series.beside
     possible = _possible(levels, last)
-    first = np.maximum(last - _LAGS[:, None] + 1, 0)
-    which = np.maximum(np.searchsorted(levels.counts, first, side="right") - 1, 0)
-    known = levels.squares + prior.degrees * prior.deviation**2
-    variance = known / (levels.counts - 1.0 + prior.degrees)
-    sums = _sums(series.points[begin : begin + span[1]], int(levels.counts[0]))
-    shift = (sums[last + 1] - sums[first]) / _LAGS[:, None] - levels.level[which]
-    bar = _WORTH_A_LOOK**2 * variance[which] * (1.0 / _LAGS[:, None] + (1.0 / levels.counts)[which])
-    place, lags = (possible & (shift * shift > bar)).T.nonzero()
-    chosen, lag = last[place], _LAGS[lags]
+    first = np.maximum(last[:, None] - _LAGS + 1, 0)
+    counts = levels.counts[: len(levels.counts) // beside]
+    which = np.maximum(np.searchsorted(counts, first, side="right") - 1, 0)
+    known = levels.squares.reshape(beside, -1) + prior.degrees * prior.deviation**2
+    variance = known / (counts - 1.0 + prior.degrees)
+    sums = _sums(series.points[begin:].reshape(beside, -1)[:, : span[1]], int(counts[0]))
+    shift = (sums[:, last + 1, None] - sums[:, first]) / _LAGS
+    shift -= levels.level.reshape(beside, -1)[:, which]
+    shift *= shift
+    bar = (_WORTH_A_LOOK**2 * variance)[:, which]
+    bar *= 1.0 / _LAGS + (1.0 / counts)[which]
+    row, place, lags = (possible & (shift > bar)).nonzero()
+    chosen, lag = row * (len(series.points) // beside) + last[place], _LAGS[lags]
     enough = series.blocks_from(begin + chosen - lag + 1, begin + chosen) >= FEWEST_BLOCKS
     return chosen[enough], lag[enough]
 
 
 def _possible(levels: Levels, last: Integers) -> Flags:
-    """Shape (lags, last points): whether there is an old level."""
-    return np.asarray(last - _LAGS[:, None] + 1 >= levels.counts[0])
+    """Shape (last points, lags): whether there is an old level."""
+    return np.asarray(last[:, None] - _LAGS + 1 >= levels.counts[0])
 
 
 def _sums(points: Floats, least: int) -> Floats:
-    """Running sums; points that would drown all others in rounding are held back."""
-    first = np.sort(points[:least])
-    middle = float(first[least // 2])
-    room = _BEYOND_REASON * max(float(first[3 * least // 4] - first[least // 4]), abs(middle)) or np.inf
+    """Running sums of each series; points that would drown all others in rounding are held back."""
+    first = np.sort(points[:, :least])
+    middle = first[:, least // 2, None]
+    room = _BEYOND_REASON * np.maximum(first[:, 3 * least // 4, None] - first[:, least // 4, None], np.abs(middle))
+    room[room == 0.0] = np.inf
     held = np.minimum(np.maximum(points, middle - room), middle + room)
-    return np.concatenate([[0.0], np.cumsum(held)])
+    return np.concatenate([np.zeros((len(points), 1)), np.cumsum(held, axis=1)], axis=1)
 
 
 def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Evidence:
@@ -115,7 +127,8 @@ def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Int
     last, lag = found
     split = _split(series, begin, levels, last, lag)
     weighed = evidence.weigh(split, prior)
-    excess = weighed.score - evidence.threshold(split.after, length_of(begin, last + 1.0, prior))
+    place = last % ((len(series.points) - begin) // series.beside)
+    excess = weighed.score - evidence.threshold(split.after, length_of(begin, place + 1.0, prior))
     if series.prior.degrees > 0.0:
         excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)
     return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
@@ -126,8 +139,8 @@ def length_of(begin: int, points: Any, prior: Prior) -> Any:
 
     Repeats, which are all that is known before the first point, make a history short in looks and not in knowledge.
     """
-    if begin == 0 and prior.degrees > 0.0:
-        return np.maximum(points, _SHORTEST_WITH_REPEATS)
+    if begin == 0:
+        return np.where(prior.degrees > 0.0, np.maximum(points, _SHORTEST_WITH_REPEATS), points)
     return points + prior.degrees
 
 
@@ -174,31 +187,30 @@ def _shrinking(found: Evidence, over: Integers, levels: Levels, smallest: float)
 
 def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Integers) -> Split:
     """The splits whose new level are the *lag* points up to *last*."""
-    every = levels.counts.searchsorted(last - lag + 1, side="right") - 1
+    points = series.points[begin:].reshape(series.beside, -1)
+    row, place = np.divmod(last, points.shape[1])
+    each = len(levels.counts) // series.beside
+    every = row * each + levels.counts[:each].searchsorted(place - lag + 1, side="right") - 1
     rows, which = np.unique(every, return_inverse=True)
-    known = noise(series.points[begin:], levels, rows)
+    known = noise(points, levels, rows)
     before = levels.counts[every].astype(float)
     old, squares = levels.level[every], levels.squares[every]
-    inside, windows = _windows(series.points[begin:], last, lag)
     spread = np.sqrt(squares / (before - 1.0))
+    new, squares_after, products, far, others = np.empty((5, len(lag)))
+    for some in _of_like_lags(lag):
+        of_these = _new_levels(series, begin, last[some], lag[some], old[some], spread[some])
+        new[some], squares_after[some], products[some], far[some], others[some] = of_these
     after = lag.astype(float)
-    kept = _held(windows, inside, old, spread, lag) * inside
-    new = kept.sum(axis=1) / after
-    deviations = (kept - new[:, None]) * inside
-    off = (windows - old[:, None]) * np.where(new > old, 1.0, -1.0)[:, None]
-    far = inside & (off > FAR_OFF * spread[:, None])
-    others = np.maximum((off * (inside & ~far)).sum(axis=1), 0.0)
-    others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(after - far.sum(axis=1), 1.0))
     return Split(
         before=before,
         after=after,
         shift=new - old,
         squares_before=squares,
-        squares_after=np.einsum("ij,ij->i", deviations, deviations),
-        products=known.products[which] + np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
+        squares_after=squares_after,
+        products=known.products[which] + products,
         tail=np.where(new > old, known.tail_up[which], known.tail_down[which]),
         outliers=known.outliers[which],
-        far=(_windows(series.blocks[begin:], last, lag)[1] * far).sum(axis=1),
+        far=far,
         others=others,
         precision=_sum(series.precision[begin:], last, lag) / after * _restless(series, begin, last, lag),
         blocks=_sum(series.blocks[begin:], last, lag),
@@ -206,31 +218,82 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     )
 
 
+def _of_like_lags(lag: Integers) -> list[Any]:
+    """The splits in groups of which the lags are much the same, so that little is computed in vain; few together."""
+    if len(lag) < _MANY_SPLITS:
+        return [slice(None)]
+    groups = np.searchsorted(_WIDTHS, lag)
+    return [np.flatnonzero(groups == group) for group in np.unique(groups)]
+
+
+def _new_levels(
+    series: Series, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """The new level of each split, the sums of squares and of products about it, and the blocks far off the *old* one.
+
+    And how far the others are: see :class:`.evidence.Split`.
+    """
+    inside, windows = _windows(series.points[begin:], last, lag)
+    kept = _held(windows, inside, old, spread, lag)
+    kept *= inside
+    new = kept.sum(axis=1) / lag
+    kept -= new[:, None]
+    kept *= inside
+    off = windows
+    off -= old[:, None]
+    off *= np.where(new > old, 1.0, -1.0)[:, None]
+    far = inside & (off > FAR_OFF * spread[:, None])
+    off *= inside & ~far
+    count = far.sum(axis=1)
+    others = np.maximum(off.sum(axis=1), 0.0)
+    others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(lag - count, 1.0))
+    each = _common(series.blocks[begin:], lag)
+    blocks = count * each if each else (_windows(series.blocks[begin:], last, lag)[1] * far).sum(axis=1)
+    off[:, 0] = 0.0
+    np.multiply(kept[:, 1:], kept[:, :-1], out=off[:, 1:])
+    return new, (kept * kept).sum(axis=1), off.sum(axis=1), blocks, others
+
+
 def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floats:
     """By how much the runs of new points vary more than those of the old ones did; 1 where they don't, or nobody knows.
 
     The variance of few new runs is moderated by that of the old ones.
     """
-    freedom = np.maximum(series.runs[begin:] - 2.0, 0.0)
-    if not freedom.any():
+    freedom = np.maximum(series.runs[begin:] - 2.0, 0.0).reshape(series.beside, -1)
+    told = np.asarray(freedom.any(axis=1))
+    if not told.any():
         return np.ones(len(lag))
-    squares, degrees = (np.concatenate([[0.0], of.cumsum()]) for of in (series.squares[begin:], freedom))
-    first = last - lag + 1
-    old = squares[first] / np.maximum(degrees[first], 1.0)
-    new = squares[last + 1] - squares[first] + _LENT_DEGREES * old
-    ratio = new / (degrees[last + 1] - degrees[first] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
-    return np.where(old > 0.0, np.maximum(ratio, 1.0), 1.0)
+    squares = series.squares[begin:].reshape(freedom.shape).cumsum(axis=1).ravel()
+    degrees = freedom.cumsum(axis=1).ravel()
+    before = last - lag
+    old = squares[before] / np.maximum(degrees[before], 1.0)
+    new = squares[last] - squares[before] + _LENT_DEGREES * old
+    ratio = new / (degrees[last] - degrees[before] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
+    return np.where((old > 0.0) & told[last // freedom.shape[1]], np.maximum(ratio, 1.0), 1.0)
 
 
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
-    """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (len(last), longest)."""
-    back = np.arange(lag.max())
-    return back < lag[:, None], points[np.maximum(last[:, None] - back, 0)]
+    """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (len(last), width).
+
+    The width is a multiple of eight, so that a row's sum doesn't depend, by rounding, on what the others are.
+    """
+    back = np.arange(-8 * (-int(lag.max()) // 8))
+    return np.asarray(back < lag[:, None]), points[np.maximum(last[:, None] - back, 0)]
 
 
-def _sum(points: Floats, last: Integers, lag: Integers) -> Floats:
-    inside, windows = _windows(points, last, lag)
+def _sum(numbers: Floats, last: Integers, lag: Integers) -> Floats:
+    """Of the *lag* numbers up to each of *last*."""
+    each = _common(numbers, lag)
+    if each:
+        return np.asarray(each * lag, dtype=np.float64)
+    inside, windows = _windows(numbers, last, lag)
     return np.asarray((windows * inside).sum(axis=1))
+
+
+def _common(numbers: Floats, lag: Integers) -> float:
+    """The integer that all *numbers* are, where looking at them is less work than at windows of *lag*; else 0."""
+    first = float(numbers[0])
+    return first if len(numbers) < lag.sum() and first.is_integer() and (numbers == first).all() else 0.0
 
 
 def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> Floats:

@@ -64,6 +64,8 @@ def alarms_of(
         known: the alarms of the history, by id.
         accepted: for each change whether the false discovery rate lets it pass; an alarm that was raised before stays.
     """
+    if not changes:
+        return Raised((), (), None, is_back=False, notes=())
     ids = _ids(workload, series, changes, known)
     starts = {change.first for change, identity, passes in zip(changes, ids, accepted, strict=True)
               if change.takes_back is None and (passes or identity in known)}  # fmt: skip
@@ -105,8 +107,10 @@ def alarms_of(
 def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
     """The id of each change: its own, or that of an alarm raised next to it before the history was amended."""
     own = [alarm_id(series.id, series.keys[change.first]) for change in changes]
+    if all(identity in known or not change.is_worse for identity, change in zip(own, changes, strict=True)):
+        return own
     taken = set(own)
-    places = {alarm_id(series.id, key): place for place, key in enumerate(series.keys)}
+    places = {alarm_id(series.id, key): place for place, key in enumerate(series.keys)} if known else {}
     of_series = {
         place: identity
         for identity, alarm in known.items()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
 from ...lts.facts import times_of_entry
@@ -23,7 +23,7 @@ from ..select.selection import SelectedSeries, Selection, select
 from . import sides
 from .alarms import Raised, alarms_of, levels_known
 from .events import new_events
-from .levels import JudgedSeries, judged, middles
+from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import known_alarms
 from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
 from .pairs import Question, of_comparison
@@ -78,11 +78,8 @@ def analyse(
     known = known_alarms(event for event in events if event.subject.workload == selection.workload)
     judgeable = [one for one in selection.series if one.kpi.lower_better is not None]
     shown = [one for one in selection.series if one.kpi.lower_better is None]
-    blocks = _blocks(judgeable)
-    series = [
-        judged(one, minimum_effects.get(one.kpi.name, MinimumEffect()), of)
-        for one, of in zip(judgeable, blocks, strict=True)
-    ]
+    minima = [minimum_effects.get(one.kpi.name, MinimumEffect()) for one in judgeable]
+    series = judged_together(judgeable, minima, _blocks(judgeable))
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q, rate)
     raised = [
@@ -105,29 +102,29 @@ def analyse(
         order=selection.order,
         notes=selection.notes,
         runs=selection.runs,
-        points=sum(point.count for one in selection.series for point in one.points),
+        points=sum(len(point.entries) for one in selection.series for point in one.points),
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
     )
 
 
-def _blocks(series: Sequence[SelectedSeries]) -> list[Blocks]:
-    """Of each series the campaign and the round of each run of each point.
+def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Blocks]:
+    """What gives of one of the series the campaign and the round of each run of each point.
 
     Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is.
     """
     entries = {id(entry): entry for one in series for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
-    undated = {each for each, entry in entries.items() if entry.campaign is None and not any(times_of_entry(entry))}
-    return [
-        [
-            [(-1 - at, None) if id(entry) in undated else (of[id(entry)].campaign, of[id(entry)].round)
-             for entry in point.entries]
-            for at, point in enumerate(one.points)
+    known = {each: (of[each].campaign, of[each].round) for each, entry in entries.items()
+             if entry.campaign is not None or any(times_of_entry(entry))}  # fmt: skip
+
+    def blocks(one: SelectedSeries) -> Blocks:
+        return [
+            [known.get(id(entry)) or (-1 - at, None) for entry in point.entries] for at, point in enumerate(one.points)
         ]
-        for one in series
-    ]  # fmt: skip
+
+    return blocks
 
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:

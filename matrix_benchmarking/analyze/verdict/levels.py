@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,18 @@ class JudgedSeries:
     p_values: tuple[float, ...]
     judged: int | None
     minimum: MinimumEffect
+
+
+def judged_together(
+    series: Sequence[SelectedSeries], minima: Sequence[MinimumEffect], blocks: Callable[[SelectedSeries], Blocks]
+) -> list[JudgedSeries]:
+    """Each of *series* as :func:`judged` sees it; those in which nothing shows beside each other."""
+    least = [detect.Minimum(one.relative, one.absolute) for one in minima]
+    quiet = detect.unchanged((one.values for one in series), least, blocks=map(blocks, series))
+    return [
+        judged(one, minimum, blocks(one)) if found is None else JudgedSeries(one, found, (), (), None, minimum)
+        for one, minimum, found in zip(series, minima, quiet, strict=True)
+    ]
 
 
 def judged(series: SelectedSeries, minimum: MinimumEffect, blocks: Blocks | None = None) -> JudgedSeries:

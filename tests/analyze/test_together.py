@@ -1,0 +1,131 @@
+"""Series judged beside each other have the judgements of series judged one by one, to the last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from matrix_benchmarking.analyze.detect import InvalidThresholdError, Kind, judge, judge_all, together, unchanged
+from matrix_benchmarking.analyze.detect.changes import Minimum
+from matrix_benchmarking.analyze.detect.evidence import Floats
+
+LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
+Numbers = np.random.Generator
+
+
+def series(numbers: Numbers) -> Any:
+    """One of any kind: noise, disturbances, repeats, gaps."""
+    points = noise(numbers, int(numbers.choice(LENGTHS)))
+    disturbed(numbers, points)
+    level = float(numbers.choice([1e12, 100.0, 1e-6, -50.0, 0.0]))
+    spread = float(numbers.choice([0.1, 0.03, 0.01, 0.0])) * (abs(level) or 1.0)
+    repeats = int(numbers.choice([1, 1, 2, 3, 5]))
+    values: list[Any] = (level + spread * points).tolist()
+    if repeats > 1:
+        values = [repeated(numbers, value, spread, repeats) for value in values]
+    for place in numbers.integers(max(len(values), 1), size=int(numbers.choice([0, 0, 0, 2]))):
+        if values:
+            values[place] = [None] * repeats if repeats > 1 else numbers.choice([None, np.nan, np.inf])
+    return values
+
+
+def noise(numbers: Numbers, count: int) -> Floats:
+    return [
+        numbers.standard_normal(count),
+        numbers.standard_normal(count),
+        numbers.standard_t(3.0, count),
+        np.exp(numbers.standard_normal(count)),
+        np.round(numbers.standard_normal(count)),
+        0.3 * numbers.standard_normal(count).cumsum(),
+        np.zeros(count),
+    ][numbers.integers(7)]
+
+
+def disturbed(numbers: Numbers, points: Floats) -> None:
+    """A step, an episode, spikes, a last point that is off, or nothing."""
+    kind, size = numbers.integers(8), float(numbers.choice([2.0, 5.0, 20.0, -5.0]))
+    first = int(numbers.integers(max(len(points), 1)))
+    if kind == 0:
+        points[first:] += size
+    elif kind == 1:
+        points[first : first + 4] += size
+    elif kind == 2 and len(points):
+        points[numbers.integers(len(points), size=3)] += 4.0 * size
+    elif kind == 3:
+        points[-1:] += size
+
+
+def repeated(numbers: Numbers, value: float, spread: float, repeats: int) -> list[float | None]:
+    runs = repeats if numbers.random() < 0.9 else int(numbers.integers(1, repeats + 1))
+    return [value + 0.5 * spread * float(off) for off in numbers.standard_normal(runs)]
+
+
+def blocks(numbers: Numbers, values: Any) -> Any:
+    """Campaigns of one version or of three, one for all, rounds, two hosts; or nothing is known of them."""
+    runs = [len(one) if isinstance(one, list) else 1 for one in values]
+    return [
+        None,
+        [[(place, None)] * count for place, count in enumerate(runs)],
+        [[(place // 3, None)] * count for place, count in enumerate(runs)],
+        [[(0, None)] * count for count in runs],
+        [[(0, number) for number in range(count)] for count in runs],
+        [[(10 * place + number % 2, None) for number in range(count)] for place, count in enumerate(runs)],
+    ][numbers.integers(6)]
+
+
+def many(count: int, seed: int) -> Iterator[tuple[Any, Any]]:
+    numbers = np.random.default_rng(seed)
+    for _ in range(count):
+        values = series(numbers)
+        yield values, blocks(numbers, values)
+
+
+@pytest.mark.parametrize(("minimum", "absolute", "seed"), [(0.01, 0.0, 1), (0.0, 0.0, 2), (0.05, 1e-3, 3)])
+def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
+    minimum: float, absolute: float, seed: int
+) -> None:
+    values, of = zip(*many(600, seed), strict=True)
+    options: dict[str, Any] = {"minimum_effect": minimum, "minimum_effect_absolute": absolute, "lower_is_better": True}
+    expected = [judge(one, blocks=each, **options) for one, each in zip(values, of, strict=True)]
+    assert judge_all(values, blocks=of, **options) == expected
+    quiet = unchanged(values, [Minimum(minimum, absolute)] * len(values), blocks=of)
+    assert {one.kind for one in quiet if one} == {Kind.NO_CHANGE}
+    there = sum(one.kind is Kind.NO_CHANGE and one.suspicion is None for one in expected)
+    assert sum(one is not None for one in quiet) > 0.85 * there
+    assert any(one and one.reruns for one in quiet)
+    assert len({one.kind for one in expected}) == 4
+
+
+def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: pytest.MonkeyPatch) -> None:
+    values, of = zip(*many(300, 4), strict=True)
+    together_ = judge_all(values, blocks=of)
+    assert [judge_all([one], blocks=[each])[0] for one, each in zip(values, of, strict=True)] == together_
+    monkeypatch.setattr(together, "_AT_ONCE", 60_000)
+    assert judge_all(values, blocks=of) == together_
+
+
+def test_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    estimate = together.estimate
+
+    def estimated(points: Floats, counts: Any) -> Any:
+        seen.append(points.size * len(counts))
+        return estimate(points, counts)
+
+    monkeypatch.setattr(together, "estimate", estimated)
+    numbers = np.random.default_rng(5)
+    judge_all([numbers.standard_normal(100).tolist() for _ in range(300)])
+    judge_all([numbers.standard_normal(5000).tolist()])
+    assert len(seen) > 4
+    assert max(seen) <= together._AT_ONCE
+
+
+def test_no_series_at_all_is_no_judgement_and_a_threshold_that_cannot_be_is_an_error() -> None:
+    assert judge_all([]) == []
+    with pytest.raises(InvalidThresholdError, match=r"not -1\.0"):
+        judge_all([[1.0] * 20], minimum_effect=-1.0)
+    with pytest.raises(InvalidThresholdError, match=r"not 1\.5"):
+        judge_all([[1.0] * 20], confidence=1.5)
