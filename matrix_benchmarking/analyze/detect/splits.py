@@ -20,10 +20,14 @@ _HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 
 # Plain means that differ by less than so many standard errors are not looked at.
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
-# Two glitches in a row make two single runs look like a new level, so more is asked of two. A median has no glitch.
-_LESS_OF_TWO_MEDIANS = 0.8
+# Two glitches in a row make two single runs look like a new level, so more is asked of two. A median has no glitch, but
+# two blocks of noise that has just grown look like one, too.
+_LESS_OF_TWO_MEDIANS = 0.2
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
+# So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
+_RECENT = 10
+_MOST_OF_ONE_SQUARE = 9.0
 # How far below the threshold the evidence on the logarithmic scale may stay.
 _LESS_ON_LOGARITHMS = 0.3
 
@@ -187,6 +191,9 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     off = (windows - old[:, None]) * np.where(new > old, 1.0, -1.0)[:, None]
     far = inside & (off > FAR_OFF * spread[:, None])
     others = np.maximum((off * (inside & ~far)).sum(axis=1), 0.0)
+    restless = np.maximum(
+        _restless(series, begin, last, lag), _unsettled(series.points[begin:], last - lag, old, spread**2)
+    )
     others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(after - far.sum(axis=1), 1.0))
     return Split(
         before=before,
@@ -199,7 +206,7 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
         outliers=known.outliers[which],
         far=(_windows(series.blocks[begin:], last, lag)[1] * far).sum(axis=1),
         others=others,
-        precision=_sum(series.precision[begin:], last, lag) / after * _restless(series, begin, last, lag),
+        precision=_sum(series.precision[begin:], last, lag) / after * restless,
         blocks=_sum(series.blocks[begin:], last, lag),
         runs=_sum(series.runs[begin:], last, lag),
     )
@@ -219,6 +226,18 @@ def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floa
     new = squares[last + 1] - squares[first] + _LENT_DEGREES * old
     ratio = new / (degrees[last + 1] - degrees[first] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
     return np.where(old > 0.0, np.maximum(ratio, 1.0), 1.0)
+
+
+def _unsettled(points: Floats, newest: Integers, level: Floats, variance: Floats) -> Floats:
+    """By how much the points of an old level up to the *newest* vary more than all of it does; 1 where they don't.
+
+    A spread that grew goes both ways before it looks like a new level. Few points say little, so they are moderated.
+    """
+    inside, windows = _windows(points, newest, np.minimum(newest + 1, _RECENT))
+    unit = np.where(variance > 0.0, variance, 1.0)
+    squares = np.minimum((windows - level[:, None]) ** 2 / unit[:, None], _MOST_OF_ONE_SQUARE) * inside
+    ratio = (squares.sum(axis=1) + _LENT_DEGREES) / (inside.sum(axis=1) + _LENT_DEGREES)
+    return np.where(variance > 0.0, np.maximum(ratio, 1.0), 1.0)
 
 
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
