@@ -191,9 +191,9 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     off = (windows - old[:, None]) * np.where(new > old, 1.0, -1.0)[:, None]
     far = inside & (off > FAR_OFF * spread[:, None])
     others = np.maximum((off * (inside & ~far)).sum(axis=1), 0.0)
-    restless = np.maximum(
-        _restless(series, begin, last, lag), _unsettled(series.points[begin:], last - lag, old, spread**2)
-    )
+    restless = _restless(series, begin, last, lag)
+    if series.prior.degrees > 0.0:  # medians: of single runs, a glitch would count as a spread that grew
+        restless = np.maximum(restless, _unsettled(series.points[begin:], last - lag, old, spread**2))
     others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(after - far.sum(axis=1), 1.0))
     return Split(
         before=before,
