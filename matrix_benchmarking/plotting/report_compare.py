@@ -245,7 +245,7 @@ def _words(verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.SUSPECTED:
         return f"suspected: {wording.looks(verdict)}"
     if verdict.outcome is Outcome.NO_CHANGE:
-        return f"no difference shown{wording.shown(verdict)}"
+        return wording.nothing(verdict)
     return str(verdict.outcome.value)
 
 

@@ -8,6 +8,7 @@ from matrix_benchmarking.analyze.detect.discovery import discoveries, q_values
 from matrix_benchmarking.analyze.detect.effects import EmptyLevelError, InvalidThresholdError, compare_levels
 from matrix_benchmarking.analyze.detect.judge import change_points, changes_of, judge, judge_watched, p_values
 from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind, Suspicion
+from matrix_benchmarking.analyze.detect.smallest import is_one_block, smallest_step
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 __all__ = [
@@ -23,9 +24,11 @@ __all__ = [
     "changes_of",
     "compare_levels",
     "discoveries",
+    "is_one_block",
     "judge",
     "judge_watched",
     "p_values",
     "q_values",
+    "smallest_step",
     "watch",
 ]

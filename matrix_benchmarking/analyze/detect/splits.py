@@ -13,7 +13,7 @@ from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels,
 
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""
-_LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
+LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
 # How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
 _HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 6), 3.5])
@@ -29,7 +29,7 @@ _LENT_DEGREES = 4.0
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
 # How far below the threshold the evidence on the logarithmic scale may stay.
-_LESS_ON_LOGARITHMS = 0.3
+LESS_ON_LOGARITHMS = 0.3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Evidence:
 
 def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
     """All splits whose last point is *last*: last points and lags; a lag is the number of points on the new level."""
-    lags = _LAGS[_possible(levels, np.array([last]))[:, 0]]
+    lags = LAGS[_possible(levels, np.array([last]))[:, 0]]
     return np.full(len(lags), last), lags
 
 
@@ -87,22 +87,22 @@ def candidates(
     """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm."""
     last = np.arange(*span)
     possible = _possible(levels, last)
-    first = np.maximum(last - _LAGS[:, None] + 1, 0)
+    first = np.maximum(last - LAGS[:, None] + 1, 0)
     which = np.maximum(np.searchsorted(levels.counts, first, side="right") - 1, 0)
     known = levels.squares + prior.degrees * prior.deviation**2
     variance = known / (levels.counts - 1.0 + prior.degrees)
     sums = _sums(series.points[begin : begin + span[1]], int(levels.counts[0]))
-    shift = (sums[last + 1] - sums[first]) / _LAGS[:, None] - levels.level[which]
-    bar = _WORTH_A_LOOK**2 * variance[which] * (1.0 / _LAGS[:, None] + (1.0 / levels.counts)[which])
+    shift = (sums[last + 1] - sums[first]) / LAGS[:, None] - levels.level[which]
+    bar = _WORTH_A_LOOK**2 * variance[which] * (1.0 / LAGS[:, None] + (1.0 / levels.counts)[which])
     place, lags = (possible & (shift * shift > bar)).T.nonzero()
-    chosen, lag = last[place], _LAGS[lags]
+    chosen, lag = last[place], LAGS[lags]
     enough = series.blocks_from(begin + chosen - lag + 1, begin + chosen) >= FEWEST_BLOCKS
     return chosen[enough], lag[enough]
 
 
 def _possible(levels: Levels, last: Integers) -> Flags:
     """Shape (lags, last points): whether there is an old level."""
-    return np.asarray(last - _LAGS[:, None] + 1 >= levels.counts[0])
+    return np.asarray(last - LAGS[:, None] + 1 >= levels.counts[0])
 
 
 def _sums(points: Floats, least: int) -> Floats:
@@ -149,7 +149,7 @@ def as_clear_on_logarithms(
     smallest = float(points.min())
     if smallest <= 0.0:
         return over
-    unsure = _shrinking(found, over, levels, smallest) > found.excess[over] + _LESS_ON_LOGARITHMS
+    unsure = _shrinking(found, over, levels, smallest) > found.excess[over] + LESS_ON_LOGARITHMS
     if not unsure.any():
         return over
     logarithms = np.zeros(len(series.points))
@@ -160,7 +160,7 @@ def as_clear_on_logarithms(
     needed = estimate(logarithms[begin : begin + last + 1], np.unique(levels.counts[which]))
     relative = Prior(prior.degrees, prior.deviation / abs(float(levels.level[0])), prior.correlation)
     again = weigh(dataclasses.replace(series, points=logarithms), begin, needed, splits, relative)
-    unsure[unsure] = again.excess < -_LESS_ON_LOGARITHMS
+    unsure[unsure] = again.excess < -LESS_ON_LOGARITHMS
     return over[~unsure]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...workload import MinimumEffect
 from .. import detect
-from ..detect import Judgement, changes_of, judge_watched, p_values, watch
+from ..detect import Judgement, changes_of, is_one_block, judge_watched, p_values, smallest_step, watch
 from ..detect.drift import is_drift
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, power_of_two
@@ -40,6 +40,9 @@ class JudgedSeries:
         changes: all, the oldest first; an episode is two, of which the second takes the first back.
         p_values: of the changes, each when it was the last one.
         judged: first point of the change that the judgement is about; None where it saw none.
+        would_show: the smallest step that would have been seen in four of five cases, in the KPI's unit, and how many
+            versions after it; None for none.
+        is_one_block: whether only one block speaks for each new level that there could be.
     """
 
     series: SelectedSeries
@@ -48,6 +51,8 @@ class JudgedSeries:
     p_values: tuple[float, ...]
     judged: int | None
     minimum: MinimumEffect
+    would_show: tuple[float, int] | None
+    is_one_block: bool
 
 
 def judged(series: SelectedSeries, minimum: MinimumEffect, blocks: Blocks | None = None) -> JudgedSeries:
@@ -99,6 +104,8 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, blocks: Blocks | None
         tuple(p for _, p in found),
         None if not seen else kept[seen[-1].first],
         minimum,
+        smallest_step(watched, minimum.relative, minimum.absolute),
+        is_one_block(watched),
     )
 
 
