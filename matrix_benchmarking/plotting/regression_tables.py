@@ -55,7 +55,9 @@ def outcome_text(verdict: SeriesVerdict) -> str:
         return f"{DOUBTFUL}suspected: {wording.looks(verdict)}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
         return f"{DOUBTFUL}in doubt"
-    return f"{BETTER}back on an old level{new}" if verdict.changes else outcome.value
+    if verdict.changes:
+        return f"{BETTER}back on an old level{new}"
+    return "no difference shown" if outcome is Outcome.NO_CHANGE else outcome.value
 
 
 def name_of(verdict: SeriesVerdict) -> str:
@@ -237,6 +239,8 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
         notes.insert(0, wording.history_missing(verdict))
     if verdict.stands_on:
         notes.insert(0, verdict.why or f"{wording.size(verdict)}{wording.shown(verdict)}")
+    elif verdict.why or verdict.would_show:
+        notes.insert(0, verdict.why or wording.nothing(verdict))
     return [
         verdict.kpi.name,
         series_cell(verdict),

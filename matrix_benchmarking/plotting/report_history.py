@@ -23,7 +23,8 @@ OUTCOMES = {
     "Worse": Outcome.REGRESSION,
     "Suspected": Outcome.SUSPECTED,
     "Better": Outcome.IMPROVEMENT,
-    "No change": Outcome.NO_CHANGE,
+    "No difference shown": Outcome.NO_CHANGE,
+    "Can't be told": Outcome.CANT_TELL,
     "Too little history": Outcome.NOT_ENOUGH_HISTORY,
     "Not judged": Outcome.NOT_ANALYSED,
 }

@@ -131,7 +131,7 @@ class RegressionReport(Report):
         untold = analysis.having(Outcome.CANT_TELL)
         parts: list[Any] = []
         for which, what in (
-            (same, "without a change"),
+            (same, "without a difference shown"),
             (untold, "of which it can't be told"),
             (few, "without enough history"),
         ):

@@ -41,6 +41,12 @@ def test_a_single_point_however_far_is_no_crossing_and_an_early_one_is_skipped()
     assert crossing(BEFORE[:9]) is None
 
 
+def test_a_spread_that_grew_adds_up_to_nothing_and_a_level_in_it_still_does() -> None:
+    wide = [4.0, -4.0] * 6
+    assert crossing([*BEFORE, *[4.0, 4.0, -4.0] * 12]) is None
+    assert crossing([*BEFORE, *wide, *[12.0] * 8]) is not None
+
+
 def releases(size: float, seed: int, repeats: int = 5) -> Floats:
     values = 100.0 + 3.0 * np.random.default_rng([5, seed]).standard_normal((80, repeats))
     values[30:] += size

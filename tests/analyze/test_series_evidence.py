@@ -7,9 +7,11 @@ import math
 import numpy as np
 import pytest
 
+from matrix_benchmarking.analyze.detect import change_points
 from matrix_benchmarking.analyze.detect.evidence import Floats
 from matrix_benchmarking.analyze.detect.series import Blocks, prepare
-from matrix_benchmarking.analyze.verdict.returns import returns
+from matrix_benchmarking.analyze.detect.splits import _unsettled
+from matrix_benchmarking.analyze.verdict.returns import _stays, returns
 
 
 def one_each(campaigns: list[list[int]]) -> Blocks:
@@ -65,20 +67,69 @@ def levels(text: str, noise: float = 1.0) -> Floats:
         ("......####......", 1),
         ("......####......###.....", 2),
         ("......####......###.....##", 2),  # it has not come back yet
-        ("####......###......", 1),  # the level was not left before it began there
-        ("......#......#......#......", 0),  # one point is as likely a disturbed one
+        ("####......###......", 2),  # a history may begin on the other level
+        ("......#......#......#......", 0),  # single points are disturbed ones as likely
         ("......##......##......", 2),
+        ("......##......#......", 2),
+        ("......##.##......", 2),  # one point tells where levels lie as far apart
         ("..##..", 0),
         ("....................", 0),
     ],
 )
-def test_a_return_is_a_stay_of_two_points_near_the_other_level_and_the_way_back(text: str, count: int) -> None:
+def test_a_return_is_a_stay_near_the_other_level_and_the_way_back(text: str, count: int) -> None:
     assert returns(levels(text), 100.0, 110.0) == count
     assert returns(-levels(text), -100.0, -110.0) == count
 
 
-def test_a_stay_far_below_the_other_level_or_within_the_noise_is_none() -> None:
+def test_what_lies_between_both_levels_is_a_stay_on_neither() -> None:
     text = "......####......###....."
     assert returns(levels(text), 100.0, 113.0) == 2
     assert returns(levels(text), 100.0, 114.0) == 0
     assert returns(levels(text, noise=8.0), 100.0, 110.0) == 0
+    assert returns(levels(text), 100.0, 100.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("clear", "stays"),
+    [
+        ([-1.0] * 5 + [2.0] * 2 + [-1.0] * 4, [(5, 7)]),
+        ([-1.0] * 5 + [1.9] * 2 + [-1.0] * 4, []),  # not clear enough that it was away
+        ([-1.0] * 5 + [2.0] * 2 + [-1.0] * 3, []),  # nor that it is back
+        ([-1.0] * 5 + [2.0] * 2 + [-3.0] + [2.0] * 2 + [-4.0], [(5, 10)]),
+        ([4.0, -4.0, 1.0, 3.0, -4.0], [(0, 1), (2, 4)]),
+    ],
+)
+def test_points_that_tell_little_tell_it_together(clear: list[float], stays: list[tuple[int, int]]) -> None:
+    assert _stays(np.cumsum(clear).tolist()) == stays
+
+
+def test_the_stay_that_a_change_begins_counts_once_it_is_over() -> None:
+    """What a history does between a change and the version that showed it is known by then."""
+    assert returns(levels("......##......#.####"), 100.0, 110.0) == 2
+
+
+@pytest.mark.parametrize(
+    ("newest", "ratio"),
+    [
+        (3, 1.0),
+        (14, 1.0),
+        (15, (9 + 9 + 4) / 14),  # nine squares of 1, one of 25 that counts as 9, and four that are lent
+        (19, (5 + 45 + 4) / 14),
+        (24, (90 + 4) / 14),
+    ],
+)
+def test_the_newest_points_of_an_old_level_say_how_it_spreads_today(newest: int, ratio: float) -> None:
+    points = np.tile([1.0, -1.0], 15)
+    points[15:] *= 5.0
+    found = _unsettled(points + 100.0, np.array([newest]), np.array([newest + 1]), np.array([100.0]), np.array([1.0]))
+    assert found.tolist() == [pytest.approx(ratio)]
+    assert _unsettled(points, *[np.array([number]) for number in (newest, newest + 1, 0.0, 0.0)]).tolist() == [1.0]
+
+
+def test_two_high_points_are_a_new_level_unless_the_spread_grew_before_them() -> None:
+    def found(spread: float) -> list[int]:
+        middle = 100.0 + np.concatenate([np.tile([1.0, -1.0], 26), np.tile([spread, -spread], 4)])
+        return change_points([[v - 0.5, v, v + 0.5] for v in [*middle.tolist(), 107.0, 108.0]])
+
+    assert found(1.0) == [60]
+    assert found(3.0) == []

@@ -97,7 +97,7 @@ def test_the_page_quotes_the_verdicts_of_the_analysis() -> None:
     of = catalogue(toy_workload(), entries)
     assert of.analysis is not None
     shown = page(of)
-    assert "1 of 3 series is worse, 1 is better, 1 shows no change." in shown
+    assert "1 of 3 series is worse, 1 is better, 1 shows no difference." in shown
     for verdict in of.analysis.verdicts:
         if verdict.changes:
             assert wording.sentence(verdict) in html.unescape(shown)

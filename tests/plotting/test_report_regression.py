@@ -90,7 +90,7 @@ def test_series_without_a_change_are_folded_away() -> None:
     folded = re.findall(r"<details><summary>(.*?)</summary>", shown)
     assert folded == [
         "1 alarm fixed by a later version",
-        "1 series without a change",
+        "1 series without a difference shown",
         "1 series without enough history",
     ]
     assert "not enough history: 3 versions" in shown

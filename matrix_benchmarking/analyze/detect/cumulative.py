@@ -14,11 +14,14 @@ from matrix_benchmarking.analyze.detect.levels import Integers, Levels
 
 ALLOWANCE = 0.5
 """What a point may lie off, in standard deviations, without adding to the sum: half of the shift it is best for."""
-LIMIT = 7.5
-"""Where the sum is an alarm: in normal noise after some 11,000 points in each direction (Siegmund's approximation)."""
+LIMIT = 7.0
+"""Where the sum is an alarm: in normal noise after some 7,000 points in each direction (Siegmund's approximation)."""
 NEWEST_LEFT_OUT = 20
 MOST_OF_ONE = 2.5
 """A point counts for no more than that, so that an alarm takes four of them at least."""
+# So many of the newest steps from point to point say how the noise spreads today.
+_RECENT = 12
+_LENT_DEGREES = 4.0
 
 
 def first_crossing(points: Floats, levels: Levels, prior: Prior, since: int) -> tuple[int, int] | None:
@@ -61,9 +64,21 @@ def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior) -> F
     variance = (squares + prior.degrees * prior.deviation**2) / degrees * (1.0 + 1.0 / known)
     off = points[:, places] - level
     ratio = off / np.sqrt(np.where(variance > 0.0, variance, np.inf))
-    scores = np.sign(ratio) * normal_score(np.abs(ratio), degrees)
+    scores = np.sign(ratio) * normal_score(np.abs(ratio), degrees) / _of_recent(ratio)
     held = np.clip(scores, -MOST_OF_ONE, MOST_OF_ONE)
     return np.asarray(held / _of_correlation(held))
+
+
+def _of_recent(ratios: Floats) -> Floats:
+    """By how much the newest *ratios* of each series spread more than 1, from each to the next, save the farthest step.
+
+    A new level doesn't show in steps from point to point, a spread that grew does.
+    """
+    steps = np.hstack([np.zeros((len(ratios), _RECENT)), np.diff(ratios, axis=1) ** 2 / 2.0])
+    windows = np.lib.stride_tricks.sliding_window_view(steps, _RECENT, axis=1)
+    count = np.clip(np.arange(ratios.shape[1]) - 1.0, 0.0, _RECENT - 1.0)
+    spread = (windows.sum(axis=2) - windows.max(axis=2) + _LENT_DEGREES) / (count + _LENT_DEGREES)
+    return np.asarray(np.sqrt(np.maximum(spread, 1.0)))
 
 
 def _of_correlation(scores: Floats) -> Floats:

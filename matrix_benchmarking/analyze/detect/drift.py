@@ -11,7 +11,7 @@ import numpy as np
 from matrix_benchmarking.analyze.detect.evidence import Floats
 
 FEWEST = 6
-ADVANTAGE = 4.0
+ADVANTAGE = 8.0
 """By how many times the variance a level that is put where it fits best lowers the sum of squares."""
 
 

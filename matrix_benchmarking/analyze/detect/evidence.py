@@ -128,6 +128,12 @@ def normal_score(ratio: Any, degrees: Any) -> Any:
     return np.sqrt(degrees * np.log1p(ratio * ratio / degrees)) * (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
 
 
+def ratio_of(score: Any, degrees: Any) -> Any:
+    """Student's t that is as improbable as *score* standard deviations: what :func:`normal_score` undoes."""
+    root = score * (8.0 * degrees + 3.0) / (8.0 * degrees + 1.0)
+    return np.sqrt(degrees * np.expm1(np.minimum(root * root / degrees, 700.0)))
+
+
 def threshold(after: Any, length: Any) -> Any:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
     base = np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)

@@ -17,7 +17,8 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, We
 from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind, Suspicion
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare
-from matrix_benchmarking.analyze.detect.splits import Evidence, Series, length_of
+from matrix_benchmarking.analyze.detect.smallest import smallest_steps
+from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, Series, length_of
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 MINIMUM_EFFECT = 0.01
@@ -126,14 +127,35 @@ def judge_watched(
     found = steps(series.points, walk.alarms, minimum)
     changes = tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
     newest = scan.newest(series, walk)
-    suspicion = None if newest is None else _suspicion(watched, *newest, minimum, lower_is_better, confidence)
-    if found:
-        return dataclasses.replace(_changed(series, scale, found[-1], changes, confidence), suspicion=suspicion)
+    levels, looks = (None, None) if newest is None else newest
+    suspicion = None
+    if levels is not None and looks is not None:
+        suspicion = _suspicion(watched, levels, looks, minimum, lower_is_better, confidence)
     least = scan.least_history(series.prior) + 2
-    if len(series.points) < least and suspicion is None:
+    if found:
+        judgement = _changed(series, scale, found[-1], changes, confidence)
+    elif len(series.points) < least and suspicion is None:
         return _too_short(series, scale, least)
-    evidence_of = None if newest is None else newest[1]
-    return dataclasses.replace(_unchanged(series, scale, walk, evidence_of, minimum, confidence), suspicion=suspicion)
+    else:
+        judgement = _unchanged(series, scale, walk, looks, minimum, confidence)
+    would_show, is_one_block = (None, False) if looks is None else _sight(watched, looks, minimum)
+    return dataclasses.replace(judgement, suspicion=suspicion, would_show=would_show, is_one_block=is_one_block)
+
+
+Sight = tuple[tuple[float, int] | None, bool]
+"""What step would have been seen within how many versions, and whether only one block speaks."""
+
+
+def _sight(watched: Watched, newest: Evidence, minimum: Minimum) -> Sight:
+    walk = watched.walk
+    (step,), (versions,) = smallest_steps(watched.series, walk.begin, newest, minimum)
+    count = len(watched.series.points) - walk.begin - scan.least_history(walk.prior)
+    return sight(float(step) * watched.scale, int(versions), count)
+
+
+def sight(step: float, versions: int, count: int) -> Sight:
+    """What `smallest_steps` says of a series, *count* versions of which could be new."""
+    return (None if versions == 0 or math.isnan(step) else (step, versions)), versions == 0 and count >= FEWEST_BLOCKS
 
 
 def _suspicion(
@@ -286,11 +308,19 @@ def doubtful(excess: Any, old: Any, shift: Any, minimum: Minimum) -> Any:
 
 
 def no_change(
-    shift: float, reach: float, old: float, scale: float, p_value: float, runs: tuple[int, int], more: int
+    shift: float,
+    reach: float,
+    old: float,
+    scale: float,
+    p_value: float,
+    runs: tuple[int, int],
+    more: int,
+    seen: Sight = (None, False),
 ) -> Judgement:
     """The verdict where a *shift* from the level *old*, known within its *reach*, looks most like a change.
 
-    *runs* are those before and after it, and so many *more* would show that it is one; 0 for none.
+    *runs* are those before and after it, and so many *more* would show that it is one; 0 for none. *seen* is what
+    `sight` gives.
     """
     effect, difference = estimates(shift, old, reach, scale)
     return Judgement(
@@ -305,6 +335,8 @@ def no_change(
         *runs,
         more or None,
         (),
+        None,
+        *seen,
     )
 
 

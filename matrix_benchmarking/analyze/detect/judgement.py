@@ -91,6 +91,9 @@ class Judgement:
             history, how many more versions the first verdict takes; else None.
         changes: all changes of the series that reach the minimum effect, in order.
         suspicion: what the newest block alone shows beside that; None for nothing.
+        would_show: the smallest further step that would have been seen by now in four of five cases, in the KPI's
+            unit, and the number of versions since it; None where that isn't known.
+        is_one_block: whether only one block speaks for each new level that there could be.
     """
 
     kind: Kind
@@ -106,3 +109,5 @@ class Judgement:
     reruns: int | None
     changes: tuple[Change, ...]
     suspicion: Suspicion | None = None
+    would_show: tuple[float, int] | None = None
+    is_one_block: bool = False

@@ -13,21 +13,25 @@ from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels,
 
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""
-_LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
+LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
 # How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
 _HELD = np.array([0.0, 0.0, 1.5, 2.0, 2.0, 2.0, 2.0, *[3.0] * (_ORDERED_UP_TO - 6), 3.5])
 # Plain means that differ by less than so many standard errors are not looked at.
 _WORTH_A_LOOK = 3.0
 _BEYOND_REASON = 1e8
-# Two glitches in a row make two single runs look like a new level, so more is asked of two. A median has no glitch.
-_LESS_OF_TWO_MEDIANS = 0.8
+# Two glitches in a row make two single runs look like a new level, so more is asked of two. A median has no glitch, but
+# two blocks of noise that has just grown look like one, too.
+_LESS_OF_TWO_MEDIANS = 0.2
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
 _MANY_SPLITS = 500
 _WIDTHS = np.array([16, 40])
+# So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
+_RECENT = 10
+_MOST_OF_ONE_SQUARE = 9.0
 # How far below the threshold the evidence on the logarithmic scale may stay.
-_LESS_ON_LOGARITHMS = 0.3
+LESS_ON_LOGARITHMS = 0.3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ class Evidence:
 
 def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
     """All splits whose last point is *last*: last points and lags; a lag is the number of points on the new level."""
-    lags = _LAGS[_possible(levels, np.array([last]))[0]]
+    lags = LAGS[_possible(levels, np.array([last]))[0]]
     return np.full(len(lags), last), lags
 
 
@@ -90,26 +94,26 @@ def candidates(
     """
     last, beside = np.arange(*span), series.beside
     possible = _possible(levels, last)
-    first = np.maximum(last[:, None] - _LAGS + 1, 0)
+    first = np.maximum(last[:, None] - LAGS + 1, 0)
     counts = levels.counts[: len(levels.counts) // beside]
     which = np.maximum(np.searchsorted(counts, first, side="right") - 1, 0)
     known = levels.squares.reshape(beside, -1) + prior.degrees * prior.deviation**2
     variance = known / (counts - 1.0 + prior.degrees)
     sums = _sums(series.points[begin:].reshape(beside, -1)[:, : span[1]], int(counts[0]))
-    shift = (sums[:, last + 1, None] - sums[:, first]) / _LAGS
+    shift = (sums[:, last + 1, None] - sums[:, first]) / LAGS
     shift -= levels.level.reshape(beside, -1)[:, which]
     shift *= shift
     bar = (_WORTH_A_LOOK**2 * variance)[:, which]
-    bar *= 1.0 / _LAGS + (1.0 / counts)[which]
+    bar *= 1.0 / LAGS + (1.0 / counts)[which]
     row, place, lags = (possible & (shift > bar)).nonzero()
-    chosen, lag = row * (len(series.points) // beside) + last[place], _LAGS[lags]
+    chosen, lag = row * (len(series.points) // beside) + last[place], LAGS[lags]
     enough = series.blocks_from(begin + chosen - lag + 1, begin + chosen) >= FEWEST_BLOCKS
     return chosen[enough], lag[enough]
 
 
 def _possible(levels: Levels, last: Integers) -> Flags:
     """Shape (last points, lags): whether there is an old level."""
-    return np.asarray(last[:, None] - _LAGS + 1 >= levels.counts[0])
+    return np.asarray(last[:, None] - LAGS + 1 >= levels.counts[0])
 
 
 def _sums(points: Floats, least: int) -> Floats:
@@ -158,7 +162,7 @@ def as_clear_on_logarithms(
     smallest = float(points.min())
     if smallest <= 0.0:
         return over
-    unsure = _shrinking(found, over, levels, smallest) > found.excess[over] + _LESS_ON_LOGARITHMS
+    unsure = _shrinking(found, over, levels, smallest) > found.excess[over] + LESS_ON_LOGARITHMS
     if not unsure.any():
         return over
     logarithms, squares = np.zeros(len(series.points)), series.squares.copy()
@@ -170,7 +174,7 @@ def as_clear_on_logarithms(
     needed = estimate(logarithms[begin : begin + last + 1], np.unique(levels.counts[which]))
     relative = Prior(prior.degrees, prior.deviation / abs(float(levels.level[0])), prior.correlation)
     again = weigh(dataclasses.replace(series, points=logarithms, squares=squares), begin, needed, splits, relative)
-    unsure[unsure] = again.excess < -_LESS_ON_LOGARITHMS
+    unsure[unsure] = again.excess < -LESS_ON_LOGARITHMS
     return over[~unsure]
 
 
@@ -201,6 +205,9 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
         of_these = _new_levels(series, begin, last[some], lag[some], old[some], spread[some])
         new[some], squares_after[some], products[some], far[some], others[some] = of_these
     after = lag.astype(float)
+    restless = _restless(series, begin, last, lag)
+    if series.prior.degrees > 0.0:  # medians: of single runs, a glitch would count as a spread that grew
+        restless = np.maximum(restless, _unsettled(series.points[begin:], last - lag, place - lag + 1, old, spread**2))
     return Split(
         before=before,
         after=after,
@@ -212,7 +219,7 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
         outliers=known.outliers[which],
         far=far,
         others=others,
-        precision=_sum(series.precision[begin:], last, lag) / after * _restless(series, begin, last, lag),
+        precision=_sum(series.precision[begin:], last, lag) / after * restless,
         blocks=_sum(series.blocks[begin:], last, lag),
         runs=_sum(series.runs[begin:], last, lag),
     )
@@ -270,6 +277,18 @@ def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floa
     new = squares[last] - squares[before] + _LENT_DEGREES * old
     ratio = new / (degrees[last] - degrees[before] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
     return np.where((old > 0.0) & told[last // freedom.shape[1]], np.maximum(ratio, 1.0), 1.0)
+
+
+def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats, variance: Floats) -> Floats:
+    """By how much the *newest* of *count* points of an old level vary more than all of it does; 1 where they don't.
+
+    A spread that grew goes both ways before it looks like a new level. Few points say little, so they are moderated.
+    """
+    inside, windows = _windows(points, newest, np.minimum(count, _RECENT))
+    unit = np.where(variance > 0.0, variance, 1.0)
+    squares = np.minimum((windows - level[:, None]) ** 2 / unit[:, None], _MOST_OF_ONE_SQUARE) * inside
+    ratio = (squares.sum(axis=1) + _LENT_DEGREES) / (inside.sum(axis=1) + _LENT_DEGREES)
+    return np.where(variance > 0.0, np.maximum(ratio, 1.0), 1.0)
 
 
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:

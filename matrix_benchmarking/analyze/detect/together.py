@@ -17,10 +17,19 @@ from matrix_benchmarking.analyze.detect.changes import Minimum, levels_of
 from matrix_benchmarking.analyze.detect.cumulative import crosses
 from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, reach
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.judge import MINIMUM_EFFECT, chance_of_none, doubtful, judge, no_change, reruns
+from matrix_benchmarking.analyze.detect.judge import (
+    MINIMUM_EFFECT,
+    chance_of_none,
+    doubtful,
+    judge,
+    no_change,
+    reruns,
+    sight,
+)
 from matrix_benchmarking.analyze.detect.judgement import Judgement
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare, single_runs
+from matrix_benchmarking.analyze.detect.smallest import smallest_steps
 from matrix_benchmarking.analyze.detect.splits import Series, candidates, every_lag, weigh
 
 T = TypeVar("T", Split, Weighed)
@@ -74,11 +83,16 @@ class _Beside:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Newest:
-    """Of each series the split that looks most like a change now, and what it weighs: numbers of shape (series,)."""
+    """Of each series the split that looks most like a change now, and what it weighs: numbers of shape (series,).
+
+    And the smallest step that would have been seen, and for how many versions: see :func:`.smallest.smallest_steps`.
+    """
 
     split: Split
     weighed: Weighed
     excess: Floats
+    steps: Floats
+    versions: Integers
 
 
 def judge_all(
@@ -133,11 +147,11 @@ def unchanged(
     """
     found: list[Judgement | None] = [None] * len(minima)
     for every in _side_by_side(values, [None] * len(minima) if blocks is None else blocks):
-        quiet, newest = zip(*[_looked_at(part) for part in every.parts()], strict=True)
+        quiet, newest = zip(*[_looked_at(part, _minimum(part, minima)) for part in every.parts()], strict=True)
         chosen = every.only(np.flatnonzero(np.concatenate(quiet)))
         if not len(chosen.places):
             continue
-        judgements = _judgements(chosen, _joined(newest), [minima[place] for place in chosen.places], confidence)
+        judgements = _judgements(chosen, _joined(newest), _minimum(chosen, minima), confidence)
         for place, judgement in zip(chosen.places, judgements, strict=True):
             found[place] = judgement
     return found
@@ -202,7 +216,7 @@ def _of_prepared(places: Sequence[int], several: Sequence[Series], scales: Seque
     return _Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales))  # type: ignore[arg-type]
 
 
-def _looked_at(part: _Beside) -> tuple[Flags, _Newest]:
+def _looked_at(part: _Beside, minimum: Minimum) -> tuple[Flags, _Newest]:
     """In which of the series nothing shows, and how their newest points look."""
     least = scan.least_history(part.series.prior)
     levels = estimate(part.rows(part.series.points), counts_up_to(part.length - 1, least))
@@ -217,7 +231,9 @@ def _looked_at(part: _Beside) -> tuple[Flags, _Newest]:
     best = part.rows(found.excess).argmax(axis=1) + len(lag) * np.arange(len(quiet))
     quiet &= found.excess[best] < -_NEAR
     best = best[quiet]
-    return quiet, _Newest(_only(found.split, best), _only(found.weighed, best), found.excess[best])
+    steps, versions = smallest_steps(part.series, 0, found, minimum)
+    split, weighed = _only(found.split, best), _only(found.weighed, best)
+    return quiet, _Newest(split, weighed, found.excess[best], steps[quiet], versions[quiet])
 
 
 def _alarmed(part: _Beside, levels: Levels, least: int) -> Flags:
@@ -236,33 +252,46 @@ def _alarmed(part: _Beside, levels: Levels, least: int) -> Flags:
     return alarmed
 
 
-def _judgements(every: _Beside, newest: _Newest, minima: Sequence[Minimum], confidence: float) -> Iterator[Judgement]:
+def _judgements(every: _Beside, newest: _Newest, minimum: Minimum, confidence: float) -> Iterator[Judgement]:
     split, length = newest.split, every.length
     first = length - split.after.astype(np.int64)
     old = np.empty(len(first))
     for count in np.unique(first):
         of = first == count
         old[of] = levels_of(every.rows(every.series.points)[of, :count])
-    more = _more(every, newest, old, minima)
+    more = _more(every, newest, old, minimum)
     runs = np.hstack([np.zeros((len(old), 1)), every.rows(every.series.runs).cumsum(axis=1)])
     before = runs[np.arange(len(first)), first]
     wide, p_values = reach(newest.weighed, confidence), chance_of_none(newest.excess)
     of_runs = before.astype(int), (runs[:, -1] - before).astype(int)
     columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more]
-    for shift, far, level, scale, p_value, early, late, again in zip(*[one.tolist() for one in columns], strict=True):
-        yield no_change(shift, far, level, scale, p_value, (early, late), again)
+    count = length - scan.least_history(every.series.prior)
+    sights = [
+        sight(*each, count)
+        for each in zip((newest.steps * every.scales).tolist(), newest.versions.tolist(), strict=True)
+    ]
+    for (shift, far, level, scale, p_value, early, late, again), seen in zip(
+        zip(*[one.tolist() for one in columns], strict=True), sights, strict=True
+    ):
+        yield no_change(shift, far, level, scale, p_value, (early, late), again, seen)
 
 
-def _more(every: _Beside, newest: _Newest, old: Floats, minima: Sequence[Minimum]) -> Integers:
+def _more(every: _Beside, newest: _Newest, old: Floats, minimum: Minimum) -> Integers:
     """Of each series how many more runs would raise the alarm; 0 where none would, or there is no doubt."""
-    relative, absolute = (np.array([getattr(one, name) for one in minima]) for name in ("relative", "absolute"))
-    minimum = Minimum(relative, absolute / every.scales)
     asked = np.flatnonzero(doubtful(newest.excess, old, newest.split.shift, minimum))
     more = np.zeros(len(old), dtype=np.int64)
     for start in range(0, len(asked), _RERUNS_AT_ONCE):
         these = asked[start : start + _RERUNS_AT_ONCE]
         more[these] = reruns(_only(newest.split, these[:, None]), every.length, 0, _of(every.prior, these))
     return more
+
+
+def _minimum(part: _Beside, minima: Sequence[Minimum]) -> Minimum:
+    """The smallest effects that count, of all *minima* those of its series, in the unit of their points."""
+    relative, absolute = (
+        np.array([getattr(minima[place], name) for place in part.places]) for name in ("relative", "absolute")
+    )
+    return Minimum(relative, absolute / part.scales)
 
 
 def _of(prior: Prior, rows: Integers) -> Prior:
@@ -283,7 +312,7 @@ def _joined(parts: Sequence[_Newest]) -> _Newest:
     return _Newest(
         _behind([part.split for part in parts]),
         _behind([part.weighed for part in parts]),
-        np.concatenate([part.excess for part in parts]),
+        *[np.concatenate([getattr(part, name) for part in parts]) for name in ("excess", "steps", "versions")],
     )
 
 

@@ -96,6 +96,7 @@ def _series(one: SeriesVerdict) -> dict[str, Any]:
         "notes": one.notes,
         "stands_on": one.stands_on,
         "would_show": one.would_show,
+        "would_show_in": one.would_show_in,
         "why": one.why,
     }
 

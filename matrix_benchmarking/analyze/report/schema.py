@@ -104,8 +104,11 @@ def _series() -> Schema:
             "stands_on": _said(_TEXT, "Where two sides were compared, the blocks behind it; else empty."),
             "would_show": _said(
                 _or_null(_NUMBER),
-                "Where two sides were compared, the smallest difference that would have been seen in four of five "
-                "cases: relative where effect is known, else in the KPI's unit.",
+                "Without a difference, the smallest one that would have been seen in four of five cases: relative "
+                "where effect is known, else in the KPI's unit.",
+            ),
+            "would_show_in": _said(
+                _COUNT, "Of a history, the number of versions after which it would have; 0 for two sides."
             ),
             "why": _said(_TEXT, "Why it can't be told, and what to measure next; empty where it can."),
         }

@@ -148,7 +148,7 @@ def levels_known(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
     known = set()
     for place, change in enumerate(changes):
         if change.is_worse and change.first > 0:
-            points, unit = middles(values, max(change.first - FURTHEST, 0), change.first)
+            points, unit = middles(values, max(change.first - FURTHEST, 0), change.seen + 1)
             if returns(points, change.old_level / unit, change.new_level / unit) >= RETURNS:
                 known.add(place)
     return known

@@ -29,6 +29,11 @@ from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
 from .pairs import Question, of_comparison
 from .severity import severity, unjudged
 
+ONE_BLOCK = (
+    "measured in one block, one version after the other, this can't be told from the machine's mood; "
+    "measure the newest version once more"
+)
+
 
 def analyse_runs(
     entries: Iterable[Entry],
@@ -171,8 +176,22 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # back on an old level
-        return _about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE)
-    return _unchanged(base, judgement)
+        return _sized(_about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE), judgement)
+    if judgement.is_one_block:
+        return dataclasses.replace(_unchanged(base, judgement), outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
+    return _sized(_unchanged(base, judgement), judgement)
+
+
+def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
+    """*verdict*, that nothing changed, with the step that would have been seen."""
+    if judgement.would_show is None:
+        return verdict
+    step, versions = judgement.would_show
+    level = (verdict.new_level if verdict.changes else verdict.old_level) or 0.0
+    size = step if verdict.effect is None else step / abs(level) if level else None
+    if verdict.effect is not None and size is not None and size >= 1.0 and not verdict.kpi.lower_better:
+        return verdict  # no fall, not even to nothing
+    return dataclasses.replace(verdict, would_show=size, would_show_in=versions)
 
 
 def _is_suspected(suspicion: Suspicion, series: SelectedSeries) -> bool:

@@ -134,8 +134,9 @@ class SeriesVerdict:
         drift: of a series that goes on drifting, by how much of the old level from version to version; else None.
         notes: what else is to be known, such as a newest version without a value.
         stands_on: where two sides were compared, the blocks behind it: ``in 5 common rounds``; else empty.
-        would_show: likewise, the smallest difference that would have been seen in four of five cases: as a fraction
-            where *effect* is one, else in the KPI's unit; None where unknown.
+        would_show: without a difference, the smallest one that would have been seen in four of five cases: as a
+            fraction where *effect* is one, else in the KPI's unit; None where unknown.
+        would_show_in: of a history, so many versions after it; 0 where two sides were compared.
         why: why it can't be told, and what to measure next; empty where it can.
     """
 
@@ -166,6 +167,7 @@ class SeriesVerdict:
     notes: Sequence[str] = ()
     stands_on: str = ""
     would_show: float | None = None
+    would_show_in: int = 0
     why: str = ""
 
     @property

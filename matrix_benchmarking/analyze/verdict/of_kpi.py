@@ -56,13 +56,14 @@ def conclusions(found: KPISeries, judged: Sequence[Judged], drawn: int = 0) -> l
 
 
 def _counted(found: KPISeries, judged: Sequence[Judged]) -> str:
-    """``p95_latency: 1 of 2 series is worse, 1 shows no change.``"""
+    """``p95_latency: 1 of 2 series is worse, 1 shows no difference.``"""
     number, total = counts(judged), len(judged)
     words = {
         Outcome.REGRESSION: ("is worse", "are worse"),
         Outcome.SUSPECTED: ("is suspected to be worse", "are suspected to be worse"),
         Outcome.IMPROVEMENT: ("is better", "are better"),
-        Outcome.NO_CHANGE: ("shows no change", "show no change"),
+        Outcome.NO_CHANGE: ("shows no difference", "show no difference"),
+        Outcome.CANT_TELL: ("can't be told", "can't be told"),
         Outcome.NOT_ENOUGH_HISTORY: ("has too little history", "have too little history"),
         Outcome.NOT_ANALYSED: ("is not judged", "are not judged"),
     }

@@ -30,7 +30,11 @@ FEWEST_OLD = 5
 FURTHEST = 2_000
 """How many points are looked at, of the old level and after a change was seen: a later end the detector sees itself."""
 _MAD = 1.4826
-_APART = 3.0
+LIKELIER = 4.0
+"""The logarithm of how much likelier points have to be on the one level than on the other."""
+MOST_OF_ONE = 5.0
+"""What a single point says of that at most."""
+_LEAST_NOISE = 1e-3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -90,24 +94,37 @@ def early_return(
 
 
 def returns(points: Floats, old: float, new: float) -> int:
-    """How often *points* left the level *old* for one near *new*, or further, and came back, for two points at least.
+    """How often *points* left the level *old* for one near *new*, or further, and came back.
 
-    None of it counts where noise would look like that: where the levels lie less than three standard deviations apart.
+    A stay on either is told by how much likelier its points are there (a sequential test of two normal means, Wald
+    1945, Ann. Math. Statist. 16, 117–186), of which one alone can be enough. Single points are disturbed ones as
+    likely: none of it counts unless the series stayed away for two at least once.
     """
     points = points[-FURTHEST:]
-    if len(points) < 2 * FEWEST_OLD:
+    gap = new - old
+    if len(points) < 2 * FEWEST_OLD or gap == 0.0:
         return 0
-    sign = 1.0 if new > old else -1.0
-    off, gap = (points - old) * sign, (new - old) * sign
     noise = _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0)
-    if gap < _APART * noise:
+    nearer = (points - (old + new) / 2.0) * gap
+    clear = np.clip(nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2, -MOST_OF_ONE, MOST_OF_ONE)
+    stays = _stays(np.cumsum(clear).tolist())
+    if all(stop - start < FEWEST_POINTS for start, stop in stays):
         return 0
-    away = np.flatnonzero(np.diff(np.concatenate([[False], off > gap / 2.0, [False]]).astype(int)))
-    stays = away.reshape(-1, 2)
-    there = [stop - start >= FEWEST_POINTS and off[start:stop].mean() >= (1.0 - LEFT) * gap for start, stop in stays]
-    return sum(
-        counts for (start, stop), counts in zip(stays.tolist(), there, strict=True) if start > 0 and stop < len(points)
-    )
+    there = np.concatenate([points[start:stop] for start, stop in stays])
+    return len(stays) if (there.mean() - old) / gap >= 1.0 - LEFT else 0
+
+
+def _stays(path: Sequence[float]) -> list[tuple[int, int]]:
+    """The stays away that have ended: where *path* rises by :data:`LIKELIER`, up to where it begins to fall by it."""
+    stays, is_away, lowest, highest, start = list[tuple[int, int]](), False, (0.0, -1), (0.0, -1), 0
+    for place, value in enumerate(path):
+        lowest, highest = min(lowest, (value, place)), max(highest, (value, place))
+        if not is_away and value - lowest[0] >= LIKELIER:
+            is_away, highest, start = True, (value, place), lowest[1] + 1
+        elif is_away and highest[0] - value >= LIKELIER:
+            is_away, lowest = False, (value, place)
+            stays.append((start, highest[1] + 1))
+    return stays
 
 
 def _old(points: Sequence[float]) -> _Old:

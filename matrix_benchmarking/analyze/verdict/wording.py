@@ -64,6 +64,7 @@ def lead(analysis: Analysis) -> list[str]:
     behind = sum(any(note.startswith(NO_VALUE) for note in one.notes) for one in analysis.verdicts)
     if behind:
         said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
+    said += _unchanged(analysis)
     said += _untold(analysis)
     short = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY))
     if short:
@@ -88,6 +89,17 @@ def _suspected(analysis: Analysis) -> list[str]:
     said = [f"{counts[way]} suspected to be {way}" for way in ("worse", "better") if counts[way]]
     why = "" if any(one.stands_on for one in suspected) else "one block of runs alone says so, and "
     return [f"{' and '.join(said)}: {why}{again(analysis.newest)} would tell."] if said else []
+
+
+def _unchanged(analysis: Analysis) -> list[str]:
+    """In how many series of a history nothing was shown, and what would have been; of two sides each says it."""
+    same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.would_show and one.would_show_in]
+    sizes = [one.would_show for one in same if one.would_show and one.effect is not None]
+    if not sizes:
+        return []
+    by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
+    most = max(one.would_show_in for one in same)
+    return [f"No difference shown in {len(same)}; {by} % would have been within {most} versions."]
 
 
 def _untold(analysis: Analysis) -> list[str]:
@@ -118,7 +130,7 @@ def sentence(verdict: SeriesVerdict) -> str:
         behind = f"{levels(kpi, verdict)}, {runs} {verdict.stands_on}"
         return f"{name}{_against(verdict)}: {size(verdict)}{shown(verdict)}, {behind}."
     if verdict.outcome is Outcome.NO_CHANGE:
-        return f"{name}: no change{doubt(verdict)}."
+        return f"{name}: {nothing(verdict)}{doubt(verdict)}."
     if verdict.outcome is Outcome.SUSPECTED:
         what = (
             f"{name} is suspected to be worse since {verdict.first_bad_version} (last good {verdict.last_good_version})"
@@ -144,12 +156,21 @@ def looks(verdict: SeriesVerdict) -> str:
     return "worse" if verdict.looks_worse else "better"
 
 
+def nothing(verdict: SeriesVerdict) -> str:
+    """That no difference was shown, and which one would have been: ``no difference shown; 5.1 % would have been``."""
+    return f"no difference shown{shown(verdict)}"
+
+
 def shown(verdict: SeriesVerdict) -> str:
-    """Where no difference was shown, how large a one would have been: ``; 5.1 % would have been``; else empty."""
+    """Where no difference was shown, how large a one would have been: ``; 5.1 % would have been``; else empty.
+
+    Of a history with the number of versions after which it would: ``; 5.1 % would have been within 5 versions``.
+    """
     if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
         return ""
     by = percent(verdict.would_show) if verdict.effect is not None else difference(verdict.kpi, verdict.would_show)
-    return f"; {by.lstrip('+')} would have been"
+    within = f" within {verdict.would_show_in} versions" if verdict.would_show_in else ""
+    return f"; {by.lstrip('+')} would have been{within}"
 
 
 def size(verdict: SeriesVerdict) -> str:

@@ -145,6 +145,51 @@ def test_versions_that_one_campaign_measured_one_after_the_other_are_one_block()
     assert analyse(entries).verdicts[0].outcome is Outcome.REGRESSION
 
 
+def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
+    analysis = analyse(history(40, noise=1.0, repeats=3))
+    (verdict,) = analysis.verdicts
+    assert verdict.outcome is Outcome.NO_CHANGE
+    assert verdict.would_show_in == 5
+    assert verdict.would_show is not None
+    assert 0.015 < verdict.would_show < 0.035
+    size = wording.percent(verdict.would_show).lstrip("+")
+    assert wording.sentence(verdict).startswith(
+        f"cost of all runs: no difference shown; {size} would have been within 5 versions"
+    )
+    assert f"No difference shown in 1; {size} would have been within 5 versions." in wording.lead(analysis)
+
+
+def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:
+    (verdict,) = analyse(history(60, {20: 300, 26: 100}, repeats=3)).verdicts
+    assert [alarm.status for alarm in verdict.alarms] == [Status.FIXED]
+    assert verdict.would_show is not None
+    assert 0.01 <= verdict.would_show < 0.04
+
+
+def test_a_fall_that_could_not_have_been_seen_is_not_said() -> None:
+    (rate,) = analyse(history(40, noise=80.0, level=250.0, kpi="rate")).verdicts
+    (cost,) = analyse(history(40, noise=80.0, level=250.0)).verdicts
+    assert cost.would_show is not None
+    assert cost.would_show > 1.0
+    assert rate.would_show is None
+    assert "would have been" not in wording.sentence(rate)
+
+
+def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> None:
+    entries = [dataclasses.replace(one, campaign="night") for one in history(20, repeats=3)]
+    analysis = analyse(entries)
+    (verdict,) = analysis.verdicts
+    assert verdict.outcome is Outcome.CANT_TELL
+    assert wording.sentence(verdict) == (
+        "cost of all runs: measured in one block, one version after the other, this can't be told from the machine's "
+        "mood; measure the newest version once more."
+    )
+    again = [
+        dataclasses.replace(one, campaign="night" if number < 57 else "next") for number, one in enumerate(entries)
+    ]
+    assert analyse(again).verdicts[0].outcome is Outcome.NO_CHANGE
+
+
 def test_a_drift_is_one_alarm_with_its_slope() -> None:
     values = 100.0 + np.random.default_rng(5).normal(0.0, 1.0, 90) + 0.5 * np.maximum(np.arange(90) - 29, 0)
     runs = [{"version": version(number), "cost": float(value), "day": number} for number, value in enumerate(values)]

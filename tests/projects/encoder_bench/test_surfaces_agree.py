@@ -227,14 +227,14 @@ def test_every_surface_says_of_the_releases_what_the_json_report_says(
 def test_the_history_plot_and_its_card_say_it_of_each_kpi(
     releases: Path, document: dict[str, Any], in_the_application: Pages
 ) -> None:
-    headline = "1B_cost: 1 of 2 series is worse, 1 shows no change."
+    headline = "1B_cost: 1 of 2 series is worse, 1 shows no difference."
     assert headline in page_text(releases / "report" / "index.html")
     for one in worse_of(document):
         for text in [
             shown(in_the_application, f"?show=kpi-history&cfg.kpi={one['kpi']['name']}"),
             *([page_text(releases / "report" / "kpi-history.html")] if one["kpi"]["name"] == "1B_cost" else []),
         ]:
-            assert f"{one['kpi']['name']}: 1 of 2 series is worse, 1 shows no change." in text
+            assert f"{one['kpi']['name']}: 1 of 2 series is worse, 1 shows no difference." in text
             assert one["sentence"] in text
 
 
