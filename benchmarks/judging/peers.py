@@ -1,4 +1,4 @@
-"""What others say of two groups of runs, of which the second may be higher. Groups are rows of arrays (cases × runs)."""
+"""What others say of two groups of runs, of which the second may be higher; rows of arrays (cases × runs)."""
 
 from __future__ import annotations
 

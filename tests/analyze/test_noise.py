@@ -91,7 +91,7 @@ def test_the_prior_is_found_between_the_ends_of_what_is_tried() -> None:
     assert wild is not None
     assert wild.degrees == pytest.approx(0.7)
     assert noise._WORTHS.size == 24
-    assert noise._PLACES == pytest.approx(np.arange(-30, 31) / 10)
+    assert pytest.approx(np.arange(-30, 31) / 10) == noise._PLACES
 
 
 def test_an_infinite_variance_or_a_single_group_is_no_obstacle() -> None:
