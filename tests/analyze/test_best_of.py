@@ -59,7 +59,7 @@ def test_a_point_is_left_out_where_equal_rivals_would_be_so_much_better_once_in_
 
 def test_points_that_are_clearly_worse_make_nothing_harder_for_the_others() -> None:
     two = [0.0, 1.83 * math.sqrt(2)]  # left out as one of two, and not as one of three
-    apart, near = two[1] + 2 * best_of.CLEARLY + 0.01, two[1] + 2 * best_of.CLEARLY - 0.01
+    apart, near = two[1] + 3.01, two[1] + 2.99  # intervals of 1.5 standard errors
     for further, is_in in ((apart, False), (near, True)):
         assert may_be_best(of([*two, further]), lower_better=True).tolist() == [True, is_in, False]
         assert may_be_best(of([-one for one in (*two, further)]), lower_better=False).tolist() == [True, is_in, False]
@@ -88,6 +88,14 @@ def test_with_more_points_than_rivals_looked_at_no_more_are_left_out() -> None:
         assert (may_be_best(of(values), lower_better=True) == few).all()
     finally:
         best_of.MOST_RIVALS = original
+
+
+def test_the_64_strongest_rivals_are_looked_at() -> None:
+    # The best rival is very sure of its value, and the others, of which the upper ends are better, are not.
+    for others, is_in in ((63, False), (64, True)):
+        values, errors = np.array([*[0.0] * others, 9.9, 12.0]), np.array([*[5.0] * others, 0.06, 0.1])
+        found = Estimates(Scale.DIFFERENCE, values, errors**2, np.full(len(values), 1e9))
+        assert bool(may_be_best(found, lower_better=True)[-1]) == is_in
 
 
 def test_the_interval_of_a_point_is_students_on_its_better_side_and_allows_for_the_choice_on_the_other() -> None:
