@@ -95,9 +95,6 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     been better: those that are clearly worse than the point make no false alarm (:data:`CLEARLY`).
     """
     values = found.values if lower_better else -found.values
-    count = len(values)
-    if count == 1:
-        return np.ones(1, dtype=np.bool_)
     errors = np.sqrt(found.variances)
     rivals = np.argsort(values + 2 * errors, kind="stable")[:MOST_RIVALS]
     differences = values[:, None] - values[rivals]
@@ -105,7 +102,7 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     distances = _ratio(differences, np.sqrt(both))
     strongest = distances.argmax(axis=1)
     degrees = np.minimum(found.degrees, found.degrees[rivals[strongest]])
-    seen = -special.ndtri(special.stdtr(degrees, -distances[np.arange(count), strongest]))
+    seen = -special.ndtri(special.stdtr(degrees, -distances.max(axis=1)))
     in_play = np.searchsorted(np.sort(values - CLEARLY * errors), values + CLEARLY * errors, side="right") - 1
     shares = np.sqrt(np.where(both > 0, found.variances[:, None] / np.where(both > 0, both, 1), 0.5)).mean(axis=1)
     return np.asarray(_chances(seen, np.maximum(in_play, 1), shares**2) > RISK, dtype=np.bool_)
@@ -150,7 +147,6 @@ def optimism(found: Estimates, *, lower_better: bool) -> float:
         return 0.0
     at = np.linspace(-5.0, 5.0, 33)
     weights = np.exp(-(at**2) / 2)
-    weights /= weights.sum()
     measured = truths[:, None] + errors[:, None] * at  # of each point, with each error
     beyond = special.ndtr(_ratio(truths - measured[:, :, None], errors))  # that the others are measured higher
     for one in range(len(near)):

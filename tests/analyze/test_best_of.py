@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -146,6 +147,41 @@ def test_the_best_of_two_points_that_differ_is_too_good_by_what_can_be_integrate
     assert optimism(of([0.0, 100.0]), lower_better=True) == pytest.approx(0.0, abs=1e-6)
     assert optimism(of([5.0]), lower_better=True) == 0.0
     assert optimism(of([5.0, 6.0], error=0.0), lower_better=True) == 0.0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_best_of_two_points_of_different_noise_is_too_good_by_what_can_be_integrated(sign: int) -> None:
+    values, errors = np.array([1.0, 4.0]), np.array([2.0, 1.0])
+    share = 1 - 2.5 / 4.5  # the variance of the two is 4.5, of which 2.5 is noise
+    truths = 2.5 + share * (values - 2.5)
+
+    def won(z: float, one: int) -> float:
+        other = 1 - one
+        return float(
+            stats.norm.pdf(z) * stats.norm.cdf((truths[other] - truths[one] - errors[one] * z) / errors[other])
+        )
+
+    parts = [integrate.quad(lambda z, at=one: z * won(z, at), -8, 8)[0] for one in (0, 1)]
+    found = Estimates(Scale.DIFFERENCE, sign * values, errors**2, np.full(2, 9.0))
+    expected = -float(np.dot(parts, errors))
+    assert optimism(found, lower_better=sign > 0) == pytest.approx(expected, rel=0.002)
+    ratio = dataclasses.replace(found, scale=Scale.RATIO)
+    assert optimism(ratio, lower_better=sign > 0) == pytest.approx(math.expm1(expected), rel=0.005)
+
+
+def test_points_that_can_not_be_the_best_do_not_make_it_look_better() -> None:
+    one, many = (optimism(of([0.0, 0.5, 1.0, *[1e6] * count]), lower_better=True) for count in (1, 70))
+    assert one == pytest.approx(many, rel=1e-6)
+    # Alone, the three may be equal; beside points so far away nothing is drawn together.
+    assert many < 0.9 * optimism(of([0.0, 0.5, 1.0]), lower_better=True)
+
+
+def test_what_is_known_of_some_points_is_in_the_order_that_was_asked_for() -> None:
+    found = Estimates(Scale.RATIO, np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), np.array([7.0, 8.0, 9.0]))
+    assert (found.rounds, found.shared_variance) == (0, 0.0)
+    some = dataclasses.replace(found, rounds=3, shared_variance=2.0).of([2, 0])
+    assert (some.scale, some.rounds, some.shared_variance) == (Scale.RATIO, 3, 2.0)
+    assert [one.tolist() for one in (some.values, some.variances, some.degrees)] == [[3, 1], [6, 4], [9, 7]]
 
 
 def test_without_a_repeat_nothing_is_known_of_the_noise() -> None:
