@@ -92,8 +92,8 @@ def _peers(rng: np.random.Generator, drawn: Sequence[Floats]) -> str:
     low, first = (np.array(side) for side in zip(*pairs, strict=True))
     few = slice(peers.CASES)
     answers = {
-        "Welch": peers.welch(low, first),
-        "bootstrap": peers.bootstrap(rng, low, first),
+        "Welch": peers.welch(low, first) < peers.RATE,
+        "bootstrap": peers.bootstrap(rng, low, first) < peers.RATE,
         "vote": peers.vote(low[few], first[few]),
         "otava": peers.otava(low[few], first[few]),
     }

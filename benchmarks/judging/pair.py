@@ -126,22 +126,22 @@ def _false_alarms(random: np.random.Generator, replications: int) -> Iterator[Ro
 
 
 def _peers(random: np.random.Generator, old: Floats, new: Floats, n: int | None = None) -> str:
-    """How often others call any series worse; given no *n*, the first one. Each series is judged by itself."""
-    if n is None:
-        old, new = old[:, :1], new[:, :1]
+    """How often others call any series worse; given no *n*, the first one.
+
+    P-values go through the same false discovery rate as ours; the others judge each series by itself.
+    """
     few = max(1, peers.CASES // old.shape[1])
-    asked = {
-        "Welch": (peers.welch, len(old)),
-        "bootstrap": (functools.partial(peers.bootstrap, random), few),
-        "vote": (peers.vote, few),
-        "otava": (peers.otava, few),
-    }
     said = []
-    for name, (ask, count) in asked.items():
-        told = ask(*(side[:count].reshape(-1, side.shape[-1]) for side in (old, new)))
-        if told is not None:
-            said.append(f"{name} {told.reshape(-1, old.shape[1]).any(axis=1).mean():.3f}")
-    return ("" if n is None else f"n = {n}: ") + ", ".join(said)
+    for name, ask in {"Welch": peers.welch, "bootstrap": functools.partial(peers.bootstrap, random)}.items():
+        p_value = np.stack([ask(*sides) for sides in zip(old[:few], new[:few], strict=True)])
+        difference = (new[:few] - old[:few]).mean(axis=-1)
+        said.append((name, _said(difference, p_value).worse))
+    for name, told in (("vote", peers.vote), ("otava", peers.otava)):
+        found = told(*(side[:few].reshape(-1, side.shape[-1]) for side in (old, new)))
+        if found is not None:
+            said.append((name, found.reshape(-1, old.shape[1])))
+    shares = ((name, worse[:, 0] if n is None else worse.any(axis=1)) for name, worse in said)
+    return ("" if n is None else f"n = {n}: ") + ", ".join(f"{name} {share.mean():.3f}" for name, share in shares)
 
 
 def _shared_moods(random: np.random.Generator, replications: int) -> Iterator[Row]:

@@ -72,19 +72,21 @@ def estimate(
     means = np.array([math.fsum(value / len(runs) for value in runs) for runs in values])
     units = means if scale is Scale.RATIO else np.ones_like(means)
     columns = None if rounds is None else _complete(rounds)
-    shared = 0.0
+    taken_out, shared = 0, 0.0
     if columns is None:
         spreads = [np.asarray(runs, dtype=np.float64) - mean for runs, mean in zip(values, means, strict=True)]
         squares = np.array([float(np.sum(spread**2)) for spread in spreads])
         variances, degrees = squares / np.maximum(counts - 1, 1) / units**2, counts - 1
     else:
-        relative = np.array([[runs[at] for at in order] for runs, order in zip(values, columns, strict=True)])
-        variances, degrees, shared = _without_rounds((relative - means[:, None]) / units[:, None])
+        relative = (
+            np.array([[runs[at] for at in order] for runs, order in zip(values, columns, strict=True)]) / units[:, None]
+        )
+        taken_out = relative.shape[1]
+        variances, degrees, shared = _without_rounds(relative)
     rounding = (_resolution(values) / units) ** 2 / 12
     variances, degrees = _moderated(variances, degrees, rounding)
-    errors = np.where(variances < 12 * rounding, np.maximum(variances / counts, rounding), variances / counts)
     centres = np.log(means) if scale is Scale.RATIO else means
-    return Estimates(scale, centres, errors, degrees, 0 if columns is None else len(columns[0]), shared)
+    return Estimates(scale, centres, _errors(variances, counts, rounding), degrees, taken_out, shared)
 
 
 def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_]:
@@ -95,9 +97,6 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     been better: those that are clearly worse than the point make no false alarm (:data:`CLEARLY`).
     """
     values = found.values if lower_better else -found.values
-    count = len(values)
-    if count == 1:
-        return np.ones(1, dtype=np.bool_)
     errors = np.sqrt(found.variances)
     rivals = np.argsort(values + 2 * errors, kind="stable")[:MOST_RIVALS]
     differences = values[:, None] - values[rivals]
@@ -105,9 +104,9 @@ def may_be_best(found: Estimates, *, lower_better: bool) -> npt.NDArray[np.bool_
     distances = _ratio(differences, np.sqrt(both))
     strongest = distances.argmax(axis=1)
     degrees = np.minimum(found.degrees, found.degrees[rivals[strongest]])
-    seen = -special.ndtri(special.stdtr(degrees, -distances[np.arange(count), strongest]))
+    seen = -special.ndtri(special.stdtr(degrees, -distances.max(axis=1)))
     in_play = np.searchsorted(np.sort(values - CLEARLY * errors), values + CLEARLY * errors, side="right") - 1
-    shares = np.sqrt(np.where(both > 0, found.variances[:, None] / np.where(both > 0, both, 1), 0.5)).mean(axis=1)
+    shares = np.sqrt(_ratio(found.variances[:, None], both)).mean(axis=1)
     return np.asarray(_chances(seen, np.maximum(in_play, 1), shares**2) > RISK, dtype=np.bool_)
 
 
@@ -143,14 +142,13 @@ def optimism(found: Estimates, *, lower_better: bool) -> float:
         return 0.0
     noise = float(np.mean(found.variances))
     seen = float(np.var(values, ddof=1))
-    truths = np.mean(values) + (max(0.0, 1 - noise / seen) if seen else 0.0) * (values - np.mean(values))
+    truths = (max(0.0, 1 - noise / seen) if seen else 0.0) * values
     near = np.argsort(values - 2 * np.sqrt(found.variances), kind="stable")[:MOST_RIVALS]
     truths, errors = truths[near], np.sqrt(found.variances[near])
     if not errors.any():
         return 0.0
     at = np.linspace(-5.0, 5.0, 33)
     weights = np.exp(-(at**2) / 2)
-    weights /= weights.sum()
     measured = truths[:, None] + errors[:, None] * at  # of each point, with each error
     beyond = special.ndtr(_ratio(truths - measured[:, :, None], errors))  # that the others are measured higher
     for one in range(len(near)):
@@ -163,11 +161,11 @@ def optimism(found: Estimates, *, lower_better: bool) -> float:
 def _complete(rounds: Sequence[Sequence[int | None]]) -> list[list[int]] | None:
     """For each point its runs in the order of the rounds; None unless all have one run in each of two or more."""
     known = sorted({one for runs in rounds for one in runs if one is not None})
-    if len(known) < 2 or len(rounds) < 2:
+    if len(rounds) < 2 or any(
+        None in runs or sorted(one for one in runs if one is not None) != known for runs in rounds
+    ):
         return None
-    if any(None in runs or sorted(one for one in runs if one is not None) != known for runs in rounds):
-        return None
-    return [sorted(range(len(runs)), key=lambda at: runs[at] or 0) for runs in rounds]
+    return [np.argsort(np.array(runs)).tolist() for runs in rounds]
 
 
 def _without_rounds(relative: Floats) -> tuple[Floats, Floats, float]:
@@ -190,6 +188,12 @@ def _moderated(variances: Floats, degrees: Floats, rounding: Floats) -> tuple[Fl
         return rounding, np.full_like(degrees, everything)
     found, behind = moderated(variances, told, prior)
     return found, np.minimum(behind, everything)
+
+
+def _errors(variances: Floats, counts: Floats, rounding: Floats) -> Floats:
+    """The variance of each mean; *rounding* at least where runs differ by less than one step of the numbers."""
+    plain = variances / counts
+    return np.asarray(np.where(variances < 12 * rounding, np.maximum(plain, rounding), plain))
 
 
 def _resolution(values: Sequence[Sequence[float]]) -> float:

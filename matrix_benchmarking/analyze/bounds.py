@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from .best_of import Estimates, estimate
 from .intervals import CONFIDENCE, Scale
@@ -49,8 +49,7 @@ def bounds(found: Estimates, *, lower_better: bool) -> Floats:
     together = alone.copy()
     for place, point in enumerate(order):
         others = order[max(0, place - MOST_ADDED) : place]
-        low = float(alone[point] if place == 0 else max(alone[point], together[order[place - 1]]))
-        together[point] = _where_risks_fit(low, int(point), others, values, errors, found.degrees)
+        together[point] = _where_risks_fit(float(alone[point]), int(point), others, values, errors, found.degrees)
     ends = together if lower_better else -together
     return np.asarray(np.exp(np.minimum(ends, 700.0)) if found.scale is Scale.RATIO else ends, dtype=np.float64)
 
@@ -63,24 +62,17 @@ def _where_risks_fit(
     errors: Floats,
     degrees: Floats,
 ) -> float:
-    """The tightest limit from *low* on at which the risks of *others* and half of the *point*'s are at most RISK."""
+    """The tightest limit from *low* on at which the risks of *others* and half of the *point*'s are RISK."""
     taking = np.append(others, point)
     shares = np.append(np.ones(len(others)), 0.5)
+    centres, widths, freedom = values[taking], errors[taking], degrees[taking]
 
-    def fits(limit: float) -> bool:
+    def excess(limit: float) -> float:
         with np.errstate(divide="ignore", invalid="ignore"):
-            distances = (limit - values[taking]) / errors[taking]
-        chances = np.where(errors[taking] > 0, special.stdtr(degrees[taking], -distances), 0.0)
-        return bool(np.sum(shares * chances) <= RISK)
+            chances = special.stdtr(freedom, -(limit - centres) / widths)
+        return float(np.sum(shares * np.where(widths > 0, chances, 0.0))) - RISK
 
-    if fits(low):
+    if excess(low) <= 0:
         return low
-    step = float(errors[taking].max())
-    high = low + step
-    while not fits(high):
-        step *= 2
-        high += step
-    for _ in range(25):
-        middle = (low + high) / 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
+    high = float(np.max(centres + special.stdtrit(freedom, 1 - RISK / len(taking)) * widths))
+    return float(optimize.brentq(excess, low, high))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from scipy import special
+from scipy import optimize, special
 
 from .best_of import Estimates
 from .intervals import Scale, scale_of
@@ -61,12 +61,11 @@ def _fitted(found: Estimates, powers: Floats, apart: float) -> tuple[Floats, Flo
 def _apart(found: Estimates, powers: Floats) -> float:
     """The variance of the true means about the curve: the largest one that what was measured doesn't contradict."""
     least = 2 * float(special.gammaincinv((len(powers) - COEFFICIENTS) / 2, DOUBT))  # chi-squared's lower quantile
-    low, high = 0.0, float(found.variances.max())
-    if _fitted(found, powers, low)[2] <= least:
-        return low
-    while _fitted(found, powers, high)[2] > least:
-        low, high = high, 2 * high
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _fitted(found, powers, middle)[2] > least else (low, middle)
-    return high
+
+    def excess(apart: float) -> float:
+        return _fitted(found, powers, apart)[2] - least
+
+    if excess(0.0) <= 0:
+        return 0.0
+    enough = float(np.sum((found.values - found.values.mean()) ** 2)) / least  # of a flat line the squares are larger
+    return float(optimize.brentq(excess, 0.0, enough))

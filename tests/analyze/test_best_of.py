@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -58,11 +59,12 @@ def test_a_point_is_left_out_where_equal_rivals_would_be_so_much_better_once_in_
 
 
 def test_points_that_are_clearly_worse_make_nothing_harder_for_the_others() -> None:
-    two = [0.0, 1.83 * math.sqrt(2)]  # left out as one of two, and not as one of three
-    apart, near = two[1] + 2 * best_of.CLEARLY + 0.01, two[1] + 2 * best_of.CLEARLY - 0.01
+    two = [0.0, 2 * 1.83 * math.sqrt(2)]  # left out as one of two, and not as one of three
+    apart, near = two[1] + 2 * 3.01, two[1] + 2 * 2.99  # intervals of 1.5 standard errors
     for further, is_in in ((apart, False), (near, True)):
-        assert may_be_best(of([*two, further]), lower_better=True).tolist() == [True, is_in, False]
-        assert may_be_best(of([-one for one in (*two, further)]), lower_better=False).tolist() == [True, is_in, False]
+        three = [*two, further]
+        assert may_be_best(of(three, 2.0), lower_better=True).tolist() == [True, is_in, False]
+        assert may_be_best(of([-one for one in three], 2.0), lower_better=False).tolist() == [True, is_in, False]
 
 
 def test_one_rival_is_told_apart_as_by_a_one_sided_t_test_with_the_fewer_degrees() -> None:
@@ -88,6 +90,14 @@ def test_with_more_points_than_rivals_looked_at_no_more_are_left_out() -> None:
         assert (may_be_best(of(values), lower_better=True) == few).all()
     finally:
         best_of.MOST_RIVALS = original
+
+
+def test_the_64_strongest_rivals_are_looked_at() -> None:
+    # The best rival is very sure of its value, and the others, of which the upper ends are better, are not.
+    for others, theirs, is_in in ((63, 5.0, False), (64, 5.0, True), (64, 5.05, False)):
+        values, errors = np.array([*[0.0] * others, 9.9, 12.0]), np.array([*[theirs] * others, 0.06, 0.1])
+        found = Estimates(Scale.DIFFERENCE, values, errors**2, np.full(len(values), 1e9))
+        assert bool(may_be_best(found, lower_better=True)[-1]) == is_in
 
 
 def test_the_interval_of_a_point_is_students_on_its_better_side_and_allows_for_the_choice_on_the_other() -> None:
@@ -138,6 +148,41 @@ def test_the_best_of_two_points_that_differ_is_too_good_by_what_can_be_integrate
     assert optimism(of([0.0, 100.0]), lower_better=True) == pytest.approx(0.0, abs=1e-6)
     assert optimism(of([5.0]), lower_better=True) == 0.0
     assert optimism(of([5.0, 6.0], error=0.0), lower_better=True) == 0.0
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_best_of_two_points_of_different_noise_is_too_good_by_what_can_be_integrated(sign: int) -> None:
+    values, errors = np.array([1.0, 4.0]), np.array([2.0, 1.0])
+    share = 1 - 2.5 / 4.5  # the variance of the two is 4.5, of which 2.5 is noise
+    truths = 2.5 + share * (values - 2.5)
+
+    def won(z: float, one: int) -> float:
+        other = 1 - one
+        return float(
+            stats.norm.pdf(z) * stats.norm.cdf((truths[other] - truths[one] - errors[one] * z) / errors[other])
+        )
+
+    parts = [integrate.quad(lambda z, at=one: z * won(z, at), -8, 8)[0] for one in (0, 1)]
+    found = Estimates(Scale.DIFFERENCE, sign * values, errors**2, np.full(2, 9.0))
+    expected = -float(np.dot(parts, errors))
+    assert optimism(found, lower_better=sign > 0) == pytest.approx(expected, rel=0.002)
+    ratio = dataclasses.replace(found, scale=Scale.RATIO)
+    assert optimism(ratio, lower_better=sign > 0) == pytest.approx(math.expm1(expected), rel=0.005)
+
+
+def test_points_that_can_not_be_the_best_do_not_make_it_look_better() -> None:
+    one, many = (optimism(of([0.0, 0.5, 1.0, *[1e6] * count]), lower_better=True) for count in (1, 70))
+    assert one == pytest.approx(many, rel=1e-6)
+    # Alone, the three may be equal; beside points so far away nothing is drawn together.
+    assert many < 0.9 * optimism(of([0.0, 0.5, 1.0]), lower_better=True)
+
+
+def test_what_is_known_of_some_points_is_in_the_order_that_was_asked_for() -> None:
+    found = Estimates(Scale.RATIO, np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]), np.array([7.0, 8.0, 9.0]))
+    assert (found.rounds, found.shared_variance) == (0, 0.0)
+    some = dataclasses.replace(found, rounds=3, shared_variance=2.0).of([2, 0])
+    assert (some.scale, some.rounds, some.shared_variance) == (Scale.RATIO, 3, 2.0)
+    assert [one.tolist() for one in (some.values, some.variances, some.degrees)] == [[3, 1], [6, 4], [9, 7]]
 
 
 def test_without_a_repeat_nothing_is_known_of_the_noise() -> None:
@@ -191,7 +236,7 @@ def test_what_complete_rounds_add_to_all_points_is_taken_out_whatever_the_order_
     assert np.mean(inside.variances) == pytest.approx(pooled / 3, rel=0.3)
     assert inside.degrees == pytest.approx([4.0] * 3)
     columns = values.mean(axis=0)
-    assert inside.shared_variance == pytest.approx(np.var(columns, ddof=1) / 3, rel=0.05)
+    assert inside.shared_variance == pytest.approx((np.var(columns, ddof=1) - pooled / 3) / 3)
 
 
 def test_two_points_in_rounds_are_compared_as_pairs() -> None:
@@ -200,6 +245,23 @@ def test_two_points_in_rounds_are_compared_as_pairs() -> None:
     assert found is not None
     assert float(found.variances.sum()) == pytest.approx(np.var(first - second, ddof=1) / 4)
     assert found.degrees == pytest.approx([3.0, 3.0])
+    assert found.rounds == 4
+
+
+def test_two_rounds_of_three_points_are_taken_out_whatever_the_points_are_large() -> None:
+    runs = [[10.0, 12.1], [10.1, 12.0], [10.05, 12.2]]
+    found = estimate(runs, [[5, 6]] * 3)
+    larger = estimate([runs[0], [1000 * one for one in runs[1]], runs[2]], [[5, 6]] * 3)
+    assert found is not None and larger is not None
+    assert found.rounds == larger.rounds == 2
+    assert found.variances == pytest.approx(larger.variances)
+    assert found.variances.max() < 1e-4
+
+
+def test_rounds_that_add_nothing_share_no_error() -> None:
+    found = estimate([[-1.0, 0.0, 1.5], [1.0, 0.0, -1.5], [0.5, 0.1, -0.5]], [[1, 2, 3]] * 3)
+    assert found is not None
+    assert (found.rounds, found.shared_variance) == (3, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -231,6 +293,36 @@ def test_equal_repeats_are_no_better_known_than_the_number_is_rounded() -> None:
     finer = estimate([[5.0, 5.0], [6.01, 6.01]])
     assert finer is not None
     assert may_be_best(finer, lower_better=True).tolist() == [True, False]
+
+
+def test_runs_that_differ_less_than_the_numbers_are_rounded_tell_no_spread() -> None:
+    rare = [5.0] * 19 + [5.1]
+    found = estimate([rare, rare])
+    assert found is not None
+    assert found.variances == pytest.approx([0.01 / 12 / np.mean(rare) ** 2] * 2)
+    assert found.degrees == pytest.approx([38.0, 38.0])
+
+
+def test_the_error_of_a_mean_is_one_rounding_at_least_where_runs_differ_by_less_than_a_step() -> None:
+    found = best_of._errors(np.array([11.9, 12.1, 11.9]), np.array([100.0, 100.0, 2.0]), np.ones(3))
+    assert found == pytest.approx([1.0, 0.121, 5.95])
+
+
+def test_two_runs_have_one_degree_and_a_single_one_makes_no_error() -> None:
+    with np.errstate(all="raise"):
+        found = estimate([[-0.9, 1.1], [-1.9, 0.1], [0.3]])
+    assert found is not None
+    assert found.variances[:2] == pytest.approx([1.0, 1.0], rel=0.2)
+
+
+def test_a_quotient_with_zero_below_is_infinite_or_zero() -> None:
+    found = best_of._ratio(np.array([0.0, 2.0, -2.0, 6.0]), np.array([0.0, 0.0, 0.0, 3.0]))
+    assert found.tolist() == [0.0, math.inf, -math.inf, 2.0]
+
+
+def test_an_end_beyond_what_numbers_can_be_is_cut() -> None:
+    _, high = intervals(of([800.0], scale=Scale.RATIO), lower_better=True)
+    assert high.tolist() == [math.exp(700)]
 
 
 def test_equal_repeats_have_the_spread_of_the_other_points() -> None:

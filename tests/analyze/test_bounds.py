@@ -47,6 +47,22 @@ def test_points_far_from_the_limit_add_no_risk() -> None:
     assert bounds(of([1.0, 2.0, 100.0], [1e-6, 1e-6, 1.0]), lower_better=True)[2] == pytest.approx(alone[0], abs=1e-6)
 
 
+def test_points_without_noise_add_no_risk_however_many() -> None:
+    found = of([*[0.0] * 60, 10.0, 10.0], [*[0.0] * 60, 2.0, 2.0])
+    own, both = (10 + 2 * stats.t.isf(risk, 8) for risk in (0.05, 0.05 / 1.5))
+    assert bounds(found, lower_better=True)[-2:] == pytest.approx([own, both])
+
+
+def test_the_risks_of_the_nearest_64_points_are_added_and_no_more() -> None:
+    found = bounds(of([10.0] * 70, [1.0] * 70), lower_better=True)
+    assert found[-6:] == pytest.approx([10 + stats.t.isf(0.05 / 64.5, 8)] * 6)
+    assert found[63] == pytest.approx(10 + stats.t.isf(0.05 / 63.5, 8))
+
+
+def test_a_limit_beyond_what_numbers_can_be_is_cut() -> None:
+    assert bounds(of([800.0], [1.0], Scale.RATIO), lower_better=True).tolist() == [math.exp(700)]
+
+
 def test_without_noise_a_point_keeps_its_own_value() -> None:
     assert bounds(of([4.0, 3.0], [0.0, 0.0]), lower_better=True) == pytest.approx([4.0, 3.0])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from matrix_benchmarking.analyze import noise
 from matrix_benchmarking.analyze.noise import Prior, moderated, prior_of
 
 
@@ -65,3 +66,43 @@ def test_a_moderated_variance_lies_between_a_groups_own_and_the_typical_one_by_t
     assert found == pytest.approx([(2 + 24) / 8, (18 + 24) / 8, 4.0])
     assert degrees == pytest.approx([8.0, 8.0, 6.0])
     assert moderated(np.array([1.0]), np.array([2.0]), None)[0].tolist() == [1.0]
+
+
+def test_the_prior_has_the_fewest_degrees_whose_likelihood_is_within_half_a_unit_of_the_largest() -> None:
+    variances, degrees = np.array([1.0, 1.7, 0.2, 2.2, 5.0, 1.3]), np.array([2.0, 3.0, 5.0, 2.0, 4.0, 4.0])
+    worths, tenths = np.geomspace(0.7, 200.0, 24), np.arange(-30, 31) / 10
+    places = (math.log(1.3) + math.log(1.7)) / 2 + tenths  # about the median
+    heights = np.array(
+        [[np.sum(stats.f.logpdf(variances / np.exp(at), degrees, worth) - at) for at in places] for worth in worths]
+    )
+    best = heights.max(axis=1)
+    fewest = int(np.argmax(best >= best.max() - 0.5))
+    assert 0 < fewest < best.argmax()
+    found = prior_of(variances, degrees)
+    assert found is not None
+    assert found.degrees == pytest.approx(worths[fewest])
+    assert math.log(found.variance) == pytest.approx(places[heights[fewest].argmax()])
+
+
+def test_the_prior_is_found_between_the_ends_of_what_is_tried() -> None:
+    equal = prior_of(np.full(20_000, 3.0), np.full(20_000, 2.0))
+    assert equal == Prior(pytest.approx(3.0), pytest.approx(200.0))  # type: ignore[arg-type]
+    wild = prior_of(np.exp(np.linspace(-40, 40, 300)), np.full(300, 9.0))
+    assert wild is not None
+    assert wild.degrees == pytest.approx(0.7)
+    assert noise._WORTHS.size == 24
+    assert pytest.approx(np.arange(-30, 31) / 10) == noise._PLACES
+
+
+def test_an_infinite_variance_or_a_single_group_is_no_obstacle() -> None:
+    known = prior_of(np.array([2.0]), np.array([5.0]))
+    assert known is not None
+    assert known.variance == pytest.approx(2.0, rel=0.2)
+    assert prior_of(np.array([np.inf, 2.0, np.nan]), np.array([5.0, 5.0, 5.0])) == known
+    assert prior_of(np.array([]), np.array([])) is None
+
+
+def test_what_a_group_without_degrees_seems_to_have_does_not_count() -> None:
+    found, degrees = moderated(np.array([np.nan, 1.0]), np.array([0.0, 1.0]), Prior(4.0, 3.0))
+    assert found.tolist() == [4.0, (1.0 + 12.0) / 4.0]
+    assert degrees.tolist() == [3.0, 4.0]

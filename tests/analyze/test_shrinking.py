@@ -36,15 +36,15 @@ def test_points_near_a_parabola_have_what_weighted_least_squares_say(beside: str
 
 def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_say() -> None:
     rest = np.tile([3.0, -3.0], 6)
-    values, variances = 10 + rest, np.ones(12)
+    values, variances = 10 + rest, np.full(12, 2.0)
     found = drawn_together(of(values, variances), np.arange(12.0) - 5.5)
     powers = (np.arange(12.0) - 5.5)[:, None] ** np.arange(3)
     hat = powers @ np.linalg.inv(powers.T @ powers) @ powers.T
     curve = hat @ values
     total = np.sum((values - curve) ** 2) / stats.chi2.ppf(0.16, 9)  # variance about the curve and of errors
-    share = 1 / total
+    share = 2 / total
     assert found.values == pytest.approx(curve + (1 - share) * (values - curve))
-    assert found.variances == pytest.approx(1 - share + share**2 * total * np.diag(hat))
+    assert found.variances == pytest.approx(2 * (1 - share) + share**2 * total * np.diag(hat))
 
 
 def test_points_far_apart_learn_nothing_and_none_gets_less_sure() -> None:
