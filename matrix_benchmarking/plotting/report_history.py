@@ -114,7 +114,7 @@ class HistoryReport(Report):
             effect = verdict.effect or verdict.difference
             changed = verdict.first_bad_version is not None
             told = [
-                Cell(outcome_text(verdict), mark=verdict.fails),
+                outcome_text(verdict),
                 Cell(wording.size(verdict), sort=None if effect is None else effect.value) if changed else "–",
                 cut_inside(verdict.first_bad_version or "–", LONGEST_VERSION),
             ]
