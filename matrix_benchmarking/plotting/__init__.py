@@ -1,7 +1,7 @@
 """Plots and reports of a matrix, and their static HTML pages.
 
 A workload's author needs :class:`Plot`, :class:`Report` or :class:`PlotsReport`, :func:`set_config` and what is in
-``tables`` and ``template``; a plot or a report is a class with a ``name`` and a ``do_plot``.
+``tables`` and ``template``; a plot or a report is a class with a ``name`` and a ``draw``.
 """
 
 from .base import Arguments, Plot, PlotsReport, Report, set_config

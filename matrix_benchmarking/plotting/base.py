@@ -1,11 +1,11 @@
-"""What a plot and a report are: a class with a name and a ``do_plot``, made for one matrix."""
+"""What a plot and a report are: a class with a name and a ``draw`` (or TOPSAIL's ``do_plot``), made for one matrix."""
 
 from __future__ import annotations
 
-import abc
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from ..errors import WorkloadError
 from ..matrix import Entry, SettingLists, Variables
 from . import controls, problems
 from .controls import Control, chosen
@@ -15,17 +15,32 @@ from .template import colour_map
 if TYPE_CHECKING:
     from .catalogue import Catalogue
 
-Arguments = tuple[list[str], dict[str, Any], SettingLists, Variables, Mapping[str, Any]]
-"""``(ordered_vars, settings, setting_lists, variables, cfg)``, as each ``do_plot`` takes them."""
+
+class Arguments(NamedTuple):
+    """What a plot or a report is asked to show: the five arguments of ``do_plot``.
+
+    Attributes:
+        ordered_vars: the names of the variables, those to be told apart first before the others.
+        settings: those that have one value.
+        setting_lists: for each variable its name with each of its values.
+        variables: the values of each variable.
+        cfg: what was chosen of the controls.
+    """
+
+    ordered_vars: list[str]
+    settings: dict[str, Any]
+    setting_lists: SettingLists
+    variables: Variables
+    cfg: Mapping[str, Any]
 
 
 def set_config(changes: Mapping[str, Any], args: Arguments) -> Arguments:
     """*args* with *changes* made to their plot configuration."""
-    ordered_vars, settings, setting_lists, variables, cfg = args
-    return ordered_vars, settings, setting_lists, variables, {**cfg, **changes}
+    asked = Arguments(*args)  # TOPSAIL's reports give a plain tuple
+    return asked._replace(cfg={**asked.cfg, **changes})
 
 
-class _Named(abc.ABC):
+class _Named:
     """Attributes:
     name: under which people ask for it.
     matrix, workload: what it shows.
@@ -56,6 +71,10 @@ class _Named(abc.ABC):
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""
         return ()
 
+    def runs(self, args: Arguments) -> Iterator[Entry]:
+        """The runs that are asked for."""
+        return self.matrix.all_records(args.settings, args.setting_lists)
+
     def option(self, cfg: Mapping[str, Any], name: str) -> Any:
         """What *cfg* says of the control *name*, or its default."""
         return chosen(self.controls(), cfg, name)
@@ -74,7 +93,10 @@ class Plot(_Named):
         """About how much room the drawn plot takes, its text included: kept free for it, so that nothing jumps."""
         return 600
 
-    @abc.abstractmethod
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        """A plotly figure (None: there is nothing to draw), and text or Dash components about it."""
+        raise WorkloadError(f"the plot '{self.name}' has neither a draw nor a do_plot")
+
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -83,7 +105,8 @@ class Plot(_Named):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> tuple[Any, Any]:
-        """A plotly figure (None: there is nothing to draw), and text or Dash components about it."""
+        """The same, for what was written for TOPSAIL; a plot has one of both."""
+        return self.draw(Arguments(ordered_vars, settings, setting_lists, variables, cfg))
 
 
 class Report(_Named):
@@ -100,7 +123,10 @@ class Report(_Named):
         super().__init__(catalogue)
         self.drawn: list[Plot] = []
 
-    @abc.abstractmethod
+    def draw(self, args: Arguments) -> list[Any]:
+        """The page's Dash components."""
+        raise WorkloadError(f"the report '{self.name}' has neither a draw nor a do_plot")
+
     def do_plot(
         self,
         ordered_vars: list[str],
@@ -109,7 +135,8 @@ class Report(_Named):
         variables: Variables,
         cfg: Mapping[str, Any],
     ) -> list[Any]:
-        """The page's Dash components."""
+        """The same, for what was written for TOPSAIL; a report has one of both."""
+        return self.draw(Arguments(ordered_vars, settings, setting_lists, variables, cfg))
 
     def summary(self) -> str:
         """One sentence made from the data, for the page's card on the index; empty for none."""
@@ -132,20 +159,12 @@ class PlotsReport(Report):
 
     plots: ClassVar[Sequence[type[Plot]]] = ()
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
         runs = (self.matrix, self.catalogue.past or self.matrix)
         if not any(len(each) or each.unfinished for each in runs):
             return [html.P("No run is selected, so there is nothing to draw.")]
-        args = (ordered_vars, settings, setting_lists, variables, cfg)
         return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]
 
 

@@ -299,7 +299,7 @@ class Catalogue:
         variables = {name: everything[name] for name in names if len(everything[name]) > 1}
         settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
         setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
-        return list(variables), settings, setting_lists, variables, dict(cfg or {})
+        return Arguments(list(variables), settings, setting_lists, variables, dict(cfg or {}))
 
 
 def _finite(matrix: Matrix) -> Matrix:

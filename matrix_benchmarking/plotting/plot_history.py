@@ -21,8 +21,8 @@ from ..analyze.verdict.model import Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, judged_series
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
-from ..matrix import SettingLists, Variables, typed
-from .base import Plot
+from ..matrix import SettingLists, typed
+from .base import Arguments, Plot
 from .controls import Choice, Control
 from .history_marks import COLOUR, draw_mark, marks_frame, marks_of
 from .template import COLOURS, apply, short, text, wrapped
@@ -68,18 +68,11 @@ class KPIHistory(Plot):
             found.append(Choice("axis", "Versions of", keys, keys[0]))
         return found
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         nothing = why_nothing(self.catalogue)
         if nothing:
             return None, nothing
-        found = find(self.catalogue, settings, setting_lists, cfg)
+        found = find(self.catalogue, args.settings, args.setting_lists, args.cfg)
         analysis = self.catalogue.analysis
         judged = judged_series(found, self.workload.name, analysis)
         shown = [one for one in judged if one.series.previous is not None][:MOST_DRAWN]

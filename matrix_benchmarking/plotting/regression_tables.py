@@ -44,13 +44,13 @@ def _severity(verdict: SeriesVerdict) -> int:
 
 
 def outcome_text(verdict: SeriesVerdict) -> str:
-    """The verdict with its sign: ``✕ regression, new``."""
+    """The verdict with its sign: ``✕ worse, new``."""
     outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
     if outcome is Outcome.REGRESSION:
         state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
-        return f"{WORSE}regression{new}{state}"
+        return f"{WORSE}worse{new}{state}"
     if outcome is Outcome.IMPROVEMENT:
-        return f"{BETTER}improvement{new}{', with an open alarm' if verdict.fails else ''}"
+        return f"{BETTER}better{new}{', with an open alarm' if verdict.fails else ''}"
     if outcome is Outcome.SUSPECTED:
         return f"{DOUBTFUL}suspected: {wording.looks(verdict)}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:

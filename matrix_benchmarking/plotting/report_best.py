@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..analyze import limit_wording, wording
@@ -10,7 +10,6 @@ from ..analyze.best import Group, VariantBest
 from ..analyze.limits import Limited
 from ..analyze.points import Excluded
 from ..kpi import KPIDefinition
-from ..matrix import SettingLists, Variables
 from .base import Arguments, Report
 from .catalogue import Catalogue
 from .controls import Control, Number
@@ -30,17 +29,10 @@ class BestReport(Report):
         "The best configuration, how many runs stand behind it, and which others can't be told apart from it."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
-        limit = self.option(cfg, LIMIT) if self.controls() else None
+        limit = self.option(args.cfg, LIMIT) if self.controls() else None
         limited = self.catalogue.best_under(limit)
         best = self.catalogue.best if limited is None else limited.best
         parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.catalogue, limit=limit)]
@@ -49,7 +41,7 @@ class BestReport(Report):
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
         parts += self._limits()
         if any(not entry.failed for entry in self.matrix):
-            parts += self.figures((ordered_vars, settings, setting_lists, variables, cfg))
+            parts += self.figures(args)
         for group in best.groups:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
         if best.excluded:

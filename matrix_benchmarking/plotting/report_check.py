@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..analyze.check import Answer, Finding, counted
-from ..matrix import SettingLists, Variables
-from .base import Report
+from .base import Arguments, Report
 from .tables import Cell, Column, Row, table
 
 RUNS_LINKED = 5
@@ -27,14 +26,7 @@ class CheckReport(Report):
         "names that match nothing."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
         found = self.catalogue.findings

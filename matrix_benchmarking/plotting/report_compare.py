@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from ..analyze.points import Cause
@@ -18,8 +18,8 @@ from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
 from ..analyze.wording import plural, value_label
 from ..errors import ConfigError
-from ..matrix import NOT_SET, Entry, SettingLists, Variables, typed
-from .base import Report
+from ..matrix import NOT_SET, Entry, typed
+from .base import Arguments, Report
 from .catalogue import Catalogue
 from .compare_choice import SETTING, Candidate, candidates, choices
 from .controls import Control
@@ -48,24 +48,17 @@ class CompareReport(Report):
         """Setting, old and new value: of the setting that was drawn last, or of all."""
         return choices(self.matrix, self._setting, self.catalogue.places)
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
         if self.workload.headline is None:
             return [html.P("This workload defines no KPI.")]
-        self._setting = cfg.get(SETTING)
+        self._setting = args.cfg.get(SETTING)
         try:
-            wanted = candidates(self.matrix, self.workload, cfg, self.catalogue.places, self._last_good)
+            wanted = candidates(self.matrix, self.workload, args.cfg, self.catalogue.places, self._last_good)
         except ConfigError as error:
             return [html.P(str(error))]
-        entries = list(self.matrix.all_records(settings, setting_lists))
+        entries = list(self.runs(args))
         switches = self._switches(entries, wanted)
         if not switches:
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from ..analyze.wording import plural
 from ..filters import show
-from ..matrix import Entry, Matrix, SettingLists, Variables
-from .base import Report
+from ..matrix import Entry, Matrix
+from .base import Arguments, Report
 from .failure_section import failure_sections
 from .tables import Cell, Column, Row, table
 
@@ -24,14 +24,7 @@ class ErrorReport(Report):
         "not be computed."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
         matrix = self.matrix

@@ -10,8 +10,8 @@ from ..analyze.select.series import KPISeries, Series
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, counts, judged_series
-from ..matrix import SettingLists, Variables
-from .base import Report
+from ..matrix import SettingLists
+from .base import Arguments, Report
 from .plot_history import KPIHistory, find, why_nothing
 from .regression_tables import outcome_text
 from .tables import Cell, Column, Row, kpi_cell, table
@@ -38,23 +38,16 @@ class HistoryReport(Report):
         "Did the new version make it worse? A KPI from version to version, at settings that differ in nothing else."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
         notes = [] if self.catalogue.past is None else self.catalogue.past.notes
         parts: list[Any] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]
-        parts += self.Plot_and_Text(KPIHistory.name, (ordered_vars, settings, setting_lists, variables, cfg))
+        parts += self.Plot_and_Text(KPIHistory.name, args)
         if why_nothing(self.catalogue):
             return parts
-        found = find(self.catalogue, settings, setting_lists, cfg)
-        parts += [html.H2("Every KPI"), self._kpis(settings, setting_lists, cfg)]
+        found = find(self.catalogue, args.settings, args.setting_lists, args.cfg)
+        parts += [html.H2("Every KPI"), self._kpis(args.settings, args.setting_lists, args.cfg)]
         if found.series:
             parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found, self.catalogue.analysis)]
         parts.append(_how_to_read())
@@ -115,7 +108,7 @@ class HistoryReport(Report):
             effect = verdict.effect or verdict.difference
             changed = verdict.first_bad_version is not None
             told = [
-                Cell(outcome_text(verdict), mark=verdict.fails),
+                outcome_text(verdict),
                 Cell(wording.size(verdict), sort=None if effect is None else effect.value) if changed else "–",
                 cut_inside(verdict.first_bad_version or "–", LONGEST_VERSION),
             ]

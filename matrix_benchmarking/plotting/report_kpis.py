@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..analyze import intervals
@@ -12,8 +12,8 @@ from ..analyze.points import Cause, Key, by_point, key, part, varying
 from ..analyze.wording import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, Entry, SettingLists, Variables
-from .base import Report
+from ..matrix import NOT_SET, Entry
+from .base import Arguments, Report
 from .point_cells import setting_cell
 from .tables import Cell, Column, Row, kpi_cell, table
 
@@ -26,14 +26,7 @@ class KPIReport(Report):
     name: ClassVar[str] = "report: KPI overview"
     description: ClassVar[str] = "Every KPI: what it means, its range, where it is best, and its value at each point."
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
         if not self.workload.kpis:

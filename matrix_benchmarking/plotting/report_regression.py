@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..analyze.history_wording import cut_inside
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import plural
-from ..matrix import SettingLists, Variables
 from . import series_chart, series_frames
-from .base import Report
+from .base import Arguments, Report
 from .catalogue import Late
 from .plot_history import why_nothing
 from .regression_tables import (
@@ -48,14 +47,7 @@ class RegressionReport(Report):
         "Did the newest version make something worse? Every series of every KPI against its own past."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
+    def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
         late = self.catalogue.late

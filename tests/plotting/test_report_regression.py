@@ -59,8 +59,8 @@ def test_what_changed_is_a_table_by_severity_with_levels_versions_alarm_and_runs
     shown = page(of)
     rows = re.findall(r"<tr>(<td.*?)</tr>", shown.split("<tbody>")[1].split("</tbody>")[0])
     assert [re.sub(r"<[^>]*>", " ", row).split()[1].rstrip(",") for row in rows] == [
-        "regression",
-        "improvement",
+        "worse",
+        "better",
         "back",
     ]
     assert of.analysis is not None
@@ -123,7 +123,7 @@ def test_an_acknowledged_alarm_shows_who_when_why_and_until() -> None:
     ):
         assert wanted in dealt
     assert "<script>alert" not in shown
-    assert "regression, acknowledged" in shown
+    assert "✕\u00a0worse, acknowledged" in shown
     assert "series-chart failing" not in shown
     assert shown.index("Nothing is worse") < shown.index("1 alarm acknowledged.")
 

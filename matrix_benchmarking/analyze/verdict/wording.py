@@ -61,7 +61,11 @@ def lead(analysis: Analysis) -> list[str]:
     doubtful = [one for one in analysis.having(Outcome.NO_CHANGE) if one.reruns]
     if doubtful:
         said.append(f"{len(doubtful)} in doubt: more runs would tell.")
-    behind = sum(any(note.startswith(NO_VALUE) for note in one.notes) for one in analysis.verdicts)
+    behind = sum(
+        any(note.startswith(NO_VALUE) for note in one.notes)
+        for one in analysis.verdicts
+        if one.outcome is not Outcome.NOT_ENOUGH_HISTORY
+    )
     if behind:
         said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
     said += _unchanged(analysis)

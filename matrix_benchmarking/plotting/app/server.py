@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import ipaddress
 import logging
 import os
@@ -53,6 +54,8 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
     _serve_artifacts(app.server, data)
     _secure(app, hosts)
     _refuse(app)
+    # Before a thread imports it: plotly's JSON looks into a pandas that is half there, and the page is an error.
+    importlib.import_module("pandas")
     data.start()
     return app
 

@@ -64,7 +64,7 @@ def test_the_page_has_the_verdict_at_once_and_its_charts_when_they_are_seen(made
     assert title == "Regression analysis"
     text = texts(content)
     assert "1 of 3 series of 1 KPI is worse: 1.15 against its history." in text
-    assert "regression" in text
+    assert "✕\u00a0worse" in text
     assert elements(content, "Graph") == []
     content, _, _ = pages.page(PAGE, list(range(30)))
     assert len(elements(content, "Graph")) == 2

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
+import subprocess
+import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -146,3 +149,22 @@ class TestManyAtOnce:
             with socket.create_connection((host, int(port)), timeout=60) as idle:
                 idle.sendall(b"GET / HTTP/1.1\r\n")
                 assert idle.recv(1) == b""
+
+
+WHEN_THE_DATA_START = """
+import sys
+from pathlib import Path
+from builders import speed_workload
+from matrix_benchmarking.plotting.app import data, server
+data.Data.start = lambda self: print(hasattr(sys.modules.get("pandas"), "NaT"))
+server.make_app(data.Source(speed_workload(), "results", [], lambda progress: None), Path("report"))
+"""
+
+
+def test_pandas_is_there_before_the_thread_of_the_data_could_be_importing_it() -> None:
+    tests = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
+    done = subprocess.run(
+        [sys.executable, "-c", WHEN_THE_DATA_START], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "True\n"

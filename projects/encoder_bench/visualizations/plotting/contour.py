@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.filters import show
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.controls import Control, Number
 
 from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, points_frame, rankable, variant_names
@@ -65,19 +66,12 @@ class CostMap(Plot):
         frame = points_frame(rankable(self.catalogue, entries), [kpi], names).dropna(subset=[kpi.name])
         return frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
-        frame = self._frame(self.matrix.all_records(settings, setting_lists))
+        frame = self._frame(self.runs(args))
         if frame.empty:
             return None, "No run that can be ranked has a cost, a batch size and a number of virtual users."
-        least = cfg.get(MINIMUM_VUS, default_minimum(list(frame[VUS])))
+        least = args.cfg.get(MINIMUM_VUS, default_minimum(list(frame[VUS])))
         chosen = frame[frame[VUS] >= least]
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Group
 from matrix_benchmarking.analyze.limits import Bounded, Step, bounded, staircase
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.controls import Control
 
 from .latency import LATENCY, latency_choice
@@ -51,19 +51,12 @@ class CostAgainstLatency(Plot):
     def controls(self) -> Sequence[Control]:
         return [latency_choice()]
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[self.option(cfg, LATENCY)]
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[self.option(args.cfg, LATENCY)]
         kpis = [cost, latency, self.workload.kpis["throughput"]]
         whole = self.catalogue.whole
         names = variant_names(whole, self.workload)
-        entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
+        entries = rankable(self.catalogue, self.runs(args))
         frame = points_frame(entries, kpis, names).dropna(subset=[cost.name, latency.name])
         if frame.empty:
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."

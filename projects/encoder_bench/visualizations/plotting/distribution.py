@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.wording import plural
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.tables import Cell, Column, table
 from matrix_benchmarking.workload import Gate
 
@@ -56,17 +57,10 @@ class _Distribution(Plot):
         "best."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi, whole = self.workload.kpis[self.kpi_name], self.catalogue.whole
         names = variant_names(whole, self.workload)
-        found = clusters(self.matrix.all_records(settings, setting_lists), kpi, names)
+        found = clusters(self.runs(args), kpi, names)
         if not found:
             return None, f"{kpi.name} is not known for any successful run."
         gate = next((one for one in self.workload.gates if one.kpi == kpi.name), None)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, points_frame, variant_names, variants
 
@@ -58,17 +58,10 @@ class EnoughVUs(Plot):
         "above them."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis["throughput"]
         names = variant_names(self.catalogue.whole, self.workload)
-        frame = points_frame(self.matrix.all_records(settings, setting_lists), [kpi], names)
+        frame = points_frame(self.runs(args), [kpi], names)
         frame = frame.dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from .points import FIRST_RUN
 
@@ -30,15 +31,8 @@ class FailedRequests(Plot):
     def height_px(self) -> int:
         return super().height_px() if any(entry.kpis.get("error_rate") for entry in self.matrix) else SENTENCE_PX
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        frame = failed_frame(self.matrix.all_records(settings, setting_lists), ordered_vars)
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        frame = failed_frame(self.runs(args), args.ordered_vars)
         known = frame.dropna(subset=[FAILED])
         figure = failed_requests(known) if known[FAILED].gt(0).any() else None
         return figure, conclusion(frame)

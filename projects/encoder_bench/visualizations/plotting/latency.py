@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.controls import Choice, Control
 
 from .points import FIRST_RUN, VARIANT, answering, points_frame, variant_names, variants
@@ -33,18 +33,11 @@ class LatencyAgainstThroughput(Plot):
     def controls(self) -> Sequence[Control]:
         return [latency_choice()]
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        latency = self.workload.kpis[self.option(cfg, LATENCY)]
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        latency = self.workload.kpis[self.option(args.cfg, LATENCY)]
         throughput = self.workload.kpis["throughput"]
         names = variant_names(self.catalogue.whole, self.workload)
-        entries = self.matrix.all_records(settings, setting_lists)
+        entries = self.runs(args)
         frame = points_frame(entries, [throughput, latency], names)
         frame = frame.dropna(subset=[throughput.name, latency.name])
         if frame.empty:

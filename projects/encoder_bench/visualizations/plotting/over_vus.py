@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from .points import (
     BATCH_SIZE,
@@ -32,17 +32,10 @@ COLUMNS = 2
 class _OverVUs(Plot):
     kpi_name: ClassVar[str]
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis[self.kpi_name]
         names = variant_names(self.catalogue.whole, self.workload)
-        frame = points_frame(self.matrix.all_records(settings, setting_lists), [kpi], names)
+        frame = points_frame(self.runs(args), [kpi], names)
         frame = frame.dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.points import by_point
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, label_of, variant_names
 
@@ -29,16 +30,9 @@ class LatencyQuantiles(Plot):
         "the smallest to the largest of them. Where the lines spread, some users wait much longer than most."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         names = variant_names(self.catalogue.whole, self.workload)
-        frame = quantiles_frame(self.matrix.all_records(settings, setting_lists), names)
+        frame = quantiles_frame(self.runs(args), names)
         if frame.empty:
             return None, "No successful run tells the quantiles of its latency."
         return latency_quantiles(frame), conclusion(frame)

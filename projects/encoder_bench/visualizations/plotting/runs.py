@@ -10,8 +10,9 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables, typed
+from matrix_benchmarking.matrix import Entry, SettingLists, typed
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.controls import Control, Run
 
@@ -71,17 +72,10 @@ class OverTheRun(_OfARun):
         "latency of the requests that ended then. One colour a repeat. A run is steady where the lines are level."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         runs = [
             (entry, series)
-            for entry in self.chosen(settings, setting_lists, cfg)
+            for entry in self.chosen(args.settings, args.setting_lists, args.cfg)
             if (series := getattr(entry.results, "timeseries", None)) is not None
         ]
         if not runs:
@@ -164,15 +158,8 @@ class UtilizationOverTheRun(_OfARun):
         "the load, over which the KPIs are means."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        for entry in self.chosen(settings, setting_lists, cfg):
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        for entry in self.chosen(args.settings, args.setting_lists, args.cfg):
             log = getattr(entry.results, "utilization", None)
             if log is not None and log.time:
                 return utilization(log), _of_utilization(entry, log)

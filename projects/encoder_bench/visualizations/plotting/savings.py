@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best, Group, narrowed
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from .points import BATCH_SIZE, FIRST_RUN, POINT, VUS, point_of, points_frame, rankable, scope_names, variants
 
@@ -31,18 +31,11 @@ class BestImageBySavings(Plot):
         "size the saving against the most expensive one there. Hover for those that can't be told apart from it."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
         labels = {HARDWARE: scope_names(self.catalogue.whole, self.workload, HARDWARE_KEYS), IMAGE: image_names}
-        entries = rankable(self.catalogue, self.matrix.all_records(settings, setting_lists))
+        entries = rankable(self.catalogue, self.runs(args))
         frame = savings_frame(points_frame(entries, [kpi], image_names, labels), kpi, self.catalogue.best)
         if frame.empty:
             return None, "No load was tried with more than one image whose cost is known."

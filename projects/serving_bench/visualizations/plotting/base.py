@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from matrix_benchmarking.matrix import SettingLists
-from matrix_benchmarking.plotting import Plot, Report, template
+from matrix_benchmarking.plotting import Arguments, Plot, Report, template
 from matrix_benchmarking.plotting.catalogue import Catalogue
 
 from ..steps import Step, steps
@@ -17,10 +15,9 @@ NOTHING = "No successful run has a curve: its benchmark.log is missing, or holds
 class StepPlot(Plot):
     """A plot of steps."""
 
-    def steps(self, settings: dict[str, Any], setting_lists: SettingLists) -> list[Step]:
+    def steps(self, args: Arguments) -> list[Step]:
         """The steps of a selection."""
-        entries = self.matrix.all_records(settings, setting_lists)
-        return steps(entries, self.workload, self.catalogue.whole, self.catalogue.best)
+        return steps(self.runs(args), self.workload, self.catalogue.whole, self.catalogue.best)
 
     def step_colours(self) -> dict[str, str]:
         """The colour of each step, by its label as plotly writes it."""

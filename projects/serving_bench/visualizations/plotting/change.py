@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.verdict.side_wording import interval_label
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.point_cells import runs_cell
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
@@ -31,15 +31,8 @@ class ThroughputOfEachStep(StepPlot):
         "its 95 % interval. In the bar: where it was best, and the change from the bar before, if they may be compared."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        steps = [step for step in self.steps(settings, setting_lists) if step.best is not None]
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        steps = [step for step in self.steps(args) if step.best is not None]
         if not steps:
             return None, NOTHING
         made = changes(steps, self.catalogue.blocks)

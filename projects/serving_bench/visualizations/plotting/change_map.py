@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Compared
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from ..steps import Change, changes
 from .base import StepPlot
@@ -32,15 +32,8 @@ class WhatEachStepChanged(StepPlot):
         "Where no difference is shown, the change is in brackets."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        made = [change for change in changes(self.steps(settings, setting_lists), self.catalogue.blocks) if change.at]
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        made = [change for change in changes(self.steps(args), self.catalogue.blocks) if change.at]
         if not made:
             return None, "No two steps of the same model, device and number of requests were measured."
         return change_map(made), conclusion(made)

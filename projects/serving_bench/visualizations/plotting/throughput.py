@@ -7,8 +7,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Choice, Control, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from ..steps import Step, best_of
 from .base import NOTHING, StepPlot
@@ -36,19 +36,12 @@ class ThroughputCurves(StepPlot):
     def controls(self) -> Sequence[Control]:
         return [Choice(AXIS, "Throughput axis", ("logarithmic", "linear"), default="logarithmic")]
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        steps = self.steps(settings, setting_lists)
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        steps = self.steps(args)
         if not steps:
             return None, NOTHING
         frames = api_frame(steps), baseline_frame(steps)
-        is_logarithmic = self.option(cfg, AXIS) == "logarithmic"
+        is_logarithmic = self.option(args.cfg, AXIS) == "logarithmic"
         looks = self.step_colours(), self.step_symbols()
         return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), conclusion(steps)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.wording import plural
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Control, Number, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
 from ..bottleneck import SATURATED, Bottleneck, bottleneck
@@ -41,18 +41,11 @@ class Utilization(StepPlot):
         steps = (50, 60, 70, 80, 85, 90, 95, 99)
         return [Number(THRESHOLD, "Saturated from", 100 * SATURATED, minimum=1, maximum=100, steps=steps, unit="%")]
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        steps = [step for step in self.steps(settings, setting_lists) if step.api]
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        steps = [step for step in self.steps(args) if step.api]
         if not steps:
             return None, NOTHING
-        saturated = self.option(cfg, THRESHOLD) / 100
+        saturated = self.option(args.cfg, THRESHOLD) / 100
         if not any(step.load(place, device) is not None for step in steps for place in step.api for device in DEVICES):
             return None, "No run says how loaded CPU or GPU were, so what limited the server isn't known."
         return utilization(steps, saturated), [*conclusion(steps, saturated), bottleneck_table(steps, saturated)]

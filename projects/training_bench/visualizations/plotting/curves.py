@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from ..store import epochs as of_epochs
 from .cases import TrainingCase, cases_of, hover, label_names, strategy_order
@@ -46,15 +46,8 @@ class LoadOverEpoch(Plot):
         "epoch whose log doesn't reach from its start to its end is not used."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
         device = device_of(run for case in cases for run in case.runs)
         found = [curve for case in cases if (curve := load_curve(case, device)) is not None]
         notes = [device.note] if device.note else []

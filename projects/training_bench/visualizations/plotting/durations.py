@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import SettingLists, Variables
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from .cases import DURATION, TrainingCase, cases_of, hover, label_names, speeds, strategy_order
 
@@ -30,15 +30,8 @@ class EpochDuration(Plot):
         "the warm-up; the line on it is one standard deviation over the repetitions to both sides. Lower is better."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
         if not cases:
             return None, "No successful run has an epoch that counts."
         kpi = self.workload.kpis[DURATION]
@@ -57,15 +50,8 @@ class EpochParts(Plot):
         "for the next batch. What is read ahead while it computes is no waiting."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
         frame = parts_frame(cases)
         if frame.empty:
             return None, "No loop recorded how long it waited for its data."

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.verdict.pairs import Question
 from matrix_benchmarking.analyze.verdict.switch import switch
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables, typed
+from matrix_benchmarking.matrix import Entry, typed
 from matrix_benchmarking.plotting import Plot
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 from matrix_benchmarking.workload import Workload
 
@@ -30,15 +31,8 @@ class WhatLimits(Plot):
 
     name: ClassVar[str] = "What limits each case"
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
         found = conclusions(cases, self.workload, Question("these runs", self.catalogue.blocks))
         if not found:
             return None, "No successful run has an I/O speed and an epoch that counts."

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.matrix import Entry, SettingLists, Variables
+from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting.base import Arguments
 
 from ..store import epochs as of_epochs
 from .cases import TrainingCase, cases_of, hover, label_names, on_cpu, speeds, strategy_order
@@ -47,15 +48,8 @@ class DeviceLoad(Plot):
         "speed, with one standard deviation over the repetitions."
     )
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        cases = cases_of(self.matrix.all_records(settings, setting_lists), label_names(self.catalogue.whole))
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
+        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
         device = device_of(run for case in cases for run in case.runs)
         frame = loads_frame(cases, device)
         notes = [device.note] if device.note else []

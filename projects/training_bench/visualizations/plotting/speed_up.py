@@ -14,8 +14,9 @@ from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.analyze.wording import tuning_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import NOT_SET, Entry, SettingLists, Variables
+from matrix_benchmarking.matrix import NOT_SET, Entry
 from matrix_benchmarking.plotting import Plot
+from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.controls import Choice, Control
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, kpi_cell, table
 from matrix_benchmarking.workload import Workload
@@ -60,19 +61,12 @@ class SpeedUp(Plot):
         default = next((name for name in USUAL if name in strategies), strategies[0])
         return [Choice(REFERENCE, "Reference strategy", strategies, default=default)]
 
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
+    def draw(self, args: Arguments) -> tuple[Any, Any]:
         if not self.controls():
             return None, "There is one strategy: nothing to compare it with."
-        reference, kpi = self.option(cfg, REFERENCE), self.workload.kpis[DURATION]
+        reference, kpi = self.option(args.cfg, REFERENCE), self.workload.kpis[DURATION]
         question = Question("these runs", self.catalogue.blocks)
-        found = speed_ups(self.matrix.all_records(settings, setting_lists), self.workload, reference, kpi, question)
+        found = speed_ups(self.runs(args), self.workload, reference, kpi, question)
         if not found:
             return None, f"No strategy was run at the same settings as {show(reference)}."
         return None, [*conclusion(found, reference), self._table(found, reference, kpi), NOTE]
