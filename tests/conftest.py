@@ -82,6 +82,14 @@ def browser(chromium: str) -> Iterator[Any]:
             browser.close()
 
 
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Any:
+    """One tab of it, which may use the clipboard, for all visits to the application."""
+    context = browser.new_context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return context.new_page()
+
+
 @pytest.fixture(scope="session")
 def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenSearchServer]:
     """A genuine OpenSearch, one for all tests of this process; they are in the xdist group ``opensearch``."""

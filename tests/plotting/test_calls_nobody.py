@@ -42,8 +42,8 @@ def test_the_static_pages_lead_nowhere_else(browser: Any, releases: str, tmp_pat
     assert all(buttons[name] for name in ("kpi-history", "regression-analysis"))
 
 
-def test_the_application_leads_nowhere_else(browser: Any, releases: str) -> None:
-    with application("--workload=encoder_bench", releases, "--port=0") as address, AppVisit(browser, address) as visit:
+def test_the_application_leads_nowhere_else(tab: Any, releases: str) -> None:
+    with application("--workload=encoder_bench", releases, "--port=0") as address, AppVisit(tab, address) as visit:
         buttons = {}
         for page in ("kpi-history", "regression-analysis", "check"):
             visit.open(f"?show={page}")
