@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import runpy
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import forked
 import hypothesis
 import pytest
 from history_support.opensearch_server import OpenSearchServer
+from plotting_support import app_process
 from requirements import missing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -56,6 +59,12 @@ def forked_matbench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """For the head of PATH: the folder of a ``matbench`` that starts at once."""
     with forked.commands(tmp_path_factory.mktemp("bin")) as folder:
         yield folder
+
+
+@pytest.fixture(scope="session")
+def application(forked_matbench: Path) -> Callable[..., AbstractContextManager[str]]:
+    """``matbench visualize``, which starts at once: a context that gives its address."""
+    return functools.partial(app_process.application, matbench=forked_matbench / "matbench")
 
 
 @pytest.fixture(scope="session")

@@ -6,16 +6,17 @@ import contextlib
 import csv
 import shutil
 import urllib.parse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from plotting_support.app_process import application
 from plotting_support.app_visit import AppVisit as Visit
 from plotting_support.inspection import barriers, leads_nowhere_else
 
 from matrix_benchmarking.plotting.app import view
+
+Application = Callable[..., contextlib.AbstractContextManager[str]]
 
 pytestmark = pytest.mark.xdist_group("browser")
 
@@ -28,7 +29,7 @@ def sample_copy(sample: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(sample_copy: Path) -> Iterator[str]:
+def address(application: Application, sample_copy: Path) -> Iterator[str]:
     destination = sample_copy.parent / "report"
     with application(
         f"--results-dirname={sample_copy}", "--workload=encoder_bench", f"--report-dest={destination}", "--port=0"
@@ -284,7 +285,7 @@ def test_there_is_no_serious_barrier(tab: Any, address: str, query: str) -> None
         assert barriers(visit.page) == []
 
 
-def test_hostile_text_is_text(tab: Any, tmp_path: Path, sample: Path) -> None:
+def test_hostile_text_is_text(application: Application, tab: Any, tmp_path: Path, sample: Path) -> None:
     results = tmp_path / "results"
     shutil.copytree(sample / "cpu-2", results)
     hostile = "=<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -351,7 +352,7 @@ def test_a_late_answer_has_no_place_on_another_page(tab: Any, address: str) -> N
 
 
 def test_results_that_vanish_leave_the_application_running_and_a_server_that_is_gone_is_said_to_be(
-    tab: Any, sample: Path, tmp_path: Path
+    application: Application, tab: Any, sample: Path, tmp_path: Path
 ) -> None:
     results = tmp_path / "results"
     shutil.copytree(sample / "cpu-2", results)
