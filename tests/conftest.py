@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import runpy
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import forked
 import hypothesis
 import pytest
 from history_support.opensearch_server import OpenSearchServer
+from plotting_support import app_process
 from requirements import missing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -59,6 +62,12 @@ def forked_matbench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
+def application(forked_matbench: Path) -> Callable[..., AbstractContextManager[str]]:
+    """``matbench visualize``, which starts at once: a context that gives its address."""
+    return functools.partial(app_process.application, matbench=forked_matbench / "matbench")
+
+
+@pytest.fixture(scope="session")
 def chromium() -> str:
     """Debian's browser, for the tests that look at pages: its headless shell takes a third of the time."""
     found = shutil.which("chromium-headless-shell")
@@ -80,6 +89,14 @@ def browser(chromium: str) -> Iterator[Any]:
             patch.undo()
             yield browser
             browser.close()
+
+
+@pytest.fixture(scope="module")
+def tab(browser: Any) -> Any:
+    """One tab of it, which may use the clipboard, for all visits to the application."""
+    context = browser.new_context()
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    return context.new_page()
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 A start takes most of a second of a core, nearly all of it imports, and tells nothing that `test_cli.py` doesn't.
 `commands` gives a folder for the head of PATH. Its ``matbench`` hands arguments, directory, environment and streams to
-the waiting process, over a socket, and ends with the status of the fork that does the work.
+the waiting process, over a socket, passes an interrupt on, and ends with the status of the fork that does the work.
 """
 
 from __future__ import annotations
@@ -18,14 +18,23 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-IMPORTED = ("matrix_benchmarking.cli", "matrix_benchmarking.store", "matrix_benchmarking.plotting", "pandas",
-            "plotly.express", "pydantic", "rich.console", "rich.table", "scipy.special", "yaml")  # fmt: skip
+IMPORTED = (
+    *("dash", "dash_ag_grid", "orjson", "pandas", "plotly.express", "pydantic", "rich.console", "rich.table"),
+    *("scipy.interpolate", "scipy.spatial", "scipy.special", "sqlite3", "waitress", "xml.etree.ElementTree", "yaml"),
+    *("matrix_benchmarking.cli", "matrix_benchmarking.analyze.report", "matrix_benchmarking.benchmark"),
+    *("matrix_benchmarking.history", "matrix_benchmarking.plotting.app.server", "matrix_benchmarking.store"),
+    "matbench_projects.encoder_bench.visualizations",
+)
 CLIENT = """#!{python} -IS
-import json, os, socket, sys
+import json, os, signal, socket, sys
+interruptible = signal.getsignal(signal.SIGINT) != signal.SIG_IGN
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as waiting:
     waiting.connect({address!r})
-    asked = json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode()
+    asked = json.dumps([sys.argv, os.getcwd(), dict(os.environ), interruptible]).encode()
     socket.send_fds(waiting, [asked], [0, 1, 2])
+    fork = int(waiting.recv(16))
+    if interruptible:
+        signal.signal(signal.SIGINT, lambda *_: os.kill(fork, signal.SIGINT))
     status = waiting.recv(16)
     waiting.recv(1)  # nothing: it has ended
 sys.exit(int(status or 70))
@@ -54,24 +63,27 @@ def wait(address: str) -> None:
     for name in IMPORTED:
         importlib.import_module(name)
     sys.path[0] = str(Path(sys.executable).parent)  # as the installed command has it
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the forks
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(address)
         listener.listen(16)
         print("waiting", flush=True)
         while True:
             connection, _ = listener.accept()
+            with contextlib.suppress(ChildProcessError):  # the forks that have ended, and what they took, are ours
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
             if os.fork() == 0:
                 break
             connection.close()
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     sys.exit(answer(connection))
 
 
 def answer(connection: socket.socket) -> int:
     """Do what is asked in the place and with the streams of who asks; gives the status, which is told there, too."""
     asked, streams, _, _ = socket.recv_fds(connection, 1 << 20, 3)
-    sys.argv, directory, environment = json.loads(asked)
+    sys.argv, directory, environment, interruptible = json.loads(asked)
+    signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
+    connection.send(str(os.getpid()).encode())
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from digits_graph import classifier_graph
 from numpy.typing import NDArray
 from onnx_files import build_once, open_session, quantize_per_channel
 
@@ -98,6 +96,8 @@ def _scaled(pixels: NDArray[np.uint8]) -> Floats:
 
 
 def _build_fp32(target: Path) -> None:
+    import onnx
+    from digits_graph import classifier_graph
     from sklearn.neural_network import MLPClassifier
 
     train, _ = train_and_held_out()

@@ -15,12 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from graph import BertGraph
 from numpy.typing import NDArray
 from onnx_files import build_once, open_session, quantize_per_channel, quantize_per_tensor
 from onnx_files import default_cache_directory as default_cache_directory
-from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 MODEL_NAME = "all-MiniLM-L6-v2"
@@ -84,6 +81,10 @@ def _tokenizer() -> Any:
 
 
 def _build_fp32(target: Path) -> None:
+    import onnx
+    from graph import BertGraph
+    from safetensors.numpy import load_file
+
     source = weights_directory()
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     onnx.save(BertGraph(load_file(source / "model.safetensors"), config).build(), str(target))

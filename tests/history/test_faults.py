@@ -33,7 +33,7 @@ def faulty(opensearch):
 
 
 def test_a_server_killed_in_the_middle_of_a_bulk_gets_the_rest_later(opensearch, at, outboxes):
-    location, count = at(opensearch.url), 10_000
+    location, count = at(opensearch.url), 4_000
     under_way = threading.Event()
 
     def kill_in_the_middle():
@@ -46,7 +46,7 @@ def test_a_server_killed_in_the_middle_of_a_bulk_gets_the_rest_later(opensearch,
     try:
         with pytest.raises(delivery.UndeliveredError, match="the next upload or 'matbench history flush' delivers"):
             delivery.upload(
-                writer(*range(count)), location, outboxes, progress=lambda done, total: done > 2000 and under_way.set()
+                writer(*range(count)), location, outboxes, progress=lambda done, total: done > 500 and under_way.set()
             )
     finally:
         under_way.set()

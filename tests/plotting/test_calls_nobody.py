@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plotting_support.app_process import application
 from plotting_support.app_visit import AppVisit
 from plotting_support.inspection import leads_nowhere_else
 from plotting_support.visit import walk
@@ -42,8 +41,8 @@ def test_the_static_pages_lead_nowhere_else(browser: Any, releases: str, tmp_pat
     assert all(buttons[name] for name in ("kpi-history", "regression-analysis"))
 
 
-def test_the_application_leads_nowhere_else(browser: Any, releases: str) -> None:
-    with application("--workload=encoder_bench", releases, "--port=0") as address, AppVisit(browser, address) as visit:
+def test_the_application_leads_nowhere_else(application: Any, tab: Any, releases: str) -> None:
+    with application("--workload=encoder_bench", releases, "--port=0") as address, AppVisit(tab, address) as visit:
         buttons = {}
         for page in ("kpi-history", "regression-analysis", "check"):
             visit.open(f"?show={page}")

@@ -1,4 +1,4 @@
-"""The application as a process of its own, as a person starts it."""
+"""The application as a process of its own."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 @contextlib.contextmanager
-def application(*arguments: str, cwd: Path = REPOSITORY) -> Iterator[str]:
-    """``matbench visualize`` as a process of its own; gives its address."""
-    command = [sys.executable, "-m", "matrix_benchmarking", "visualize", *arguments]
+def application(*arguments: str, cwd: Path = REPOSITORY, matbench: Path | None = None) -> Iterator[str]:
+    """``matbench visualize`` as a person starts it, or by the program *matbench*; gives its address."""
+    program = [str(matbench)] if matbench else [sys.executable, "-m", "matrix_benchmarking"]
+    command = [*program, "visualize", *arguments]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         command,

@@ -11,20 +11,33 @@ READY = "#content h1, #content .problem"
 DRAWN = "[...document.querySelectorAll('#content .dash-graph')].every(e => e.querySelector('.modebar-btn'))"
 
 
-class AppVisit:
-    """A page of the application, with what happened while it was open."""
+VIEWPORT = {"width": 1300, "height": 1000}
 
-    def __init__(self, browser: Any, address: str, **options: Any) -> None:
+
+class AppVisit:
+    """A page of the application, with what happened while it was open.
+
+    It is opened in *tab*, which is blank again afterwards: a tab that is new has to read, and compile, the
+    libraries first, which takes as long as most tests.
+    """
+
+    def __init__(
+        self, tab: Any, address: str, color_scheme: str = "light", viewport: dict[str, int] | None = None
+    ) -> None:
         self.address = address
-        self.context = browser.new_context(**{"viewport": {"width": 1300, "height": 1000}, **options})
-        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        self.page = self.context.new_page()
+        self.page = tab
         self.complaints: list[str] = []
-        self.page.on("console", lambda message: self._heard(message))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", self._asked)
-        self.page.on("response", self._answered)
+        self._listeners = {
+            "console": self._heard,
+            "pageerror": lambda error: self.complaints.append(str(error)),
+            "dialog": lambda dialog: (self.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()),
+            "request": self._asked,
+            "response": self._answered,
+        }
+        tab.emulate_media(color_scheme=color_scheme)
+        tab.set_viewport_size(viewport or VIEWPORT)
+        for event, listener in self._listeners.items():
+            tab.on(event, listener)
 
     def _heard(self, message: Any) -> None:
         if message.type in ("error", "warning"):
@@ -87,4 +100,7 @@ class AppVisit:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.context.close()
+        for event, listener in self._listeners.items():
+            self.page.remove_listener(event, listener)
+        self.page.unroute_all()
+        self.page.goto("about:blank")

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plotting_support.app_process import application
 
 from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Matrix
@@ -133,7 +132,7 @@ class TestManyAtOnce:
     """Connections that ask nothing keep nobody out."""
 
     def test_a_page_is_answered_beside_hundreds_of_connections_that_never_finish_their_request(
-        self, sample: Path
+        self, application: Any, sample: Path
     ) -> None:
         with contextlib.ExitStack() as stack:
             place = stack.enter_context(application(f"--results-dirname={sample}", WORKLOAD, "--port=0"))
@@ -143,7 +142,7 @@ class TestManyAtOnce:
                 half_open.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-" if number % 2 else b"")
             assert urllib.request.urlopen(f"{place}/", timeout=30).status == 200
 
-    def test_a_connection_that_asks_nothing_is_closed_after_a_while(self, sample: Path) -> None:
+    def test_a_connection_that_asks_nothing_is_closed_after_a_while(self, application: Any, sample: Path) -> None:
         with application(f"--results-dirname={sample}", WORKLOAD, "--port=0") as place:
             host, _, port = place.removeprefix("http://").partition(":")
             with socket.create_connection((host, int(port)), timeout=60) as idle:
