@@ -15,7 +15,6 @@ FEW = 0.1
 """Fewer runs than this share are few; one run is, among four and more."""
 _ALONE_FROM = 4
 _NAMED = 3
-_LONG = 100
 _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on", "inf", "unlimited"))
 """What stands beside numbers and is meant so."""
 
@@ -80,8 +79,6 @@ def _odd(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]], coun
     """A few texts among numbers, or a few numbers among texts, of *count* runs."""
     numbers = [one for one in by_value if one[0] in ("int", "float")]
     texts_ = [one for one in by_value if one[0] == "str" and _plain(one[1]) == one[1] and one[1] not in _WORDS]
-    if not numbers or not texts_:
-        return
     odd, usual = sorted((texts_, numbers), key=lambda some: sum(len(by_value[one]) for one in some))
     odd_runs = [entry for one in odd for entry in by_value[one]]
     if _are_few(len(odd_runs), count):
@@ -97,12 +94,12 @@ def _odd(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]], coun
 
 def _is_explained(without: Sequence[Entry], others: Sequence[Entry]) -> bool:
     """Whether a word tells the runs *without* a setting from all *others*: one codec has levels, another has none."""
-    for name in set.intersection(*(set(entry.settings) for entry in without)):
-        values = {entry.settings[name] for entry in without}
-        is_word = all(isinstance(value, (str, bool)) for value in values)
-        if is_word and values.isdisjoint(entry.settings.get(name) for entry in others):
-            return True
-    return False
+    words = (
+        (name, {entry.settings[name] for entry in without})
+        for name in set.intersection(*(set(entry.settings) for entry in without))
+        if all(isinstance(entry.settings[name], (str, bool)) for entry in without)
+    )
+    return any(values.isdisjoint(entry.settings.get(name) for entry in others) for name, values in words)
 
 
 def _plain(value: object) -> object:
@@ -114,21 +111,20 @@ def _plain(value: object) -> object:
     text = one_blank(value)
     for kind in (int, float):
         with contextlib.suppress(ValueError):
-            return _plain(kind(text)) if len(text) < _LONG else text
+            return _plain(kind(text))
     return text.lower() if text.lower() in ("true", "false", "null") else text
 
 
 def _written(value: object) -> str:
     """A value as it tells its type: texts in quotes, with the names of blanks that look like others."""
     text = cut(value)
-    text = text if len(text) < _LONG else f"{text[:_LONG]}…"
     if not isinstance(value, str):
         return text
     return repr(text) if any(char.isspace() and char != " " for char in text) else f"'{text}'"
 
 
 def _are_few(count: int, of: int) -> bool:
-    return 0 < count < of and count <= max(FEW * of, 1 if of >= _ALONE_FROM else 0)
+    return 0 < count <= max(FEW * of, 1 if of >= _ALONE_FROM else 0)
 
 
 def _have(count: int) -> str:

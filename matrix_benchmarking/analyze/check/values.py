@@ -30,8 +30,8 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
 def _below_zero(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
     values = [(entry, entry.kpis[kpi.name]) for entry in good if kpi.name in entry.kpis]
     below = [entry for entry, value in values if value < 0]
-    others = len(values) - len(below)
-    if below and len(below) <= MOST_ODD * len(values) and all(value > 0 for _, value in values if value >= 0):
+    others = sum(value > 0 for _, value in values)
+    if below and len(below) <= MOST_ODD * len(values) and len(below) + others == len(values):
         what = f"{kpi.name} is {kpi.show(below[0].kpis[kpi.name])} in {_runs(below)}, and above 0 in {others} others"
         yield Finding("below-zero", f"{what}: was it measured?", EVERY, [entry.name for entry in below])
 

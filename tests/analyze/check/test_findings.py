@@ -110,7 +110,8 @@ def test_a_run_without_its_headline_beside_others_changes_the_answers() -> None:
     one, two, three = entries({"version": "1"}, {"version": "1"}, {"version": "1", "exit_code": 1})
     without = dataclasses.replace(one, kpis={}, missing_kpis={"cost": "no price is known"})
     failed = dataclasses.replace(three, kpis={})
-    found = {each.kind: each for each in findings(Matrix([without, two, failed]), toy_runs.workload())}
+    damaged = dataclasses.replace(without, problems=(Problem("holds no number", "a.json"),))
+    found = {each.kind: each for each in findings(Matrix([without, two, failed, damaged]), toy_runs.workload())}
     assert found["no-headline"].sentence == "1 run without cost: no price is known."
     assert (found["no-headline"].runs, found["no-headline"].changes) == (["run 0"], frozenset(Answer))
     assert "no-headline" not in kinds(findings(Matrix([without, failed]), toy_runs.workload()))
@@ -137,7 +138,7 @@ def test_values_that_can_not_be_change_the_answers() -> None:
 
 
 def test_a_headline_below_zero_in_few_runs_changes_the_answers() -> None:
-    runs = entries(*({"version": "1", "cost": cost, "repeat": n} for n, cost in enumerate([-1.0, *[2.0] * 9])))
+    runs = entries(*({"version": "1", "cost": cost, "repeat": n} for n, cost in enumerate([-1.0, *[0.5] * 9])))
     (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "below-zero"]
     assert (found.runs, found.changes) == (["run 0"], frozenset(Answer))
     assert found.sentence == "cost is -1 USD in 1 run, and above 0 in 9 others: was it measured?"
@@ -147,7 +148,7 @@ def test_a_headline_below_zero_in_few_runs_changes_the_answers() -> None:
 
 
 def test_a_headline_far_from_its_repeats_which_agree_changes_the_answers() -> None:
-    def found(*costs: float) -> list[Finding]:
+    def found(*costs: float | None) -> list[Finding]:
         runs = entries(*({"version": "1", "cost": cost} for cost in costs))
         return [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "far-off"]
 
@@ -155,8 +156,17 @@ def test_a_headline_far_from_its_repeats_which_agree_changes_the_answers() -> No
     assert (far.runs, far.changes) == (["run 1"], frozenset(Answer))
     assert far.sentence.startswith("cost is 424.4 USD where the other repeats have 42.3 USD:")
     assert found(10.0, 1.9, 10.0)[0].runs == ["run 1"]
-    for ordinary in ([10.0, 50.0, 10.0], [10.0, 2.0, 10.0], [10.0, 100.0], [10.0, 100.0, 30.0]):
+    assert found(0.1, 0.9, 0.1, None)[0].runs == ["run 1"]
+    for ordinary in ([10.0, 50.0, 10.0], [10.0, 2.0, 10.0], [10.0, 100.0], [10.0, 100.0, 20.0], [None, 10.0, 100.0]):
         assert found(*ordinary) == []
+
+
+def test_of_several_runs_far_from_their_repeats_the_first_is_described_and_all_are_counted() -> None:
+    for count, more in ((1, ""), (2, " (2 runs like that)"), (3, " (3 runs like that)")):
+        runs = entries(*({"batch": batch, "cost": cost} for batch in range(count) for cost in (1.0, 9.0 + batch, 1.0)))
+        (far,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "far-off"]
+        assert far.sentence.startswith(f"cost is 9 USD where the other repeats have 1 USD{more}: one such run")
+        assert far.runs == ["run 1", "run 4", "run 7"][:count]
 
 
 def test_what_the_walk_noted_is_a_finding() -> None:
@@ -166,15 +176,16 @@ def test_what_the_walk_noted_is_a_finding() -> None:
 
 def test_names_that_no_run_has_are_one_finding() -> None:
     workload = dataclasses.replace(
-        toy_runs.workload(ignored_keys=["urls"]), gates=(Gate(kpi="memory"),), group_keys=("task", "version")
+        toy_runs.workload(ignored_keys=["urls"]), gates=(Gate(kpi="memory"),), group_keys=("task", "version", "node")
     )
-    runs = [dataclasses.replace(run, kpis={"cost": 1.0}) for run in entries({"version": "1"})]
+    runs = [dataclasses.replace(run, kpis={"cost": 1.0}) for run in entries({"version": "1", "node": {"cpus": 2}}, {})]
+    runs[1].facts = Facts(None, None)
     found = {one.kind: one.sentence for one in findings(Matrix(runs), workload, {"l4": 1.0, "aws/t4": 2.0})}
     assert found["unused-name"] == (
         "The workload uses what no run has: urls (ignored key), task (group key) and memory (a limit)."
     )
     assert found["unused-price"] == "No run uses the prices of l4 and aws/t4."
-    assert found["unknown-kpi"] == "rate is unknown at all 1 run: no reason is given."
+    assert found["unknown-kpi"] == "rate is unknown at all 2 runs: no reason is given."
 
 
 def test_a_name_of_the_workload_that_is_nearly_a_setting_is_misspelt() -> None:
@@ -188,8 +199,8 @@ def test_a_name_of_the_workload_that_is_nearly_a_setting_is_misspelt() -> None:
 
 
 def test_a_price_is_used_if_a_run_names_its_hardware() -> None:
-    runs = entries({"hw_type": "l4", "vendor": "aws"})
-    for used in ("l4", "aws/l4"):
+    runs = entries({"hw_type": "l4", "vendor": "aws"}, {"hw_type": "t4/16GB", "vendor": "aws"})
+    for used in ("l4", "aws/l4", "aws/t4/16GB"):
         assert "unused-price" not in kinds(findings(Matrix(runs), toy_runs.workload(), {used: 1.0}))
     assert "unused-price" in kinds(findings(Matrix(runs), toy_runs.workload(), {"gcp/l4": 1.0}))
 
@@ -214,13 +225,25 @@ def with_labels(run: Entry, **labels: Any) -> Entry:
 def test_a_setting_that_varies_and_is_no_label_merges_points() -> None:
     runs = [
         with_labels(run, batch=run.settings["batch"])
-        for run in entries(*({"batch": batch, "platform": name} for batch in range(8) for name in ("a", "b", "c")))
+        for run in entries(*({"batch": batch, "platform": name} for batch in range(8) for name in ("a", "b")))
     ]
     first, *_ = findings(Matrix(runs), labelled_workload())
     assert first.kind == "no-label"
-    assert first.sentence.startswith("'platform' varies and is no label: 24 points become 8 series")
+    assert first.sentence.startswith("'platform' varies and is no label: 16 points become 8 series")
     assert first.changes == {Answer.HISTORY, Answer.PAIR}
     assert "no-label" not in kinds(findings(Matrix(runs), labelled_workload(ignored_keys=["platform"])))
+    assert "no-label" not in kinds(findings(Matrix(runs), toy_runs.workload()))
+    runs[::2] = [dataclasses.replace(run, kpis={}) for run in runs[::2]]
+    assert "no-label" not in kinds(findings(Matrix(runs), labelled_workload()))
+
+
+def test_three_pairs_of_runs_say_that_a_setting_is_no_label() -> None:
+    for apart, expected in ((0, 0), (1, 0), (2, 0), (3, 1)):  # the pair whose platforms are under another name
+        runs = [
+            with_labels(run, batch=run.settings["batch"], on=run.settings["platform"] if number // 2 == apart else "")
+            for number, run in enumerate(entries(*({"batch": n // 2, "platform": "ab"[n % 2]} for n in range(8))))
+        ]
+        assert kinds(findings(Matrix(runs), labelled_workload())).count("no-label") == expected
 
 
 def test_a_setting_under_another_name_among_the_labels_merges_nothing() -> None:
@@ -235,5 +258,8 @@ def test_the_line_counts_what_changes_the_answer() -> None:
     assert counted([best, both, none], Answer.BEST) == "3 findings, 2 of which change this answer"
     assert counted([best, both, none], Answer.PAIR) == "3 findings, 1 of which changes this answer"
     assert counted([best, both, none]) == "3 findings, 2 of which change an answer"
+    assert counted([best, none], Answer.PAIR) == "2 findings, none of which changes this answer"
+    assert counted([best], Answer.PAIR) == "1 finding, which changes another answer"
+    assert counted([none, none], Answer.PAIR) == "2 findings, none of which changes an answer"
     assert about([none]) == "Check: 1 finding, which changes no answer ('matbench check' lists it)."
     assert about([best], Answer.BEST) == "Check: 1 finding, which changes this answer ('matbench check' lists it)."

@@ -79,9 +79,22 @@ def test_a_setting_that_a_few_runs_lack_changes_the_answers(found: Callable[[Run
     assert finding.changes
 
 
+@pytest.mark.parametrize(
+    ("few", "of", "are_few"), [(1, 3, 0), (1, 4, 1), (2, 4, 0), (2, 19, 0), (2, 20, 1), (3, 20, 0)]
+)
+def test_few_runs_are_a_tenth_of_them_or_one_of_four(
+    few: int, of: int, are_few: int, found: Callable[[Runs], list[Finding]]
+) -> None:
+    kinds = [one.kind for one in found([{"vus": 1}] * (of - few) + [{"vus": 1, "note": "x"}] * few)]
+    assert kinds == ["rare-setting"] * are_few
+
+
 def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([*({"codec": "zstd", "level": level} for level in range(10)), {"codec": "none"}])
     assert (finding.kind, finding.changes) == ("missing-setting", frozenset())
+    for others, without in (("zstd", "zstd"), (1, 2)):
+        (finding, *_) = found([*({"codec": others, "level": level} for level in range(10)), {"codec": without}])
+        assert (finding.kind, finding.changes) == ("missing-setting", frozenset(Answer))
 
 
 @pytest.mark.parametrize(("odd", "shown"), [("a b ", "'a b '"), ("a  b", "'a  b'"), ("a\u00a0b", r"'a\xa0b'")])
@@ -93,6 +106,12 @@ def test_texts_that_differ_by_blanks_only_are_found(
     assert finding.sentence.startswith(f"'image' is {shown} in 1, 'a b' in 6 runs: these are different settings")
     assert (finding.runs, finding.changes) == (["run 6"], frozenset(Answer))
     assert found([{"image": image} for image in ("True", "true", "a b")]) == []
+
+
+def test_of_three_texts_that_look_alike_the_commonest_is_meant(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([*[{"image": "a b"}] * 6, *[{"image": "a  b"}] * 2, {"image": "a b "}])
+    assert finding.sentence.startswith("'image' is 'a b ' in 1, 'a  b' in 2, 'a b' in 6 runs:")
+    assert finding.runs == ["run 8", "run 6", "run 7"]
 
 
 def test_texts_that_are_different_versions_are_not_alike(found: Callable[[Runs], list[Finding]]) -> None:
@@ -118,6 +137,12 @@ def test_a_text_among_numbers_is_found(found: Callable[[Runs], list[Finding]]) -
     assert finding.changes
 
 
+def test_of_many_texts_among_numbers_three_are_named(found: Callable[[Runs], list[Finding]]) -> None:
+    (finding,) = found([{"n": n} for n in [*range(36), *"abc", "d\\e"]])
+    assert finding.sentence == "'n' is 'a', 'b', 'c' in 4 runs, beside numbers in the others."
+    assert "'n' is 'd\\e' in 1 run," in found([{"n": n} for n in [*range(36), "d\\e"]])[0].sentence
+
+
 def test_a_number_among_texts_is_found(found: Callable[[Runs], list[Finding]]) -> None:
     (finding,) = found([*({"image": image} for image in "abcd"), {"image": 3}])
     assert finding.sentence == "'image' is 3 in 1 run, beside texts in the others."
@@ -127,7 +152,7 @@ def test_a_word_that_many_runs_have_beside_numbers_is_meant(found: Callable[[Run
     assert found([*GRID, *({**run, "batch_size": "auto"} for run in GRID)]) == []
 
 
-@pytest.mark.parametrize(("odd", "usual"), [("32", 32), (32.0, 32), ("true", True), ("null", None)])
+@pytest.mark.parametrize(("odd", "usual"), [("32", 32), (32.0, 32), ("true", True), ("True", True), ("null", None)])
 def test_values_that_look_alike_and_differ_in_type_are_found(
     odd: Any, usual: Any, found: Callable[[Runs], list[Finding]]
 ) -> None:
