@@ -22,6 +22,7 @@ from matrix_benchmarking.analyze.detect.splits import (
     Series,
     as_clear_on_logarithms,
     candidates,
+    clearer_on_logarithms,
     every_lag,
     weigh,
 )
@@ -119,7 +120,8 @@ def newest(series: Series, seen: Walk) -> tuple[Levels, Evidence] | None:
     if last < least:
         return None
     levels = _known(points, counts_up_to(last, least), seen.levels[-1])
-    return levels, weigh(series, seen.begin, levels, every_lag(levels, last), seen.prior)
+    found = weigh(series, seen.begin, levels, every_lag(levels, last), seen.prior)
+    return levels, clearer_on_logarithms(series, seen.begin, levels, found, seen.prior)
 
 
 def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
@@ -185,6 +187,7 @@ def _earliest(
     while done < len(last):
         stop = int(last.searchsorted(last[min(done + few, len(last)) - 1], side="right"))
         weighed = weigh(series, begin, levels, (last[done:stop], lag[done:stop]), prior)
+        weighed = clearer_on_logarithms(series, begin, levels, weighed, prior)
         over = (weighed.excess >= 0.0) & weighed.confirmed
         for seen in np.unique(weighed.last[over]):
             alarm = _alarm(weighed, np.flatnonzero(over & (weighed.last == seen)), series, begin, levels, prior, least)

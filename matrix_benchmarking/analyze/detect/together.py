@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from matrix_benchmarking.analyze.detect import scan
 from matrix_benchmarking.analyze.detect.changes import Minimum, levels_of
@@ -30,9 +31,10 @@ from matrix_benchmarking.analyze.detect.judgement import Judgement
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare, single_runs
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
-from matrix_benchmarking.analyze.detect.splits import Series, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.splits import Series, candidates, every_lag, is_doubled, weigh
 
 T = TypeVar("T", Split, Weighed)
+S = TypeVar("S", np.float64, np.bool_)
 
 _AT_ONCE = 400_000
 """So many numbers an array of estimates may have: a few megabytes, which the processor's cache holds."""
@@ -64,7 +66,7 @@ class _Beside:
     def length(self) -> int:
         return len(self.series.points) // len(self.places)
 
-    def rows(self, numbers: Floats) -> Floats:
+    def rows(self, numbers: npt.NDArray[S]) -> npt.NDArray[S]:
         """Shape (series, n)."""
         return numbers.reshape(len(self.places), -1)
 
@@ -230,6 +232,7 @@ def _looked_at(part: _Beside, minimum: Minimum) -> tuple[Flags, _Newest]:
     found = weigh(part.series, 0, levels, (ends, np.tile(lag, len(quiet))), _each(part.prior, rows))
     best = part.rows(found.excess).argmax(axis=1) + len(lag) * np.arange(len(quiet))
     quiet &= found.excess[best] < -_NEAR
+    quiet &= ~part.rows(is_doubled(levels, found.split, rows, len(quiet))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)
     split, weighed = _only(found.split, best), _only(found.weighed, best)
@@ -246,7 +249,7 @@ def _alarmed(part: _Beside, levels: Levels, least: int) -> Flags:
         number = np.arange(len(row)) - row.searchsorted(row)
         now = number < few
         found = weigh(part.series, 0, levels, (last[now], lag[now]), _each(part.prior, row[now]))
-        alarmed[row[now][found.excess >= -_NEAR]] = True
+        alarmed[row[now][(found.excess >= -_NEAR) | is_doubled(levels, found.split, row[now], len(part.places))]] = True
         left = ~now & ~alarmed[row]
         last, lag, row, few = last[left], lag[left], row[left], 4 * few
     return alarmed
