@@ -94,7 +94,7 @@ def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
     quiet = unchanged(values, [Minimum(minimum, absolute)] * len(values), blocks=of)
     assert {one.kind for one in quiet if one} == {Kind.NO_CHANGE}
     there = sum(one.kind is Kind.NO_CHANGE and one.suspicion is None for one in expected)
-    assert sum(one is not None for one in quiet) > 0.85 * there
+    assert sum(one is not None for one in quiet) > 0.75 * there
     assert any(one and one.reruns for one in quiet)
     assert len({one.kind for one in expected}) == 4
 
