@@ -43,9 +43,9 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
 
 
 def _rows(series: Series, peers: detector.Peers, what: str) -> Iterator[Row]:
-    selections = [_selection(some) for some in _parts(series)]
     seconds = dict.fromkeys(("otava", "together", "one by one", "analysis"), 0.0)
-    for some, selection in zip(_parts(series), selections, strict=True):
+    for some in _parts(series):
+        selection = _selection(some)
         seconds["otava"] += float(peers.ask(method="otava", processor=some)["seconds"])
         seconds["together"] += _processor(lambda some=some: judge_all(some, lower_is_better=True))  # type: ignore[misc]
         few = some[: len(some) // 10]

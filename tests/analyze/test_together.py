@@ -117,7 +117,7 @@ def test_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(together, "estimate", estimated)
     numbers = np.random.default_rng(5)
-    judge_all([numbers.standard_normal(100).tolist() for _ in range(300)])
+    judge_all([numbers.standard_normal(100).tolist() for _ in range(500)])
     judge_all([numbers.standard_normal(5000).tolist()])
     assert len(seen) > 4
     assert max(seen) <= together._AT_ONCE

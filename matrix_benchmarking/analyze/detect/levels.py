@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ Integers = npt.NDArray[np.int64]
 LEAST = 8
 _EVERY_UP_TO = 64
 _NARROWEST = 64
+_MANY = 2000  # longer than what lies beside others
 _GROWTH = 1.06
 _FENCE = 1.7
 _QUARTILES = np.array([[0.25], [0.75]])
@@ -39,6 +41,7 @@ class Levels:
         squares: sum of squared deviations from it.
         low, high: the values at which outliers are held back.
         second_low, second_high: the second-smallest and the second-largest value.
+        noises: what else was computed of those of many points, by their counts.
     """
 
     counts: Integers
@@ -48,6 +51,16 @@ class Levels:
     high: Floats
     second_low: Floats
     second_high: Floats
+    noises: dict[int, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+
+    def part(self, some: slice) -> Levels:
+        """Those at some of the counts."""
+        arrays = {name: getattr(self, name)[some] for name in _ARRAYS}
+        noises = {count: self.noises[count] for count in arrays["counts"].tolist() if count in self.noises}
+        return Levels(**arrays, noises=noises)
+
+
+_ARRAYS = [name for name in Levels.__dataclass_fields__ if name != "noises"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,7 +106,8 @@ def estimate(points: Floats, counts: Integers) -> Levels:
     if len(parts) == 1:
         return Levels(*parts[0])
     columns = zip(*parts, strict=True)
-    return Levels(*[np.hstack([of.reshape(len(points), -1) for of in column]).ravel() for column in columns])
+    arrays: list[Any] = [np.hstack([of.reshape(len(points), -1) for of in column]).ravel() for column in columns]
+    return Levels(*arrays)
 
 
 def _estimate(
@@ -148,12 +162,24 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     )
 
 
+def noise_once(points: Floats, levels: Levels, which: Integers) -> Noise:
+    """The same of one series; of many points it is computed once, as a walk asks for it again and again."""
+    counts = levels.counts[which].tolist()
+    if counts[-1] < _MANY:
+        return noise(points, levels, which)
+    for place, count in zip(which, counts, strict=True):
+        if count not in levels.noises:
+            found = noise(points, levels, np.array([place]))
+            levels.noises[count] = tuple(float(getattr(found, name)[0]) for name in Noise.__dataclass_fields__)
+    return Noise(*np.array([levels.noises[count] for count in counts]).T)
+
+
 def joined(first: Levels | None, second: Levels) -> Levels:
     """Both, one behind the other."""
     if first is None:
         return second
-    names = [field.name for field in dataclasses.fields(Levels)]
-    return Levels(*[np.concatenate([getattr(first, name), getattr(second, name)]) for name in names])
+    arrays: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in _ARRAYS}
+    return Levels(**arrays, noises={**first.noises, **second.noises})
 
 
 def _fences(ordered: Floats, counts: Integers, rows: Integers) -> tuple[Floats, Floats]:

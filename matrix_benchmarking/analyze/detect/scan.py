@@ -101,7 +101,7 @@ def _first_of(levels: Levels | None, count: int) -> Levels | None:
     if levels is None or levels.counts[0] > count:
         return None
     few = int(levels.counts.searchsorted(count, side="right"))
-    return Levels(*[getattr(levels, field.name)[:few] for field in dataclasses.fields(Levels)])
+    return levels.part(slice(few))
 
 
 def least_history(prior: Prior) -> int:
@@ -130,8 +130,7 @@ def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
         return estimate(points, counts)
     first = counts[counts < levels.counts[0]]
     there = slice(*levels.counts.searchsorted([counts[0], counts[-1] + 1]))
-    of_walk = Levels(*[getattr(levels, field.name)[there] for field in dataclasses.fields(Levels)])
-    return joined(estimate(points, first) if len(first) else None, of_walk)
+    return joined(estimate(points, first) if len(first) else None, levels.part(there))
 
 
 def suspicious(series: Series, seen: Walk, levels: Levels, found: Evidence) -> int | None:

@@ -6,7 +6,9 @@ Runs that were measured together share a mood of the machine: they are a block, 
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -70,14 +72,17 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     return series, index, scale
 
 
-def single_runs(values: Values) -> Floats | None:
+def single_runs(values: Values) -> array[float] | None:
     """The points of a series of one run a version without gaps; None for another."""
+    every: Any = values
     try:
-        points = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):  # versions of different numbers of runs
-        return None
-    points = points[:, 0] if points.ndim == 2 and points.shape[1] == 1 else points
-    return points if points.ndim == 1 and len(points) and np.isfinite(points).all() else None
+        points: array[float] = array("d", every)
+    except TypeError:
+        try:
+            points = array("d", [run for (run,) in every])
+        except (TypeError, ValueError):  # a gap, or several runs
+            return None
+    return points if math.isfinite(sum(points)) else None
 
 
 def _runs_of(value: float | Sequence[float | None] | None) -> int:

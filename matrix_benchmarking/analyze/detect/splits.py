@@ -9,7 +9,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, estimate, noise
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, estimate, noise, noise_once
 
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""
@@ -67,6 +67,9 @@ class Series:
         """How many blocks speak for the points from *first* to *last* together: places, or arrays of them."""
         sums = np.cumsum(self.fresh)
         return self.blocks[first] + sums[last] - sums[first]
+
+
+ARRAYS = [name for name in Series.__dataclass_fields__ if name not in ("prior", "beside")]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -234,7 +237,7 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     each = len(levels.counts) // series.beside
     every = row * each + levels.counts[:each].searchsorted(place - lag + 1, side="right") - 1
     rows, which = np.unique(every, return_inverse=True)
-    known = noise(points, levels, rows)
+    known = noise(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
     before = levels.counts[every].astype(float)
     old, squares = levels.level[every], levels.squares[every]
     spread = np.sqrt(squares / (before - 1.0))

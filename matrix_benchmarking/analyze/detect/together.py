@@ -31,17 +31,18 @@ from matrix_benchmarking.analyze.detect.judgement import Judgement
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare, single_runs
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
-from matrix_benchmarking.analyze.detect.splits import Series, candidates, every_lag, is_doubled, weigh
+from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, is_doubled, weigh
 
 T = TypeVar("T", Split, Weighed)
 S = TypeVar("S", np.float64, np.bool_)
 
-_AT_ONCE = 400_000
+_AT_ONCE = 600_000
 """So many numbers an array of estimates may have: a few megabytes, which the processor's cache holds."""
+LONGEST_TOGETHER = 1000
+"""A series of more points has arrays of its own that are long enough."""
 _FIRST_SPLITS = 32
 _RERUNS_AT_ONCE = 256
 _POINTS_AT_ONCE = 1_000_000
-_ARRAYS = [name for name in Series.__dataclass_fields__ if name not in ("prior", "beside")]
 _NEAR = 1e-6
 """What lies so little below a threshold may be above it by the rounding of another order of sums."""
 
@@ -73,12 +74,12 @@ class _Beside:
     def parts(self) -> Iterator[_Beside]:
         """A part of the series at a time, of which what is estimated fits into little memory."""
         counts = counts_up_to(self.length - 1, scan.least_history(self.series.prior))
-        few = _AT_ONCE // (len(counts) * self.length)
+        few = max(_AT_ONCE // (len(counts) * self.length), 1)
         for start in range(0, len(self.places), few):
             yield self.only(np.arange(start, min(start + few, len(self.places))))
 
     def only(self, rows: Integers) -> _Beside:
-        arrays = {name: self.rows(getattr(self.series, name))[rows].ravel() for name in _ARRAYS}
+        arrays = {name: self.rows(getattr(self.series, name))[rows].ravel() for name in ARRAYS}
         series = Series(**arrays, prior=self.series.prior, beside=len(rows))
         return _Beside(self.places[rows], series, _of(self.prior, rows), self.scales[rows])
 
@@ -162,20 +163,22 @@ def unchanged(
 def _side_by_side(values: Iterable[Values], blocks: Iterable[Blocks | None]) -> Iterator[_Beside]:
     """The series of each length that is long enough to be judged, and not too long to lie beside others."""
     groups: dict[tuple[int, bool], list[tuple[int, Series, float]]] = {}
-    alone: dict[int, list[tuple[int, Floats, Flags]]] = {}
+    alone: dict[int, list[tuple[int, bytes, Flags]]] = {}
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
+        if len(one) > LONGEST_TOGETHER:
+            continue
         single = single_runs(one)
         if single is not None:
-            alone.setdefault(len(single), []).append((place, single, _fresh(of, len(single))))
+            alone.setdefault(len(single), []).append((place, single.tobytes(), _fresh(of, len(single))))
         else:
             series, _, scale = prepare(one, of)
             groups.setdefault((len(series.points), series.prior.degrees > 0.0), []).append((place, series, scale))
     for length, found in alone.items():
-        if _fits(length, Prior()):
+        if length >= scan.least_history(Prior()) + 2:
             for some in _some(found, length):
                 yield _of_single_runs(*zip(*some, strict=True))
     for (length, _), several in groups.items():
-        if _fits(length, several[0][1].prior):
+        if length >= scan.least_history(several[0][1].prior) + 2:
             for those in _some(several, length):
                 yield _of_prepared(*zip(*those, strict=True))
 
@@ -186,11 +189,6 @@ def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
     return (series[start : start + few] for start in range(0, len(series), few))
 
 
-def _fits(length: int, prior: Prior) -> bool:
-    least = scan.least_history(prior)
-    return length >= least + 2 and 2 * length * len(counts_up_to(length - 1, least)) <= _AT_ONCE
-
-
 def _fresh(blocks: Blocks | None, count: int) -> Flags:
     """Of each single run whether the one before it is of another campaign."""
     if blocks is None:
@@ -199,9 +197,9 @@ def _fresh(blocks: Blocks | None, count: int) -> Flags:
     return np.concatenate([[True], campaigns[1:] != campaigns[:-1]])
 
 
-def _of_single_runs(places: Sequence[int], values: Sequence[Floats], fresh: Sequence[Flags]) -> _Beside:
+def _of_single_runs(places: Sequence[int], values: Sequence[bytes], fresh: Sequence[Flags]) -> _Beside:
     """Series of one run a version, without gaps."""
-    points = np.stack(values)
+    points = np.frombuffer(b"".join(values)).reshape(len(places), -1).copy()
     largest = np.abs(points).max(axis=1)
     scales = np.where(largest > 0.0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
     points /= scales[:, None]
@@ -212,7 +210,7 @@ def _of_single_runs(places: Sequence[int], values: Sequence[Floats], fresh: Sequ
 
 
 def _of_prepared(places: Sequence[int], several: Sequence[Series], scales: Sequence[float]) -> _Beside:
-    arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in _ARRAYS}
+    arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in ARRAYS}
     priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
     series = Series(**arrays, prior=several[0].prior, beside=len(several))
     return _Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales))  # type: ignore[arg-type]

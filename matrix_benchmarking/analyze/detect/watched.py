@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
 from matrix_benchmarking.analyze.detect import scan
 from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.series import OF_THE_PRIOR, Blocks, Values, precision, prepare
-from matrix_benchmarking.analyze.detect.splits import Series
+from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Watched:
     def until(self, stop: int) -> Watched:
         """As if the values ended before *stop*."""
         count = self._place(stop)
-        series = _chosen(self.series, np.arange(count))
+        series = _first(self.series, count)
         walk = scan.up_to(self.walk, count, series.prior)
         return Watched(series, self.index[:count], self.scale, walk, (series, self.index[:count]))
 
@@ -57,13 +58,13 @@ class Watched:
         """
         begin, end = self._place(first), self._place(stop)
         series, index = self.whole
-        left = _chosen(series, np.r_[:begin, end : len(index)])
+        left = _without(series, begin, end)
         known = scan.up_to(self.walk, begin, series.prior)
         whole = left, np.concatenate([index[:begin], index[end:] - (stop - first)])
         return self._to(len(self.index) - (end - begin), whole, known)
 
     def _to(self, count: int, whole: tuple[Series, Integers], known: scan.Walk) -> Watched:
-        series = _chosen(whole[0], np.arange(min(count, len(whole[1]))))
+        series = _first(whole[0], count)
         return Watched(series, whole[1][:count], self.scale, scan.walk(series, known), whole)
 
     def _place(self, index: int) -> int:
@@ -75,19 +76,17 @@ class Watched:
 def watch(values: Values, points: int | None = None, blocks: Blocks | None = None) -> Watched:
     """Once along the series of *values*, one entry a version as those of `judge`, or along its first *points*."""
     series, index, scale = prepare(values, blocks)
-    first = series if points is None else _chosen(series, np.arange(min(points, len(index))))
+    first = series if points is None else _first(series, points)
     return Watched(first, index[:points], scale, scan.walk(first), (series, index))
 
 
-def _chosen(series: Series, places: Integers) -> Series:
-    runs = series.runs[places]
-    return dataclasses.replace(
-        series,
-        points=series.points[places],
-        runs=runs,
-        precision=precision(runs),
-        blocks=series.blocks[places],
-        fresh=series.fresh[places],
-        squares=series.squares[places],
-        means=series.means[places],
-    )
+def _first(series: Series, count: int) -> Series:
+    """Its first points: nothing is copied."""
+    return dataclasses.replace(series, **{name: getattr(series, name)[:count] for name in ARRAYS})
+
+
+def _without(series: Series, begin: int, end: int) -> Series:
+    arrays = {name: getattr(series, name) for name in ARRAYS}
+    left: dict[str, Any] = {name: np.concatenate([array[:begin], array[end:]]) for name, array in arrays.items()}
+    left["precision"] = precision(left["runs"])
+    return dataclasses.replace(series, **left)

@@ -54,11 +54,16 @@ def judged_together(
     series: Sequence[SelectedSeries], minima: Sequence[MinimumEffect], blocks: Callable[[SelectedSeries], Blocks]
 ) -> list[JudgedSeries]:
     """Each of *series* as :func:`judged` sees it; those in which nothing shows beside each other."""
-    least = [detect.Minimum(one.relative, one.absolute) for one in minima]
-    quiet = detect.unchanged((one.values for one in series), least, blocks=map(blocks, series))
+    short = [place for place, one in enumerate(series) if len(one.points) <= detect.LONGEST_TOGETHER]
+    values = (series[place].values for place in short)
+    least = [detect.Minimum(minima[place].relative, minima[place].absolute) for place in short]
+    found = detect.unchanged(values, least, blocks=(blocks(series[place]) for place in short))
+    quiet = dict(zip(short, found, strict=True))
     return [
-        judged(one, minimum, blocks(one)) if found is None else JudgedSeries(one, found, (), (), None, minimum)
-        for one, minimum, found in zip(series, minima, quiet, strict=True)
+        judged(one, minimum, blocks(one))
+        if (judgement := quiet.get(place)) is None
+        else JudgedSeries(one, judgement, (), (), None, minimum)
+        for place, (one, minimum) in enumerate(zip(series, minima, strict=True))
     ]
 
 
