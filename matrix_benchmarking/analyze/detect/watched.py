@@ -89,5 +89,6 @@ def _chosen(series: Series, places: Integers) -> Series:
         blocks=series.blocks[places],
         fresh=series.fresh[places],
         squares=series.squares[places],
+        stretches=series.stretches[places],
         means=series.means[places],
     )

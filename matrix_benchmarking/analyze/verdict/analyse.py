@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
@@ -140,19 +141,29 @@ def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
 def _blocks(series: Sequence[SelectedSeries]) -> list[Blocks]:
     """Of each series the campaign and the round of each run of each point.
 
-    Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is.
+    Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is. Where
+    a campaign is only inferred, the versions that it measured in their order, one after the other, have a round each.
     """
     entries = {id(entry): entry for one in series for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
-    undated = {each for each, entry in entries.items() if entry.campaign is None and not any(times_of_entry(entry))}
-    return [
-        [
-            [(-1 - at, None) if id(entry) in undated else (of[id(entry)].campaign, of[id(entry)].round)
-             for entry in point.entries]
-            for at, point in enumerate(one.points)
-        ]
-        for one in series
-    ]  # fmt: skip
+    times = {each: [time for time in times_of_entry(entry) if time] for each, entry in entries.items()}
+    undated = {each for each, entry in entries.items() if entry.campaign is None and not times[each]}
+
+    def block(entry: Entry, at: int, *, in_turn: bool) -> tuple[int, int | None]:
+        if id(entry) in undated:
+            return -1 - at, None
+        known = of[id(entry)]
+        return known.campaign, -1 - at if in_turn and known.round is None and not entry.campaign else known.round
+
+    def blocks(one: SelectedSeries) -> Blocks:
+        latest, found = -math.inf, list[list[tuple[int, int | None]]]()
+        for at, point in enumerate(one.points):
+            known = [time for entry in point.entries for time in times[id(entry)]]
+            in_turn, latest = min(known, default=-math.inf) >= latest, max(known, default=latest)
+            found.append([block(entry, at, in_turn=in_turn) for entry in point.entries])
+        return found
+
+    return [blocks(one) for one in series]
 
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
