@@ -30,6 +30,16 @@ def test_a_sum_crosses_its_limit_where_enough_has_come_together(sign: float) -> 
     assert crossing([*BEFORE, *far[: needed - 1]]) is None
 
 
+def test_a_sum_that_too_few_blocks_raised_is_asked_again_while_it_is_beyond_its_limit() -> None:
+    values = np.array([*BEFORE, *[50.0] * 10, *[-50.0] * 10])
+    levels = estimate(values, counts_up_to(len(values) - 1))
+    found = first_crossing(values, levels, Prior(), 0)
+    assert found is not None
+    assert first_crossing(values, levels, Prior(), 0, lambda seen, _: seen >= 47) == (47, found[1])
+    later = first_crossing(values, levels, Prior(), 0, lambda seen, _: seen >= 56)
+    assert later is None or later[1] >= 50
+
+
 def test_what_lies_off_by_the_allowance_never_adds_up() -> None:
     assert crossing([*BEFORE, *[0.4] * 60]) is None
     assert crossing([*BEFORE, *[1.3] * 60]) is not None
@@ -37,7 +47,7 @@ def test_what_lies_off_by_the_allowance_never_adds_up() -> None:
 
 def test_a_single_point_however_far_is_no_crossing_and_an_early_one_is_skipped() -> None:
     assert crossing([*BEFORE, 1e6, *BEFORE]) is None
-    assert crossing([*BEFORE, *[50.0] * 10], since=49) is None
+    assert crossing([*BEFORE, *[50.0] * 6, *[-50.0] * 6], since=49) is None
     assert crossing(BEFORE[:9]) is None
 
 

@@ -133,3 +133,26 @@ def test_two_high_points_are_a_new_level_unless_the_spread_grew_before_them() ->
 
     assert found(1.0) == [60]
     assert found(3.0) == []
+
+
+def in_turn(campaigns: list[int]) -> Blocks:
+    return [[(campaign, -1 - at)] * 3 for at, campaign in enumerate(campaigns)]
+
+
+def test_a_campaign_that_measured_five_versions_before_tells_a_change_within_it() -> None:
+    values = [[100.0] * 3] * 12 + [[110.0] * 3] * 8
+    series, _, _ = prepare(values, in_turn([0] * 6 + [1] * 14))
+    assert series.stretches.tolist() == [0] * 6 + [6] * 14
+    assert [series.blocks_from(12, last) for last in (12, 13, 14, 16)] == [1, 1, 2, 3]
+    assert [series.blocks_from(first, 19) for first in (6, 10, 11, 12)] == [1, 1, 5, 4]
+    assert series.blocks_from(np.array([12, 6]), np.array([14, 14])).tolist() == [2, 1]
+    recorded, _, _ = prepare(values, [[(0, None)] * 3] * 6 + [[(1, None)] * 3] * 14)
+    assert recorded.blocks_from(12, 19) == 1
+
+
+def test_the_mood_of_a_campaign_is_no_change_within_it() -> None:
+    values = [[100.0] * 3] * 12 + [[110.0] * 3] * 11
+    series, _, _ = prepare(values, in_turn([0] * 12 + [1] * 11))
+    assert [series.blocks_from(first, 22) for first in (12, 17, 18)] == [1, 1, 1]
+    higher, _, _ = prepare([*values, *[[121.0] * 3] * 4], in_turn([0] * 12 + [1] * 15))
+    assert higher.blocks_from(23, 26) == 2

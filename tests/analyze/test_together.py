@@ -64,16 +64,17 @@ def repeated(numbers: Numbers, value: float, spread: float, repeats: int) -> lis
 
 
 def blocks(numbers: Numbers, values: Any) -> Any:
-    """Campaigns of one version or of three, one for all, rounds, two hosts; or nothing is known of them."""
+    """Campaigns of one version or of three, one for all, versions in turn, rounds, two hosts; or nothing is known."""
     runs = [len(one) if isinstance(one, list) else 1 for one in values]
     return [
         None,
         [[(place, None)] * count for place, count in enumerate(runs)],
         [[(place // 3, None)] * count for place, count in enumerate(runs)],
         [[(0, None)] * count for count in runs],
+        [[(place // 30, -1 - place)] * count for place, count in enumerate(runs)],
         [[(0, number) for number in range(count)] for count in runs],
         [[(10 * place + number % 2, None) for number in range(count)] for place, count in enumerate(runs)],
-    ][numbers.integers(6)]
+    ][numbers.integers(7)]
 
 
 def many(count: int, seed: int) -> Iterator[tuple[Any, Any]]:

@@ -7,6 +7,8 @@ beside the walk, where repeats say what the noise is, and sees what stays below 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, normal_score
@@ -24,7 +26,13 @@ _RECENT = 12
 _LENT_DEGREES = 4.0
 
 
-def first_crossing(points: Floats, levels: Levels, prior: Prior, since: int) -> tuple[int, int] | None:
+def first_crossing(
+    points: Floats,
+    levels: Levels,
+    prior: Prior,
+    since: int,
+    is_enough: Callable[[int, int], bool] = lambda seen, start: True,
+) -> tuple[int, int] | None:
     """Where the sum is first beyond its limit, and where it began to rise: places in *points*; None for nowhere.
 
     Args:
@@ -32,14 +40,14 @@ def first_crossing(points: Floats, levels: Levels, prior: Prior, since: int) -> 
         levels: what is known of it after so many points.
         prior: what was known of the noise before.
         since: crossings before this place are known not to be there.
+        is_enough: whether both places have blocks enough behind them; the sum is asked for as long as it is beyond.
     """
     first = int(levels.counts[0])
     if len(points) <= first:
         return None
     scores = _scores(points[None], levels.counts, levels, prior)[0]
-    found = [_crossing(sign * scores) for sign in (1.0, -1.0)]
-    there = [(seen + first, start + first) for seen, start in filter(None, found) if seen + first >= since]
-    return min(there) if there else None
+    found = [(seen + first, start + first) for sign in (1.0, -1.0) for seen, start in _crossings(sign * scores)]
+    return next((one for one in sorted(found) if one[0] >= since and is_enough(*one)), None)
 
 
 def crosses(points: Floats, levels: Levels, prior: Prior) -> Flags:
@@ -98,14 +106,11 @@ def _of_correlation(scores: Floats) -> Floats:
     return np.asarray(np.sqrt((1.0 + correlation) / (1.0 - correlation)))
 
 
-def _crossing(scores: Floats) -> tuple[int, int] | None:
-    """The first place at which the sum is beyond the limit, and the first one after it was last zero."""
+def _crossings(scores: Floats) -> Iterator[tuple[int, int]]:
+    """The places at which the sum is beyond the limit, each with the first one after it was last zero."""
     path = _path(scores[None])
-    over = _over(path)[0]
-    if not over.any():
-        return None
-    seen = int(over.argmax())
-    return seen - 1, int(seen - path[0, : seen + 1][::-1].argmin())
+    for seen in np.flatnonzero(_over(path)[0]).tolist():
+        yield seen - 1, int(seen - path[0, : seen + 1][::-1].argmin())
 
 
 def _path(scores: Floats) -> Floats:

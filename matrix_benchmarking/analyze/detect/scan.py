@@ -210,14 +210,20 @@ def _or_creeping(
         return alarm
     points = series.means[begin : begin + span[1]]
     levels = estimate(points, levels.counts[levels.counts < len(points)])
-    crossing = first_crossing(points, levels, prior, span[0])
-    if crossing is None or (alarm is not None and alarm.seen <= begin + crossing[0]):
+    if alarm is not None:
+        points = points[: alarm.seen - begin]
+
+    def begins(seen: int, rising: int) -> int:
+        return begin + _locate(points[: seen + 1], seen - rising + 1, least)
+
+    def is_enough(seen: int, rising: int) -> bool:
+        return bool(series.blocks_from(begins(seen, rising), begin + seen) >= FEWEST_BLOCKS)
+
+    crossing = first_crossing(points, levels, prior, span[0], is_enough)
+    if crossing is None:
         return alarm
-    seen, rising = crossing
-    if series.blocks_from(begin + rising, begin + seen) < FEWEST_BLOCKS:
-        return alarm
-    start = _locate(points[: seen + 1], seen - rising + 1, least)
-    return Alarm(begin + start, begin + seen, 0.0, _deviation(levels, start, prior), 0.0)
+    start, seen = begins(*crossing), begin + crossing[0]
+    return Alarm(start, seen, 0.0, _deviation(levels, start - begin, prior), 0.0)
 
 
 def _deviation(levels: Levels, count: int, prior: Prior) -> float:
@@ -237,6 +243,8 @@ def _alarm(
     best = int(over[np.argmax(found.weighed.score[over])])
     last, weighed = int(found.last[best]), found.weighed
     start = _locate(series.points[begin : begin + last + 1], int(found.split.after[best]), least)
+    if series.blocks_from(begin + start, begin + last) < FEWEST_BLOCKS:  # the split had a point of the old level in it
+        return None
     return Alarm(
         begin + start,
         begin + last,

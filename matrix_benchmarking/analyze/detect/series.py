@@ -18,7 +18,10 @@ from matrix_benchmarking.analyze.detect.splits import Series
 
 Values = Sequence["float | Sequence[float | None] | None"]
 Blocks = Sequence[Sequence[tuple[int, int | None]]]
-"""Of each run of each version its campaign and its round, None for none; both numbers are unique in the history."""
+"""Of each run of each version its campaign and its round, None for none; both numbers are unique in the history.
+
+A round below zero is that of one version, in a campaign that nobody recorded and that measured versions in their order.
+"""
 
 # Half of the spread is taken to be between versions and half between repeats: repeats of one version share a machine
 # and a build. Where versions don't seem to differ more than their repeats do, less of it.
@@ -67,6 +70,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
         np.array(own, dtype=np.float64),
         np.array(fresh, dtype=np.float64),
         squares := np.array([_restlessness(runs) for runs in together]),
+        _stretches(kept),
         _means(together, squares, counts),
     )
     return series, index, scale
@@ -95,7 +99,8 @@ def _alone(values: Floats) -> tuple[Series, Integers, float]:
     points = values[index]
     scale = power_of_two(float(np.abs(points).max())) if len(points) else 1.0
     ones = np.ones(len(points))
-    return Series(points / scale, ones, ones, Prior(), ones, ones, np.zeros(len(points)), points / scale), index, scale
+    none, apart = np.zeros(len(points)), np.arange(len(points))
+    return Series(points / scale, ones, ones, Prior(), ones, ones, none, apart, points / scale), index, scale
 
 
 _Run = tuple[float, tuple[int, int | None]]
@@ -135,6 +140,17 @@ def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int]]:
         earlier |= rounds
         before, campaigns_before = rounds, campaigns
     return own, fresh
+
+
+def _stretches(versions: list[list[_Run]]) -> Integers:
+    """Of each version the first of those that its campaign measured one after the other up to it."""
+    found, campaign = list[int](), None
+    for place, runs in enumerate(versions):
+        campaigns = {campaign for _, (campaign, number) in runs if number is not None and number < 0}
+        in_turn = min(campaigns) if len(campaigns) == 1 and all((number or 0) < 0 for _, (_, number) in runs) else None
+        found.append(found[-1] if found and in_turn is not None and in_turn == campaign else place)
+        campaign = in_turn
+    return np.array(found, dtype=np.int64)
 
 
 def _grouped(runs: list[_Run], scale: float, *, by_round: bool) -> list[list[float]]:

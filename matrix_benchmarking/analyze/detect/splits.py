@@ -11,6 +11,14 @@ from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, estimate, noise, noise_once
 
+ENOUGH_BEFORE = 5
+"""So many versions of a campaign before a change in it say how much its versions differ anyway."""
+AS_ONE_BLOCK = 2
+"""So many versions of such a campaign after the first one on a new level count as another block."""
+NEAR_BEFORE = 20
+"""So many versions before a campaign say whether its mood is another one."""
+_ROUNDING = 1e-9
+"""What sums of points, the largest of which is between 1 and 2, may be off."""
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""
 LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
@@ -48,6 +56,7 @@ class Series:
         blocks: number of blocks that speak for each by itself, shape (n,).
         fresh: how many of them don't speak for the point before it, shape (n,).
         squares: sum of squares of its runs within it, without the farthest one, shape (n,).
+        stretches: equal for neighbours that one campaign measured one after the other, else of its own, shape (n,).
         means: of the runs of each, of which none counts as farther off the median than is usual: better known than
             *points*, and one block can move them, shape (n,).
         beside: so many series of one length lie one behind the other; *prior* is that of each, or an array of theirs.
@@ -60,13 +69,37 @@ class Series:
     blocks: Floats
     fresh: Floats
     squares: Floats
+    stretches: Integers
     means: Floats
     beside: int = 1
 
     def blocks_from(self, first: Any, last: Any) -> Any:
-        """How many blocks speak for the points from *first* to *last* together: places, or arrays of them."""
+        """How many blocks speak for the points from *first* to *last* together: places, or arrays of them.
+
+        What measured the points before *first* too shares its mood with both sides, so its further points count.
+        """
         sums = np.cumsum(self.fresh)
-        return self.blocks[first] + sums[last] - sums[first]
+        return self.blocks[first] + sums[last] - sums[first] + self._within(first, last)
+
+    def _within(self, first: Any, last: Any) -> Any:
+        """The blocks beyond the first that the campaign which measured *first* and the points before it adds.
+
+        None where these points lie nearer to the new ones than to those before the campaign: its mood may differ.
+        """
+        places = np.arange(len(self.points))
+        is_new = np.diff(self.stretches, prepend=self.stretches[0] - 1) != 0
+        starts = np.maximum.accumulate(np.where(is_new, places, 0))
+        ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
+        begin, sums = starts[first], np.concatenate([[0.0], np.cumsum(self.points)])
+        before = (sums[first] - sums[begin]) / np.maximum(first - begin, 1)
+        new = (sums[last + 1] - sums[first]) / (last + 1 - first)
+        # The first point of the series, where several lie behind each other.
+        origin = first - first % max(len(places) // self.beside, 1)
+        far = np.maximum(begin - NEAR_BEFORE, origin)
+        earlier = np.where(begin > origin, (sums[begin] - sums[far]) / np.maximum(begin - far, 1), before)
+        is_farther = np.abs(new - before) > np.abs(before - earlier) + _ROUNDING
+        is_told = (first - begin >= ENOUGH_BEFORE) & is_farther
+        return np.where(is_told, (np.minimum(ends[first], last) - first) // AS_ONE_BLOCK, 0)
 
 
 ARRAYS = [name for name in Series.__dataclass_fields__ if name not in ("prior", "beside")]

@@ -163,7 +163,7 @@ def unchanged(
 def _side_by_side(values: Iterable[Values], blocks: Iterable[Blocks | None]) -> Iterator[_Beside]:
     """The series of each length that is long enough to be judged, and not too long to lie beside others."""
     groups: dict[tuple[int, bool], list[tuple[int, Series, float]]] = {}
-    alone: dict[int, list[tuple[int, bytes, Flags]]] = {}
+    alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers]]]] = {}
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
             continue
@@ -189,31 +189,41 @@ def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
     return (series[start : start + few] for start in range(0, len(series), few))
 
 
-def _fresh(blocks: Blocks | None, count: int) -> Flags:
-    """Of each single run whether the one before it is of another campaign."""
+def _fresh(blocks: Blocks | None, count: int) -> tuple[Flags, Integers]:
+    """Of each single run whether the one before it is of another campaign, and its stretch."""
     if blocks is None:
-        return np.ones(count, dtype=bool)
+        return np.ones(count, dtype=bool), np.arange(count)
     campaigns = np.array([version[0][0] for version in blocks])
-    return np.concatenate([[True], campaigns[1:] != campaigns[:-1]])
+    in_turn = np.array([(version[0][1] or 0) < 0 for version in blocks], dtype=bool)
+    fresh = np.concatenate([np.ones(min(count, 1), dtype=bool), campaigns[1:] != campaigns[:-1]])
+    goes_on = np.concatenate([np.zeros(min(count, 1), dtype=bool), in_turn[1:] & in_turn[:-1] & ~fresh[1:]])
+    return fresh, np.maximum.accumulate(np.where(goes_on, 0, np.arange(count)))
 
 
-def _of_single_runs(places: Sequence[int], values: Sequence[bytes], fresh: Sequence[Flags]) -> _Beside:
+def _of_single_runs(places: Sequence[int], values: Sequence[bytes], fresh: Sequence[tuple[Flags, Integers]]) -> _Beside:
     """Series of one run a version, without gaps."""
     points = np.frombuffer(b"".join(values)).reshape(len(places), -1).copy()
     largest = np.abs(points).max(axis=1)
     scales = np.where(largest > 0.0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
     points /= scales[:, None]
     flat, ones, nothing = points.ravel(), np.ones(points.size), np.zeros((len(places), 1))
-    own = np.concatenate(fresh).astype(float)
-    series = Series(flat, ones, ones, Prior(), ones, own, np.zeros(points.size), flat, len(places))
+    own = np.concatenate([flags for flags, _ in fresh]).astype(float)
+    stretches = _apart([each for _, each in fresh])
+    series = Series(flat, ones, ones, Prior(), ones, own, np.zeros(points.size), stretches, flat, len(places))
     return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales)  # type: ignore[arg-type]
 
 
 def _of_prepared(places: Sequence[int], several: Sequence[Series], scales: Sequence[float]) -> _Beside:
     arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in ARRAYS}
+    arrays["stretches"] = _apart([one.stretches for one in several])
     priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
     series = Series(**arrays, prior=several[0].prior, beside=len(several))
     return _Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales))  # type: ignore[arg-type]
+
+
+def _apart(stretches: Sequence[Integers]) -> Integers:
+    """Those of series of one length, one behind the other: none goes on from one series into the next."""
+    return np.concatenate([each + place * len(each) for place, each in enumerate(stretches)])
 
 
 def _looked_at(part: _Beside, minimum: Minimum) -> tuple[Flags, _Newest]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...history.alarms import AlarmEvent
@@ -117,17 +118,27 @@ def analyse(
 def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Blocks]:
     """What gives of one of the series the campaign and the round of each run of each point.
 
-    Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is.
+    Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is. Where
+    a campaign is only inferred, the versions that it measured in their order, one after the other, have a round each.
     """
     entries = {id(entry): entry for one in series for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
-    known = {each: (of[each].campaign, of[each].round) for each, entry in entries.items()
-             if entry.campaign is not None or any(times_of_entry(entry))}  # fmt: skip
+    times = {each: [time for time in times_of_entry(entry) if time] for each, entry in entries.items()}
+    undated = {each for each, entry in entries.items() if entry.campaign is None and not times[each]}
+
+    def block(entry: Entry, at: int, *, in_turn: bool) -> tuple[int, int | None]:
+        if id(entry) in undated:
+            return -1 - at, None
+        known = of[id(entry)]
+        return known.campaign, -1 - at if in_turn and known.round is None and not entry.campaign else known.round
 
     def blocks(one: SelectedSeries) -> Blocks:
-        return [
-            [known.get(id(entry)) or (-1 - at, None) for entry in point.entries] for at, point in enumerate(one.points)
-        ]
+        latest, found = -math.inf, list[list[tuple[int, int | None]]]()
+        for at, point in enumerate(one.points):
+            known = [time for entry in point.entries for time in times[id(entry)]]
+            in_turn, latest = min(known, default=-math.inf) >= latest, max(known, default=latest)
+            found.append([block(entry, at, in_turn=in_turn) for entry in point.entries])
+        return found
 
     return blocks
 

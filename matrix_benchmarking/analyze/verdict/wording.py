@@ -61,6 +61,7 @@ def lead(analysis: Analysis) -> list[str]:
     doubtful = [one for one in analysis.having(Outcome.NO_CHANGE) if one.reruns]
     if doubtful:
         said.append(f"{len(doubtful)} in doubt: more runs would tell.")
+    said += _unchanged(analysis)
     behind = sum(
         any(note.startswith(NO_VALUE) for note in one.notes)
         for one in analysis.verdicts
@@ -68,7 +69,6 @@ def lead(analysis: Analysis) -> list[str]:
     )
     if behind:
         said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
-    said += _unchanged(analysis)
     said += _untold(analysis)
     short = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY))
     if short:

@@ -145,6 +145,38 @@ def test_versions_that_one_campaign_measured_one_after_the_other_are_one_block()
     assert analyse(entries).verdicts[0].outcome is Outcome.REGRESSION
 
 
+def all_day(minutes: float, versions: int, steps: dict[int, float], shuffled: bool = False) -> list[Entry]:
+    """A version each so many *minutes*, three runs right after the other; *shuffled*, not in the order of versions."""
+    random, found = np.random.default_rng(8), []
+    order = random.permutation(versions) if shuffled else np.arange(versions)
+    for one in history(versions, steps, repeats=3):
+        number = int(one.settings["version"].split(".")[1])
+        run = sum(each.settings == one.settings for each in found)
+        at_us = round((float(order[number]) * minutes + 0.5 * run) * 60e6) + 10**12
+        found.append(_at(one, at_us))
+    return found
+
+
+def _at(run: Entry, end_us: int) -> Entry:
+    return dataclasses.replace(run, facts=dataclasses.replace(run.facts, time_us=end_us, start_us=end_us - 20 * 10**6))
+
+
+@pytest.mark.parametrize("minutes", [2, 10, 24 * 60])
+def test_what_later_versions_confirm_is_not_suspected_for_ever_however_soon_they_follow(minutes: float) -> None:
+    outcomes = [analyse(all_day(minutes, count, {20: 115})).verdicts[0].outcome for count in (20, 21, 24)]
+    assert outcomes == [Outcome.NO_CHANGE, Outcome.SUSPECTED, Outcome.REGRESSION]
+
+
+def test_a_campaign_without_an_order_of_versions_or_without_versions_before_stays_one_block() -> None:
+    assert analyse(all_day(2, 24, {20: 115}, shuffled=True)).verdicts[0].outcome is not Outcome.REGRESSION
+    night = [*history(20, repeats=3)]  # one a day
+    evening = all_day(2, 28, {20: 115})[60:]
+    late = [_at(one, 10**14 + (one.facts.time_us or 0)) for one in evening]
+    assert analyse([*night, *late]).verdicts[0].outcome is Outcome.SUSPECTED
+    recorded = [dataclasses.replace(one, campaign="evening") for one in late]
+    assert analyse([*night, *recorded]).verdicts[0].outcome is Outcome.SUSPECTED
+
+
 def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
     analysis = analyse(history(40, noise=1.0, repeats=3))
     (verdict,) = analysis.verdicts
