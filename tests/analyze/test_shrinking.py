@@ -74,3 +74,19 @@ def test_one_point_that_differs_from_its_neighbours_stays_nearer_to_what_was_mea
     assert np.exp(drawn.values[7]) - along[7] > 0.8 * away
     errors = [np.abs(np.exp(one.values) / truth - 1).mean() for one in (found, drawn)]
     assert errors[1] < errors[0]
+
+
+def test_of_two_different_values_beside_the_points_of_each_are_drawn_to_their_middle() -> None:
+    values = np.array([1.0, 1.1, 0.9, 3.05, 2.95, 3.0, 3.0])
+    found = drawn_together(of(values, np.ones(7)), np.array([0.3] * 3 + [0.7] * 4))
+    assert found.values == pytest.approx([1.0] * 3 + [3.0] * 4)
+    assert found.variances == pytest.approx([1 / 3] * 3 + [1 / 4] * 4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_is_measured_the_answer_lies_between_the_measured_and_the_curve(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, variances = rng.normal(0, 10 ** rng.uniform(-6, 3), 9), 10 ** rng.uniform(-6, 3, 9)
+    found = drawn_together(of(values, variances), np.exp(rng.normal(0, 10 ** rng.uniform(-3, 1), 9)))
+    assert np.isfinite(found.values).all()
+    assert ((found.variances > 0) & (found.variances <= variances)).all()
