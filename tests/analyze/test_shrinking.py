@@ -34,8 +34,9 @@ def test_points_near_a_parabola_have_what_weighted_least_squares_say(beside: str
     assert found.variances == pytest.approx(np.einsum("ij,jk,ik->i", powers, covariance, powers))
 
 
-def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_say() -> None:
-    rest = np.tile([3.0, -3.0], 6)
+@pytest.mark.parametrize("distance", [3.0, 0.95])
+def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_say(distance: float) -> None:
+    rest = distance * np.tile([1.0, -1.0], 6)
     values, variances = 10 + rest, np.full(12, 2.0)
     found = drawn_together(of(values, variances), np.arange(12.0) - 5.5)
     powers = (np.arange(12.0) - 5.5)[:, None] ** np.arange(3)
@@ -43,6 +44,7 @@ def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_
     curve = hat @ values
     total = np.sum((values - curve) ** 2) / stats.chi2.ppf(0.16, 9)  # variance about the curve and of errors
     share = 2 / total
+    assert share < 1  # at the smaller distance the points lie apart by hardly more than errors say
     assert found.values == pytest.approx(curve + (1 - share) * (values - curve))
     assert found.variances == pytest.approx(2 * (1 - share) + share**2 * total * np.diag(hat))
 
