@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +43,9 @@ def vote(old: Floats, new: Floats) -> Answers:
     """Is it higher by Mozilla's: Student, Welch, Mann-Whitney, Kolmogorov-Smirnov, Cramér-von Mises and Levene."""
     said = [stats.ttest_ind(new, old, axis=-1, equal_var=equal).pvalue < RATE for equal in (True, False)]
     tests = (stats.mannwhitneyu, stats.ks_2samp, stats.cramervonmises_2samp, stats.levene)
-    said += [np.array([test(*pair).pvalue < RATE for pair in zip(new, old, strict=True)]) for test in tests]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of an exact value that is hard to compute; another is taken
+        said += [np.array([test(*pair).pvalue < RATE for pair in zip(new, old, strict=True)]) for test in tests]
     return np.asarray((new.mean(axis=-1) > old.mean(axis=-1)) & (np.sum(said, axis=0) >= VOTES))
 
 

@@ -53,11 +53,11 @@ def gentle_fall(rng: np.random.Generator) -> Curve:
 
 
 def first_hump_higher(rng: np.random.Generator) -> Curve:
-    return _humps(rng, 1.0, rng.uniform(0.8, 0.95))
+    return _humps(rng, 1.0, rng.uniform(0.7, 0.92))
 
 
 def second_hump_higher(rng: np.random.Generator) -> Curve:
-    return _humps(rng, rng.uniform(0.8, 0.95), 1.0)
+    return _humps(rng, rng.uniform(0.7, 0.92), 1.0)
 
 
 def sawtooth(rng: np.random.Generator) -> Curve:

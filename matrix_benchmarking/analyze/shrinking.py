@@ -23,6 +23,9 @@ FEWEST_POINTS = 2 * COEFFICIENTS
 DOUBT = 0.16
 """Points are taken to lie so far from the curve that only so few samples would show them nearer: a standard error."""
 
+NOTHING = 1e-9
+"""A share of a matrix that is rounding, as where points have only one or two different costs."""
+
 
 def drawn_together(found: Estimates, beside: Floats) -> Estimates:
     """The estimates with what the points near in the other KPI say of each; those of fewer than six as they are.
@@ -53,7 +56,7 @@ def _powers(beside: Floats) -> Floats:
 def _fitted(found: Estimates, powers: Floats, apart: float) -> tuple[Floats, Floats, float]:
     """The curve at each point, the covariance of its coefficients, and the weighted squares of what is left."""
     weights = 1 / (found.variances + apart)
-    covariance = np.linalg.pinv((powers * weights[:, None]).T @ powers)
+    covariance = np.linalg.pinv((powers * weights[:, None]).T @ powers, rcond=NOTHING, hermitian=True)
     curve = powers @ (covariance @ (powers.T @ (weights * found.values)))
     return curve, np.asarray(covariance, dtype=np.float64), float(np.sum(weights * (found.values - curve) ** 2))
 

@@ -34,8 +34,9 @@ def test_points_near_a_parabola_have_what_weighted_least_squares_say(beside: str
     assert found.variances == pytest.approx(np.einsum("ij,jk,ik->i", powers, covariance, powers))
 
 
-def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_say() -> None:
-    rest = np.tile([3.0, -3.0], 6)
+@pytest.mark.parametrize("distance", [3.0, 0.95])
+def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_say(distance: float) -> None:
+    rest = distance * np.tile([1.0, -1.0], 6)
     values, variances = 10 + rest, np.full(12, 2.0)
     found = drawn_together(of(values, variances), np.arange(12.0) - 5.5)
     powers = (np.arange(12.0) - 5.5)[:, None] ** np.arange(3)
@@ -43,6 +44,7 @@ def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_
     curve = hat @ values
     total = np.sum((values - curve) ** 2) / stats.chi2.ppf(0.16, 9)  # variance about the curve and of errors
     share = 2 / total
+    assert share < 1  # at the smaller distance the points lie apart by hardly more than errors say
     assert found.values == pytest.approx(curve + (1 - share) * (values - curve))
     assert found.variances == pytest.approx(2 * (1 - share) + share**2 * total * np.diag(hat))
 
@@ -74,3 +76,19 @@ def test_one_point_that_differs_from_its_neighbours_stays_nearer_to_what_was_mea
     assert np.exp(drawn.values[7]) - along[7] > 0.8 * away
     errors = [np.abs(np.exp(one.values) / truth - 1).mean() for one in (found, drawn)]
     assert errors[1] < errors[0]
+
+
+def test_of_two_different_values_beside_the_points_of_each_are_drawn_to_their_middle() -> None:
+    values = np.array([1.0, 1.1, 0.9, 3.05, 2.95, 3.0, 3.0])
+    found = drawn_together(of(values, np.ones(7)), np.array([0.3] * 3 + [0.7] * 4))
+    assert found.values == pytest.approx([1.0] * 3 + [3.0] * 4)
+    assert found.variances == pytest.approx([1 / 3] * 3 + [1 / 4] * 4)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_is_measured_the_answer_lies_between_the_measured_and_the_curve(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values, variances = rng.normal(0, 10 ** rng.uniform(-6, 3), 9), 10 ** rng.uniform(-6, 3, 9)
+    found = drawn_together(of(values, variances), np.exp(rng.normal(0, 10 ** rng.uniform(-3, 1), 9)))
+    assert np.isfinite(found.values).all()
+    assert ((found.variances > 0) & (found.variances <= variances)).all()
