@@ -1,4 +1,4 @@
-"""Makes the pictures of the application in docs/images from the sample: ``python docs/screenshots.py``.
+"""Makes the pictures in docs/images from the samples, of the application and of pages: ``python docs/screenshots.py``.
 
 It needs Chromium and Pillow, which makes the files small.
 """
@@ -9,6 +9,7 @@ import io
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from matrix_benchmarking.plotting import png
 REPOSITORY = Path(__file__).resolve().parent.parent
 IMAGES = Path(__file__).with_name("images")
 COLOURS = 128
+WAIT_MS, LONGEST_MS = 3000, 120_000
 PAGES = {
     "app-best-configuration": ("", "light", 1200, 820),
     "app-filtered": ("?show=cost-analysis&filters=image=onnx-fp32:onnx-int8,hw_type=cpu-1", "dark", 1200, 1180),
@@ -28,10 +30,32 @@ PAGES = {
     "app-two-runs": ("BESIDE", "light", 1200, 900),
     "app-narrow": ("?show=sanity-checks", "dark", 420, 860),
 }
+WRITTEN = {"best-configuration": ("encoder_bench", "index"), "serving-steps": ("serving_bench", "steps")}
+"""The workload and the page of each picture of a written report."""
 
 
 def main() -> None:
     """Start the application on the sample, and take each picture."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as directory:
+        browser = playwright.chromium.launch(executable_path=png.find_browser(), args=["--no-sandbox"])
+        for name, (workload, written) in WRITTEN.items():
+            report = Path(directory, workload)
+            given = ["--generate", f"--workload={workload}", f"--results-dirname=data/samples/{workload}"]
+            command = [sys.executable, "-m", "matrix_benchmarking", "visualize", *given, f"--report-dest={report}"]
+            subprocess.run(command, cwd=REPOSITORY, check=True)
+            page = browser.new_page(viewport={"width": 1200, "height": 1200})
+            page.set_default_timeout(LONGEST_MS)
+            page.goto((report / f"{written}.html").as_uri())
+            page.wait_for_timeout(WAIT_MS)
+            save(page.screenshot(full_page=written != "index"), IMAGES / f"{name}.png")
+        browser.close()
+    of_the_application()
+
+
+def of_the_application() -> None:
+    """The pictures of PAGES."""
     from playwright.sync_api import sync_playwright
 
     arguments = ["--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench", "--port=0"]
@@ -46,6 +70,7 @@ def main() -> None:
             for name, (query, scheme, width, height) in PAGES.items():
                 size = {"width": width, "height": height}
                 page = browser.new_context(viewport=size, color_scheme=scheme).new_page()
+                page.set_default_timeout(LONGEST_MS)
                 take(page, found.group(), query, IMAGES / f"{name}.png")
                 page.close()
             browser.close()
@@ -55,7 +80,7 @@ def main() -> None:
 
 
 def take(page: Any, address: str, query: str, path: Path) -> None:
-    """One picture of what is in the window, with few colours."""
+    """One picture of what is in the window."""
     page.goto(f"{address}/{'' if query.isupper() else query}")
     page.wait_for_selector("#content h1")
     if query.isupper():
@@ -66,10 +91,17 @@ def take(page: Any, address: str, query: str, path: Path) -> None:
         page.get_by_label("Another run").press("Enter")
         page.get_by_text("Two runs side by side").wait_for()
     page.mouse.move(1, 1)
-    page.wait_for_timeout(2500)
+    page.wait_for_timeout(WAIT_MS)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(WAIT_MS)
     page.evaluate("scrollTo(0, 0)")
     page.wait_for_timeout(300)
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    save(page.screenshot(), path)
+
+
+def save(content: bytes, path: Path) -> None:
+    """The picture with few colours."""
+    picture = Image.open(io.BytesIO(content)).convert("RGB")
     picture.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
 
 

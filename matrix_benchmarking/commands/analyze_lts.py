@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,11 +15,13 @@ from .place import GIVEN_BY_FLAG, Place, locate, place, reads_history
 from .times import parse_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from ..analyze.select.order import Order
+    from ..analyze.verdict.model import Analysis
     from ..config import Config
     from ..matrix import Matrix
-    from ..workload import Workload
+    from ..workload import MinimumEffect, Workload
 
 
 @click.command("analyze_lts", cls=Command)
@@ -77,35 +79,48 @@ def command(
         raise ConfigError("no run is selected: there is nothing to analyse")
     in_order = ordering.order_of(workload, whole, explicit, wanted)
     regression.check_kpi_filter(kpi_filter, workload)
-    effects = regression.minimum_effects(config, workload)
-    data = f"{len(matrix)} runs of {regression.where(used)}"
+    options: dict[str, Any] = {
+        "data": f"{len(matrix)} runs of {regression.where(used)}",
+        "order": in_order,
+        "minimum_effects": regression.minimum_effects(config, workload),
+        "kpi_filter": kpi_filter,
+        "since_us": since_us,
+        "now": now,
+    }
     if baseline is not None:
-        from ..analyze.select.selection import select
-        from ..analyze.verdict.pairs import Question, compare_versions
-        from ..analyze.verdict.sides import Blocks
-
-        chosen = select(matrix, workload, order=in_order, kpi_filter=kpi_filter, since_us=since_us)
-        regression.require_version(chosen, baseline)
-        known = regression.alarms_known_to(workload, used)
-        question = Question(data, Blocks(lambda: whole.entries), effects, known, now=now)
-        analysis = compare_versions(chosen, baseline, chosen.newest, question, axis=in_order.axis)
+        analysis = _against(baseline, workload, matrix, whole, used, **options)
     else:
         # Alarms are those of the whole history: a part of it would move them.
         is_whole = since is None and not selection.filters
-        analysis = regression.judge_history(
-            workload,
-            matrix,
-            used.history.locate() if used.history is not None else None,
-            data=data,
-            order=in_order,
-            minimum_effects=effects,
-            kpi_filter=kpi_filter,
-            since_us=since_us,
-            now=now,
-            record=record and is_whole,
-        )
+        location = used.history.locate() if used.history is not None else None
+        analysis = regression.judge_history(workload, matrix, location, record=record and is_whole, **options)
     prices = {**config.prices, **selection.prices}
     regression.publish(analysis, matrix, workload, output, prices=prices, order=in_order)
+
+
+def _against(
+    baseline: str,
+    workload: Workload,
+    matrix: Matrix,
+    whole: Matrix,
+    used: Selection,
+    *,
+    data: str,
+    order: Order,
+    minimum_effects: Mapping[str, MinimumEffect],
+    now: dt.datetime,
+    **chosen: Any,
+) -> Analysis:
+    """The newest version of *matrix* against the version *baseline*; *whole* has all runs that there are."""
+    from ..analyze.select.selection import select
+    from ..analyze.verdict.pairs import Question, compare_versions
+    from ..analyze.verdict.sides import Blocks
+
+    selected = select(matrix, workload, order=order, **chosen)
+    regression.require_version(selected, baseline)
+    known = regression.alarms_known_to(workload, used)
+    question = Question(data, Blocks(lambda: whole.entries), minimum_effects, known, now=now)
+    return compare_versions(selected, baseline, selected.newest, question, axis=order.axis)
 
 
 def _runs(config: Config, workload: Workload, chosen: Selection, where: Place) -> tuple[Matrix, Selection]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..analyze.select.series import Series
-from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.of_kpi import Judged
-from ..matrix import Entry
 from .series_frames import changes_frame
 from .template import COLOURS, text
 
@@ -22,51 +19,26 @@ WORSE, DEALT_WITH, BETTER = "change for the worse", "change that was dealt with"
 COLOUR = {WORSE: COLOURS[1], DEALT_WITH: COLOURS[6], BETTER: COLOURS[2]}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Mark:
-    """A new level of a series.
-
-    Attributes:
-        entry: a run of the first point on it: it says which series, and where.
-        label: what changed, in words.
-        kind: for the worse, for the worse and acknowledged, resolved or fixed, or for the better.
-    """
-
-    entry: Entry
-    label: str
-    kind: str
-
-
-def marks_of(analysis: Analysis | None, kpi: str) -> list[Mark]:
-    """The changes of all series of *kpi*."""
-    found = []
-    for verdict in () if analysis is None else analysis.verdicts:
-        if verdict.kpi.name != kpi or not verdict.changes:
-            continue
-        for change, shown in zip(verdict.changes, changes_frame(verdict).itertuples(), strict=True):
-            kind = BETTER if not shown.is_worse else WORSE if shown.is_open else DEALT_WITH
-            found.append(Mark(verdict.points[change.first].entries[0], str(shown.label), kind))
-    return found
-
-
-def marks_frame(
-    shown: Iterable[Judged], marks: Sequence[Mark], places: Callable[[Series], Sequence[Any]]
-) -> pandas.DataFrame:
-    """A row for each of *marks* that is in one of the *shown* series.
+def marks_frame(shown: Iterable[Judged], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:
+    """A row for each change of the *shown* series.
 
     Columns: ``series`` (its number among the shown ones), ``x`` (as *places* gives it for each point of a series),
     ``label`` and ``kind``.
     """
     import pandas
 
-    wanted = {_key(mark.entry): mark for mark in marks}
     rows = []
-    for number, judged in enumerate(shown if wanted else ()):
-        for point, place in zip(judged.series.points, places(judged.series), strict=True):
-            for entry in point.entries:
-                mark = wanted.get(_key(entry))
-                if mark is not None:
-                    rows.append((number, place, mark.label, mark.kind))
+    for number, judged in enumerate(shown):
+        verdict = judged.verdict
+        if verdict is None or not verdict.changes:
+            continue
+        drawn = zip(judged.series.points, places(judged.series), strict=True)
+        x_of = {(entry.test_uuid, entry.name): x for point, x in drawn for entry in point.entries}
+        for change, told in zip(verdict.changes, changes_frame(verdict).itertuples(), strict=True):
+            first = verdict.points[change.first].entries[0]
+            kind = BETTER if not told.is_worse else WORSE if told.is_open else DEALT_WITH
+            if (first.test_uuid, first.name) in x_of:  # else the filters leave no run of its version
+                rows.append((number, x_of[first.test_uuid, first.name], str(told.label), kind))
     return pandas.DataFrame(rows, columns=COLUMNS)
 
 
@@ -89,7 +61,3 @@ def draw_mark(figure: go.Figure, mark: Any, limits: tuple[float, float] | None, 
             cliponaxis=False,
         )
         figure.add_trace(point, **cell)
-
-
-def _key(entry: Entry) -> tuple[str | None, str]:
-    return entry.test_uuid, entry.name

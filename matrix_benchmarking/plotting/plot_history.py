@@ -24,7 +24,7 @@ from ..kpi import KPIDefinition
 from ..matrix import SettingLists, typed
 from .base import Arguments, Plot
 from .controls import Choice, Control
-from .history_marks import COLOUR, draw_mark, marks_frame, marks_of
+from .history_marks import COLOUR, draw_mark, marks_frame
 from .template import COLOURS, apply, short, text, wrapped
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class KPIHistory(Plot):
         shown = [one for one in judged if one.series.previous is not None][:MOST_DRAWN]
         if not shown:
             return None, conclusions(found, judged)
-        marks = marks_frame(shown, marks_of(analysis, found.kpi.name), functools.partial(places_of, found))
+        marks = marks_frame(shown, functools.partial(places_of, found))
         figure = history_figure(points_frame(found, shown), marks, found)
         return figure, [*conclusions(found, judged, drawn=len(shown)), *self.catalogue.order.said(found.axis)]
 

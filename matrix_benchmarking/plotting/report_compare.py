@@ -180,9 +180,9 @@ class CompareReport(Report):
         more = [html.P(f"And {len(told) - NAMED} more.")] if len(told) > NAMED else []
         return [
             html.H2(heading),
+            _effects_table(switch),
             *named,
             *more,
-            _effects_table(switch),
             *self._environment(effect),
             html.Details(
                 [html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {effect.kpi.name}"), self._pairs_table(effect)]

@@ -97,14 +97,7 @@ def write_site(
         analysis_options=analysis_options,
         findings=findings,
     )
-    named = [catalogue.page(name) for name in names or catalogue.reports]
-    reports = list({report.name: report for report in named}.values())
-    files = _files(reports)
-    if single_file:
-        files = [f"#{file.removesuffix('.html')}" for file in files]
-    catalogue.section = lambda plot, args: plot_section(plot, args, cfg)
-    args = catalogue.arguments(first=first)
-    report_pages = [report_page(report, file, args, cfg) for report, file in zip(reports, files, strict=True)]
+    report_pages = _report_pages(catalogue, names, cfg, first, single_file=single_file)
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = dataclasses.replace(
         describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection),
@@ -121,6 +114,25 @@ def write_site(
     needs_plotly = html and not single_file and any(page.has_figures for page in site)
     failures = [*(failure for page in report_pages for failure in page.failures), *undrawn]
     return _write_files(destination, documents, pictures, failures, needs_plotly=needs_plotly)
+
+
+def _report_pages(
+    catalogue: Catalogue,
+    names: Sequence[str],
+    cfg: Mapping[str, str] | None,
+    first: Sequence[str],
+    *,
+    single_file: bool,
+) -> list[Page]:
+    """The reports and plots *names*, each once, or all reports."""
+    named = [catalogue.page(name) for name in names or catalogue.reports]
+    reports = list({report.name: report for report in named}.values())
+    files = slugs(report.name for report in reports)
+    if single_file:
+        files = [f"#{file.removesuffix('.html')}" for file in files]
+    catalogue.section = lambda plot, args: plot_section(plot, args, cfg)
+    args = catalogue.arguments(first=first)
+    return [report_page(report, file, args, cfg) for report, file in zip(reports, files, strict=True)]
 
 
 def _write_files(
@@ -187,10 +199,6 @@ def slugs(names: Iterable[str]) -> list[str]:
     """File names for reports, each different: ``report: Error report`` becomes ``error-report.html``."""
     taken = Slugs(INDEX_FILE.removesuffix(".html"))
     return [f"{taken.add(name.removeprefix('report:'), 'report')}.html" for name in names]
-
-
-def _files(reports: Sequence[Report]) -> list[str]:
-    return slugs(report.name for report in reports)
 
 
 def report_page(report: Report, file: str, args: Arguments, texts: Mapping[str, str] | None = None) -> Page:

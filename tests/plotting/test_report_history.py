@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import html
 import json
 import math
@@ -12,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pandas
 import pytest
 from plotting_support.analyses import series, toy_workload, versions
 
@@ -22,7 +22,6 @@ from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
 from matrix_benchmarking.plotting import history_marks, plot_history
 from matrix_benchmarking.plotting.catalogue import Catalogue
-from matrix_benchmarking.plotting.history_marks import Mark
 from matrix_benchmarking.plotting.plot_history import KPIHistory
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
@@ -163,20 +162,15 @@ def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(t
     of = catalogue(toy, past)
     found = plot_history.find(of, {}, (), {})
     shown = [Judged(one, None) for one in reversed(found.series)]
-    at = {(entry.settings["image"], entry.settings["version"]): entry for entry in reversed(past)}
-    marks = [
-        Mark(at["a", "2"], f"slower {HOSTILE}", history_marks.WORSE),
-        Mark(at["a", "3"], "known", history_marks.DEALT_WITH),
-        Mark(at["b", "3"], "faster", history_marks.BETTER),
-        Mark(run("9", "a", 1.0), "not there", history_marks.WORSE),
-    ]
-    frame = history_marks.marks_frame(shown, marks, functools.partial(plot_history.places_of, found))
-    images = [one.series.labels["image"] for one in shown]
-    assert [(images[number], place) for number, place in zip(frame["series"], frame["x"], strict=True)] == [
-        ("b", 2),
-        ("a", 1),
-        ("a", 2),
-    ]
+    assert [one.series.labels["image"] for one in shown] == ["b", "a"]
+    frame = pandas.DataFrame(
+        [
+            (0, 2, "faster", history_marks.BETTER),
+            (1, 1, f"slower {HOSTILE}", history_marks.WORSE),
+            (1, 2, "known", history_marks.DEALT_WITH),
+        ],
+        columns=history_marks.COLUMNS,
+    )
     drawn = plot_history.history_figure(plot_history.points_frame(found, shown), frame, found)
     widths = {(shape.xref, shape.x0): shape.line.width for shape in drawn.layout.shapes}
     assert len(widths) == 3

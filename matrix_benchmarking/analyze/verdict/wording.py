@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Sequence
 
 from ...kpi import KPIDefinition
 from ..detect import Estimate
@@ -47,7 +46,8 @@ def lead(analysis: Analysis) -> list[str]:
     said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
-        said.append(f"{len(better)} series {is_or_are(len(better))} newly better.")
+        how = "" if any(one.stands_on for one in better) else "newly "
+        said.append(f"{len(better)} series {is_or_are(len(better))} {how}better.")
     for status, words in (
         (Status.ACKNOWLEDGED, "acknowledged"),
         (Status.RESOLVED, "resolved by hand"),
@@ -234,11 +234,6 @@ def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
 def difference(kpi: KPIDefinition, value: float) -> str:
     """A difference in the KPI's unit, with its sign."""
     return f"{_sign(value)}{kpi.show(abs(value)) if math.isfinite(value) else '∞'}"
-
-
-def version_list(verdict: SeriesVerdict, indices: Sequence[int]) -> str:
-    """Versions in words, separated by commas."""
-    return ", ".join(verdict.versions[index] for index in indices)
 
 
 def _between(low: str, high: str, of: Estimate) -> str:

@@ -96,7 +96,7 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
 
 
 def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:
-    """Where each variant is best, and in how many lines the best point is the last that was tried."""
+    """Where each variant is best."""
     if frame.empty:
         return "The answers of all points are beyond a limit."
     best_row = frame.groupby(VARIANT)[kpi.name].agg("idxmin" if kpi.lower_better else "idxmax")
@@ -105,22 +105,4 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:
         for _, row in frame.loc[best_row].iterrows()
     ]
     listed = "; ".join(best[:6]) + (f"; and {len(best) - 6} more" if len(best) > 6 else "")
-    rising, lines = unfinished_lines(frame, kpi)
-    tried = f"{rising} of {lines} lines" if lines > 1 else "the line"
-    more = (
-        f" The best point of {tried} is at the most users that were tried, so more users may do better."
-        if rising
-        else " All lines passed their best point, so enough users were tried."
-    )
-    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}: {template.plain(listed)}.{more}"
-
-
-def unfinished_lines(frame: pandas.DataFrame, kpi: KPIDefinition) -> tuple[int, int]:
-    """How many lines have their best point at the most users, of how many with at least two points."""
-    rising = lines = 0
-    for _, line in frame.groupby([VARIANT, BATCH_SIZE]):
-        if len(line) > 1:
-            lines += 1
-            values = list(line.sort_values(VUS)[kpi.name])
-            rising += values[-1] == (min if kpi.lower_better else max)(values)
-    return rising, lines
+    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}: {template.plain(listed)}."
