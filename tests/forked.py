@@ -8,6 +8,7 @@ the waiting process, over a socket, passes an interrupt on, and ends with the st
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -60,8 +61,11 @@ def commands(folder: Path) -> Iterator[Path]:
 
 def wait(address: str) -> None:
     """Answer each connection with a process of its own, which returns from here to do what it was asked."""
+    gc.disable()
     for name in IMPORTED:
         importlib.import_module(name)
+    gc.freeze()  # no fork has to look through it
+    gc.enable()
     sys.path[0] = str(Path(sys.executable).parent)  # as the installed command has it
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
         listener.bind(address)
