@@ -325,6 +325,9 @@ intervals = st.dictionaries(
 @example({(0,): (0, 0), (1,): (1, 1)}, {(0,): (1, 1), (1,): (0, 2)})
 @example({(0,): (0, 2), (1,): (1, 3), (2,): (4, 4)}, {(0,): (5, 6), (1,): (3, 3), (2,): (0, 4)})
 @example({(0,): (0, 1), (1,): (1, 2), (2,): (2, 2)}, {(0,): (3, 3), (1,): (2, 2), (2,): (1, 1)})
+@example(  # one that begins first and ends last comes before nothing
+    {(0,): (0, 5), (1,): (1, 2), (2,): (3, 3)}, {(0,): (0, 0), (1,): (5, 5), (2,): (6, 6)}
+)
 @given(intervals, intervals)
 def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: Any) -> None:
     items = [item for item in one if item in other]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from history_support.alarms import event
+from history_support.alarms import event, subject
 from report_support.analyses import MADE_AT, analysis, regression
 
 from matrix_benchmarking.analyze.verdict.events import new_events, retirements, subject_of
@@ -46,7 +46,8 @@ def test_an_event_is_what_the_history_does_not_know(before: str, status: Status,
     made = new_events(analysis(verdict), known)
     assert [one.action for one in made] == ([] if action is None else [action])
     for one in made:
-        assert (one.alarm, one.author, one.subject) == ("a", ANALYSIS, subject_of(verdict, verdict.alarms[0]))
+        assert (one.alarm, one.author) == ("a", ANALYSIS)
+        assert one.subject == subject_of(verdict, verdict.alarms[0])
         assert one.version == ("1.4" if action is Action.FIXED else None)
         assert one.reason == ("worse again" if action is Action.REOPENED else None)
         assert one.at_us == MADE_US
@@ -67,3 +68,19 @@ def test_alarms_that_nothing_can_repair_are_closed_with_the_reason() -> None:
         alarm.subject,
     )
     assert made.at_us == int(now.timestamp()) * 10**6
+
+
+def test_the_subject_of_an_event_is_all_that_the_alarm_is_about() -> None:
+    verdict = regression(labels={"size": 1})
+    assert subject_of(verdict, verdict.alarms[0]) == subject(
+        workload="encoder_bench",
+        kpi="throughput",
+        unit="1/s",
+        lower_better=False,
+        labels={"size": 1},
+        series="size 1",
+        first_bad="1.3.1",
+        last_good="1.3.0",
+        old_level=100.0,
+        new_level=verdict.new_level,
+    )

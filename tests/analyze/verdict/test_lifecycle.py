@@ -101,6 +101,13 @@ def test_of_one_moment_the_word_of_a_person_counts() -> None:
         ([event(1, Action.RESOLVED, alarm=A, version="1.4"), event(2, Action.REOPENED, alarm=A)], None),
         (
             [
+                *(event(n, Action.FIXED, alarm=A, version=f"1.{n}") for n in (1, 4)),
+                *(event(n, Action.REOPENED, alarm=A) for n in (2,)),
+            ],
+            "1.1",
+        ),
+        (
+            [
                 event(1, Action.FIXED, alarm=A, version="1.4"),
                 event(2, Action.REOPENED, alarm=A),
                 event(3, Action.RESOLVED, alarm=A),
