@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable
 
@@ -14,7 +15,7 @@ from matrix_benchmarking.analyze.report.junit import junit
 from matrix_benchmarking.analyze.report.markdown import markdown
 from matrix_benchmarking.analyze.report.openmetrics import openmetrics
 from matrix_benchmarking.analyze.report.summary import summary
-from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 
 REPORTS: dict[str, tuple[Callable[[Analysis], str], list[int]]] = {
     "Markdown": (
@@ -53,3 +54,15 @@ def test_a_long_text_is_cut(name: str) -> None:
     report, lengths = REPORTS[name]
     text = report(analyses.hostile("x" * 5000))
     assert [len(found) for found in re.findall("x{9,}…?", text)] == lengths
+
+
+def test_a_size_in_a_long_unit_is_cut() -> None:
+    of = dataclasses.replace(analyses.LATENCY, display_unit="u" * 200)
+    text = markdown(
+        analyses.analysis(
+            analyses.regression(of=of, effect=None),
+            analyses.verdict(Outcome.IMPROVEMENT, of=of, effect=None, is_new=True, labels={"n": 1}),
+            analyses.verdict(of=of, reruns=2, difference=analyses.Estimate(1, 0.5, 2), labels={"n": 2}),
+        )
+    )
+    assert [len(found) for found in re.findall(r"[+−][0-9.]+ u+…", text)] == [80, 80, 80]
