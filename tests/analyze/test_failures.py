@@ -5,7 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-from matrix_benchmarking.analyze.failures import prone_values
+import pytest
+from scipy import stats
+
+from matrix_benchmarking.analyze.failures import MOST_VALUES, Prone, prone_values
 from matrix_benchmarking.matrix import Entry
 
 MakeEntries = Callable[..., list[Entry]]
@@ -57,3 +60,36 @@ def test_types_are_kept_and_a_setting_that_names_tests_is_not_looked_at(entries:
     assert [(one.setting, one.value) for one in prone_values(tests)] == [("x", True)]
     named = [test for n in range(100) for test in entries({"n": n}, 1.0, exit_code=int(n == 3))]
     assert prone_values(named) == []
+
+
+@pytest.mark.parametrize(
+    ("failed_with", "tests_with", "failed", "said"),
+    [
+        (4, 9, 4, "All 4 failed tests have x=a; of the 9 with it 4 failed."),
+        (4, 4, 4, "All 4 failed tests have x=a; of the 4 with it all failed."),
+        (4, 9, 5, "4 of 5 failed tests have x=a; of the 9 with it 4 failed."),
+        (4, 4, 5, "4 of 5 failed tests have x=a; of the 4 with it all failed."),
+    ],
+)
+def test_how_many_failed_is_said_of_both(failed_with: int, tests_with: int, failed: int, said: str) -> None:
+    assert str(Prone("x", "a", failed_with, tests_with, failed, 20, 0.01)) == said
+
+
+def test_the_chance_is_that_of_fishers_test_times_the_number_of_values(entries: MakeEntries) -> None:
+    tests = [
+        test
+        for x, bad, good in (("a", 7, 2), ("b", 1, 8), ("c", 1, 9))
+        for n in range(bad + good)
+        for test in entries({"x": x, "same": 1}, 1.0, exit_code=int(n < bad))
+    ]
+    (one,) = prone_values(tests)
+    assert (one.setting, one.value, one.failed_with, one.tests_with, one.failed, one.tests) == ("x", "a", 7, 9, 9, 28)
+    chance = sum(stats.hypergeom.pmf(number, 28, 9, 9) for number in (7, 8, 9))
+    assert one.p_value == pytest.approx(3 * chance)
+
+
+def test_a_setting_of_sixty_values_is_looked_at_and_one_of_more_is_not(entries: MakeEntries) -> None:
+    assert MOST_VALUES == 60
+    for values, named in ((60, [59]), (61, [])):
+        tests = [t for n in range(values) for t in entries({"n": n}, 1.0, 1.0, 1.0, exit_code=int(n == 59))]
+        assert [one.value for one in prone_values(tests)] == named

@@ -213,3 +213,53 @@ def test_a_limit_on_what_is_better_high_is_a_minimum(entries: MakeEntries, limit
 def test_a_limit_on_a_kpi_that_does_not_exist_is_refused(limited_workload: Workload) -> None:
     with pytest.raises(WorkloadError, match="refers to a KPI 'p96': did you mean 'p95'"):
         dataclasses.replace(limited_workload, limit_kpi="p96").check()
+
+
+def test_points_beyond_a_limit_are_counted(points: Matrix, limited_workload: Workload) -> None:
+    best = rank(points, limited_workload)
+    for limit_ms, said in ((10, "3 points are"), (50, "2 points are"), (100, "1 point is")):
+        limited = limits.under(best, limited_workload.kpis["p95"], limit_ms * 1e3)
+        assert limit_wording.left_out(limited) == [f"{said} beyond the limit."]
+    assert limit_wording.left_out(limits.under(best, limited_workload.kpis["p95"], 200e3)) == []
+
+
+def test_of_each_group_what_is_not_sure_to_keep_the_limit_is_named(
+    entries: MakeEntries, limited_workload: Workload
+) -> None:
+    matrix = Matrix(
+        [
+            *with_latency(entries({"task": "small", "vus": 1}, 30.0, 31.0), 50, 51),
+            *with_latency(entries({"task": "small", "vus": 2}, 20.0), 60),
+            *with_latency(entries({"task": "large", "vus": 1}, 30.0, 31.0), 50, 51),
+            *(one for n in range(3) for one in with_latency(entries({"task": "large", "vus": 2 + n}, 20.0 + n), 60)),
+        ]
+    )
+    best = rank(matrix, limited_workload)
+    limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
+    why = "60 ms in one run, so its bound is unknown: repeat it"
+    assert sorted(limit_wording.left_out(limited)) == [
+        f"For task large: not sure to keep the limit: vus 2 ({why}); and 2 more.",
+        f"For task small: not sure to keep the limit: vus 2 ({why}).",
+    ]
+    assert limit_wording.satisfied_under(limited, best)[0].startswith("For task ")
+
+
+def test_of_what_is_better_high_the_bound_is_below(entries: MakeEntries, limited_workload: Workload) -> None:
+    best, speed = rank(Matrix(entries({"vus": 1}, 10.0, 10.0)), limited_workload), limited_workload.kpis["speed"]
+    (said,), (missed,) = limit_wording.satisfied(best, speed), limit_wording.verdict(limits.under(best, speed, 200.0))
+    assert said.startswith("Its speed is 100 1/s, the mean of 2 runs: at least ")
+    assert missed.lead.startswith("No point is from 200 1/s speed up with 95 %: the highest bound is ")
+
+
+def test_without_any_point_the_answer_is_that_of_the_ranking(limited_workload: Workload) -> None:
+    limited = limits.under(rank(Matrix([]), limited_workload), limited_workload.kpis["p95"], 1e3)
+    assert [str(said) for said in limit_wording.verdict(limited)] == [
+        "No configuration can be ranked by cost: there is no finished test."
+    ]
+
+
+def test_why_the_limited_kpi_is_unknown_is_said(entries: MakeEntries, limited_workload: Workload) -> None:
+    (run,) = with_latency(entries({"vus": 1}, 1.0), None)
+    run.missing_kpis = {"p95": "no answer came"}
+    best = rank(Matrix([run]), limited_workload)
+    assert limit_wording.satisfied(best, limited_workload.kpis["p95"]) == ["Its p95 is unknown: no answer came."]

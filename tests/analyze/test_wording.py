@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
+import pytest
+
 from matrix_benchmarking.analyze import wording
-from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.best import Best, rank
+from matrix_benchmarking.analyze.intervals import Comparison, Method, Scale
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import Workload
 
@@ -65,3 +69,81 @@ def test_a_setting_is_named_unless_its_value_is_a_word() -> None:
 def test_other_kpis_are_named_by_their_direction(workload: Workload) -> None:
     assert wording.superlative(workload.kpis["speed"]) == "Highest speed"
     assert wording.superlative(workload.kpis["cost"]) == "Cheapest by cost"
+
+
+def test_money_is_cheapest_and_what_is_no_money_or_better_high_is_not(workload: Workload) -> None:
+    money, speed = workload.kpis["cost"], workload.kpis["speed"]
+    assert wording.superlative(dataclasses.replace(money, unit="ms")) == "Lowest cost"
+    assert wording.superlative(dataclasses.replace(money, lower_better=False), "at noon") == "Highest cost at noon"
+    assert wording.superlative(dataclasses.replace(speed, lower_better=True)) == "Lowest speed"
+    assert wording.superlative(money, "under 1 s") == "Cheapest under 1 s by cost"
+
+
+@pytest.mark.parametrize(
+    ("difference", "ratio", "absolute"),
+    [
+        (0.0, "+0.0 %", "+0.00 USD"),
+        (-0.25, "−25.0 %", "−0.25 USD"),
+        (9.999, "+999.9 %", "+10.00 USD"),
+        (10.0, "× 11", "+10.00 USD"),
+        (11.5, "× 12.5", "+11.50 USD"),
+    ],
+)
+def test_a_difference_has_its_sign_and_a_large_one_is_a_factor(
+    difference: float, ratio: str, absolute: str, workload: Workload
+) -> None:
+    money = workload.kpis["cost"]
+    assert wording.difference_label(difference, Scale.RATIO, money) == ratio
+    assert wording.difference_label(difference, Scale.DIFFERENCE, money) == absolute
+
+
+@pytest.mark.parametrize(("apart", "said"), [(True, "yes"), (False, "no"), (None, "unknown")])
+def test_whether_a_difference_is_chance_is_yes_no_or_unknown(apart: bool | None, said: str) -> None:
+    assert wording.apart_label(Comparison(0.1, Scale.RATIO, None, apart, Method.WELCH)) == said
+
+
+def test_by_how_much_the_best_looks_too_good_is_said_where_that_is_something(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    money = workload.kpis["cost"]
+    (group,) = rank(Matrix([*entries({"vus": 1}, 1.0, 2.0), *entries({"vus": 2}, 3.0, 4.0)]), workload).groups
+    begin = "The best of 2 points looks better than it is, by about"
+    for optimism, scale, said in [
+        (0.5, Scale.RATIO, f"{begin} 50.0 % on average."),
+        (0.001, Scale.RATIO, f"{begin} 0.1 % on average."),
+        (0.0004, Scale.RATIO, ""),
+        (0.5, Scale.DIFFERENCE, f"{begin} 0.50 USD on average."),
+        (0.004, Scale.DIFFERENCE, ""),
+        (None, Scale.RATIO, ""),
+    ]:
+        assert wording.optimism(dataclasses.replace(group, optimism=optimism, scale=scale), money) == said
+    alone = dataclasses.replace(group, optimism=0.5, standings=group.standings[:1])
+    assert wording.optimism(alone, money) == ""
+
+
+def test_where_there_is_one_point_or_no_kpi_that_is_said(workload: Workload, entries: MakeEntries) -> None:
+    best = rank(Matrix(entries({"vus": 1}, 1.0)), workload)
+    assert wording.exclusions(best) == ""
+    assert [str(one) for one in wording.verdict(best)] == [
+        "Cheapest by cost: the only configuration: 1.00 USD (one run: no interval). "
+        "It is the only point that could be ranked."
+    ]
+    assert [str(one) for one in wording.verdict(Best(None, (), ()))] == [
+        "This workload defines no KPI, so no configuration can be called the best."
+    ]
+    assert [str(one) for one in wording.verdict(rank(Matrix([]), workload))] == [
+        "No configuration can be ranked by cost: there is no finished test."
+    ]
+
+
+def test_three_of_the_next_points_and_of_the_reasons_are_named(workload: Workload, entries: MakeEntries) -> None:
+    for count, more in ((4, ""), (5, "; and 1 more"), (6, "; and 2 more")):
+        matrix = Matrix([one for vus in range(count) for one in entries({"vus": vus}, 1.0 + vus)])
+        (verdict,) = wording.verdict(rank(matrix, workload))
+        assert verdict.rest.startswith(
+            "Next: vus 1 (2.00 USD, +100.0 %); vus 2 (3.00 USD, +200.0 %); vus 3 (4.00 USD, +300.0 %)" + more + ". No"
+        )
+    for count, more in ((3, ""), (4, "; 1 other reason"), (5, "; 2 other reasons")):
+        matrix = Matrix([one for code in range(1, count + 1) for one in entries({"vus": 1}, 1.0, exit_code=code)])
+        said = "; ".join(f"1 × failed with exit code {code}" for code in (1, 2, 3))
+        assert wording.exclusions(rank(matrix, workload)) == f"{count} runs can't take part ({said}{more})"

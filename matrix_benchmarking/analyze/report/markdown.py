@@ -50,7 +50,7 @@ def capped(text: str, limit_bytes: int, ending: str) -> str:
     if len(content) <= limit_bytes:
         return text
     end = f"\n\n{ending}".encode()
-    kept = content[: max(limit_bytes - len(end), 0)]
+    kept = content[: limit_bytes - len(end)]
     whole_lines = kept[: kept.rfind(b"\n") + 1].rstrip(b"\n")
     return (whole_lines + end).decode() if len(end) <= limit_bytes else ""
 
@@ -130,10 +130,10 @@ def _on(alarm: Alarm) -> str:
 
 
 def _doubtful(analysis: Analysis) -> str:
-    doubtful = [one for one in analysis.having(Outcome.NO_CHANGE) if one.reruns]
     items = [
-        f"{_name(one)}: {plain(wording.size(one), 80)}; {one.reruns} more {plural(one.reruns or 0, 'run')} would tell"
-        for one in doubtful
+        f"{_name(one)}: {plain(wording.size(one), 80)}; {one.reruns} more {plural(one.reruns, 'run')} would tell"
+        for one in analysis.having(Outcome.NO_CHANGE)
+        if one.reruns
     ]
     return _section("In doubt", items)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,8 +19,7 @@ from .versions import DATE, NUMBERED, key, same_kind
 Item = tuple[Any, ...]
 Interval = tuple[Any, Any]
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:[-._:][0-9]+)*(?![0-9A-Za-z])")
-_LAST = 2
-"""Behind what a history saw, be it in the order of insertion (0) or at a time (1)."""
+_FIRST, _LAST = -math.inf, math.inf
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,7 +75,8 @@ def given(explicit: Explicit, versions: Mapping[Item, Any], *, is_required: bool
             f"{explicit.source} has no place for {len(missing)} of the {len(places)} versions: "
             f"{named(missing)}{suggestion}; {explicit.advice}"
         )
-    return Source(explicit.source, "says", _points({item: places.get(item, -1) for item in versions}), is_of_names=True)
+    points = _points({item: places.get(item, _FIRST) for item in versions})
+    return Source(explicit.source, "says", points, is_of_names=True)
 
 
 def declared(workload: Workload, versions: Mapping[Item, Any]) -> Source | None:
@@ -97,7 +98,7 @@ def declared(workload: Workload, versions: Mapping[Item, Any]) -> Source | None:
     missing = [show(value) for value in values if typed(value) not in places]
     if missing:
         raise WorkloadError(f"{name} lacks {len(missing)} of the {len(values)} versions: {named(missing)}")
-    points = _points({item: places.get(item, -1) for item in versions})
+    points = _points({item: places.get(item, _FIRST) for item in versions})
     return Source("the workload's version_order", "says", points, is_of_names=True)
 
 
@@ -153,11 +154,11 @@ def _source(
 def _moment(run: LabelledRun) -> Any:
     """When a run ended; the results at hand are newer than what is recorded of others."""
     time_us = run.load_time()
-    return (0, time_us) if time_us is not None else (1, 0) if run.is_current else None
+    return time_us if time_us is not None else _LAST if run.is_current else None
 
 
 def _recorded(run: LabelledRun) -> Any:
-    return (_LAST, 0) if run.is_current and run.recorded is None else run.recorded
+    return (_LAST,) if run.is_current and run.recorded is None else run.recorded
 
 
 def _numbers(runs: Sequence[LabelledRun]) -> Mapping[int, Any]:
@@ -167,10 +168,10 @@ def _numbers(runs: Sequence[LabelledRun]) -> Mapping[int, Any]:
     """
     if not runs or any(run.entry.kept_in is not None for run in runs):
         return {}
-    paths = [run.entry.name.split("/") for run in runs]
-    first, last = min(paths), max(paths)
+    paths = {id(run): run.entry.name.split("/") for run in runs}
+    first, last = min(paths.values()), max(paths.values())
     common = next((n for n, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    found = {id(run): _leading(path[common:]) for run, path in zip(runs, paths, strict=True)}
+    found = {run: _leading(path[common:]) for run, path in paths.items()}
     return found if all(found.values()) else {}
 
 
@@ -225,7 +226,7 @@ def contradiction(chosen: Mapping[Item, Interval], other: Mapping[Item, Interval
     count, found, next_ended = 0, None, 0
     for item in sorted(items, key=lambda item: chosen[item][0]):
         begin, end = chosen[item][0], other[item][1]
-        while next_ended < len(by_end) and chosen[by_end[next_ended]][1] < begin:
+        while chosen[by_end[next_ended]][1] < begin:  # *item* itself has not ended by then
             bisect.insort(seen, (other[by_end[next_ended]][0], next_ended))
             next_ended += 1
         after = len(seen) - bisect.bisect_right(seen, end, key=lambda one: one[0])

@@ -20,7 +20,7 @@ from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
 from ..history_wording import series_text, step_texts, time_text
 from ..wording import plural
-from .labelled import LabelledRun, labelled
+from .labelled import LabelledRun, hashable, labelled
 from .order import Order, axes
 from .order_sources import named
 from .series import KPISeries, Series, SeriesPoint, known_runs, series_of
@@ -241,11 +241,9 @@ def _changed_labels(runs: Sequence[LabelledRun]) -> list[str]:
     sets = collections.Counter(frozenset(run.labels) for run in runs)
     if len(sets) < 2:
         return []
-    common = frozenset.intersection(*sets)
-    named = sorted({name for names in sets for name in names} - common)
-    counts = ", ".join(f"{name} in {sum(n for names, n in sets.items() if name in names)}" for name in named[:5])
-    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    return [f"not all of the {len(runs)} runs have the same labels ({counts}{more}): those are different series"]
+    apart = sorted(frozenset.union(*sets) - frozenset.intersection(*sets))
+    counts = named([f"{name} in {sum(n for names, n in sets.items() if name in names)}" for name in apart])
+    return [f"not all of the {len(runs)} runs have the same labels ({counts}): those are different series"]
 
 
 def _names_of(found: KPISeries) -> list[str]:
@@ -284,9 +282,7 @@ def _plain(value: Any) -> Any:
     """A label as JSON holds it; one that isn't set is none."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()  # a lone surrogate can't be in a digest
-    if value is NOT_SET or value is None or isinstance(value, (int, float, bool)):
-        return None if value is NOT_SET else value
-    return repr(value)
+    return None if value is NOT_SET else hashable(value)
 
 
 def _skipped(found: KPISeries, runs: Sequence[LabelledRun], order: Order) -> list[Skipped]:

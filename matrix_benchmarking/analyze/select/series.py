@@ -177,7 +177,7 @@ def _telling_apart(series: Sequence[Series], sorting_keys: Sequence[str]) -> lis
     return [name for name in names if len(values[name]) > 1]
 
 
-def _sorting(value: Any) -> tuple[int, float, str]:
+def _sorting(value: Any) -> tuple[float, str]:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return 0, float(value), type(value).__name__
-    return 1, 0.0, show(value)
+        return float(value), type(value).__name__
+    return math.inf, show(value)

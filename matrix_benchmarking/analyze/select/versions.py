@@ -7,6 +7,7 @@ no order of their own. ``1`` and ``"1"`` are different labels, next to each othe
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -15,7 +16,8 @@ from ...filters import exact, show
 from ...matrix import NOT_SET
 
 UNKNOWN, NUMBERED, DATED, PLAIN = range(4)
-_BEFORE, _RELEASE, _AFTER = -1, 0, 1
+_DEV, _END, _DIGITS, _WORD = range(4)
+_SEPARATORS = " -_./:@"
 
 DATE = re.compile(
     r"(?<![0-9])((?:19|20)[0-9]{2})(-?)(0[1-9]|1[0-2])\2(0[1-9]|[12][0-9]|3[01])(?![0-9])"
@@ -25,7 +27,7 @@ _NUMBERED = re.compile(r"([^0-9]*)([0-9]+(?:\.[0-9]+)*)(.*)", re.DOTALL)
 _PARTS = re.compile(r"[0-9]+|[A-Za-z]+")
 _COMMIT = re.compile(r"(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{7,40}")
 _FULL_COMMIT = re.compile("[0-9a-f]{40}|[0-9a-f]{64}")
-_SHORT_COMMIT, _LONGEST_COMMIT = 10, 64
+_SHORT_COMMIT = 10
 _COMMITS_SINCE = re.compile(r"-([0-9]+)-g[0-9a-f]{4,40}(?:-dirty)?")
 _TOKENS = re.compile(r"[0-9A-Za-z]+")
 _YEAR = re.compile("(?:19|20)[0-9]{2}")
@@ -42,10 +44,9 @@ def in_words(labels: Sequence[object]) -> list[str]:
     """Each of *labels* as text; full commits are cut to as many digits as tell them apart, ten at least."""
     texts = [show(label) for label in labels]
     commits = {text for text in texts if _FULL_COMMIT.fullmatch(text)}
-    for length in range(_SHORT_COMMIT, _LONGEST_COMMIT):
-        if len({text[:length] for text in commits}) == len(commits):
-            return [text[:length] if text in commits else text for text in texts]
-    return texts
+    lengths = itertools.count(_SHORT_COMMIT)
+    length = next(length for length in lengths if len({text[:length] for text in commits}) == len(commits))
+    return [text[:length] if text in commits else text for text in texts]
 
 
 def same_kind(labels: Iterable[object]) -> int | None:
@@ -65,7 +66,7 @@ def key(label: object) -> Key:
         return (UNKNOWN,)
     text = exact(label)
     version, _, build = text.partition("+")
-    if isinstance(label, bool) or any(_COMMIT.fullmatch(part) for part in _TOKENS.findall(version)):
+    if any(_COMMIT.fullmatch(part) for part in _TOKENS.findall(version)):
         return (PLAIN,)
     date = DATE.search(version)
     if date is not None:
@@ -82,22 +83,20 @@ def _version_key(text: str, build: str) -> Key | None:
     match = _NUMBERED.fullmatch(text.strip())
     if match is None or match[1] == "-":  # a negative number is no version
         return None
-    name = match[1].lower().strip(" -_./:@")
-    if name == "v" or re.search("[^a-z]v$", name):
-        name = name[:-1].strip(" -_./:@")
+    name = re.sub("(?<![a-z])v$", "", match[1].lower().strip(_SEPARATORS)).strip(_SEPARATORS)
     first, *others = match[2].split(".")
     suffix = _suffix(match[3], is_semantic=len(others) == 2)
     if suffix is None or any(map(_YEAR.fullmatch, others)):  # 31.01.2026: the number in front says nothing
         return None
     release = [_number(digits) for digits in (first, *others)]
-    while len(release) > 1 and release[-1] == (1, "0"):
+    while release[-1:] == [(1, "0")]:
         release.pop()
     numbers = re.fullmatch(r"[0-9]+(?:\.[0-9]+)*", build)
     return name, tuple(release), *suffix, tuple(map(_number, build.split("."))) if numbers else ()
 
 
-def _suffix(text: str, *, is_semantic: bool) -> tuple[int, Key] | None:
-    """Whether *text* makes a version one before the release, the release or one after it; and its parts.
+def _suffix(text: str, *, is_semantic: bool) -> tuple[bool, Key] | None:
+    """False if *text* makes a version one before the release, true if the release or one after it; and its parts.
 
     It is read up to the first word that nobody knows. None where it makes the whole no version: a word that stands
     right behind the numbers, a year. A hyphen behind three numbers makes a version before the release
@@ -105,7 +104,7 @@ def _suffix(text: str, *, is_semantic: bool) -> tuple[int, Key] | None:
     """
     since = _COMMITS_SINCE.fullmatch(text)
     if since is not None:
-        return _AFTER, ((1, _number(since[1])), (0, ""))
+        return True, _identifiers([since[1]])
     known = []
     for place, part in enumerate(_PARTS.findall(text)):
         word = _SAME.get(part.lower(), part.lower())
@@ -117,12 +116,12 @@ def _suffix(text: str, *, is_semantic: bool) -> tuple[int, Key] | None:
             break
         known.append(part)
     if not known:
-        return _RELEASE, ()
+        return True, ()
     first = _SAME.get(known[0].lower(), known[0].lower())
     if first in _NAMES_OF_THE_RELEASE:
-        return _RELEASE, ()
+        return True, ()
     is_early = first in _EARLY or (is_semantic and text.startswith("-") and first not in _LATE)
-    return (_BEFORE if is_early else _AFTER), _identifiers(known)
+    return not is_early, _identifiers(known)
 
 
 def _identifiers(known: Iterable[str]) -> Key:
@@ -130,8 +129,8 @@ def _identifiers(known: Iterable[str]) -> Key:
     parts: list[tuple[int, Any]] = []
     for part in known:
         word = _SAME.get(part.lower(), part.lower())
-        parts.append((1, _number(part)) if part[0].isdigit() else (-1, "") if word == "dev" else (2, word))
-    return (*parts, (0, ""))
+        parts.append((_DIGITS, _number(part)) if part[0].isdigit() else (_DEV, "") if word == "dev" else (_WORD, word))
+    return (*parts, (_END, ""))
 
 
 def _number(digits: str) -> tuple[int, str]:

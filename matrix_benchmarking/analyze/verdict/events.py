@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
-from .lifecycle import ANALYSIS, Known
+from .lifecycle import ANALYSIS, Known, next_us
 from .model import Alarm, Analysis, SeriesVerdict, Status
 
 
@@ -23,7 +23,7 @@ def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEven
                 or (before.is_retired and alarm.status is Status.OPEN)
             ):
                 action = Action.FIXED if alarm.status is Status.FIXED else Action.REOPENED
-                events.append(_event(analysis, verdict, alarm, action, after_us=before.last.at_us))
+                events.append(_event(analysis, verdict, alarm, action, before))
     return events
 
 
@@ -33,7 +33,7 @@ def retirements(unjudged: Iterable[tuple[Known, str]], now: dt.datetime) -> list
         AlarmEvent(
             alarm=alarm.id,
             action=Action.RESOLVED,
-            at_us=_at_us(now, alarm.last.at_us),
+            at_us=next_us(now, alarm),
             author=ANALYSIS,
             reason=reason,
             subject=alarm.subject,
@@ -58,20 +58,16 @@ def subject_of(verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
     )
 
 
-def _event(analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Action, after_us: int = -1) -> AlarmEvent:
-    """An event of now, after *after_us*."""
+def _event(
+    analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Action, after: Known | None = None
+) -> AlarmEvent:
+    """An event of now, after the last one of *after*."""
     return AlarmEvent(
         alarm=alarm.id,
         action=action,
-        at_us=_at_us(analysis.made_at, after_us),
+        at_us=next_us(analysis.made_at, after),
         author=ANALYSIS,
         version=alarm.fixed_by if action is Action.FIXED else None,
         reason=alarm.note if action is Action.REOPENED else None,
         subject=subject_of(verdict, alarm),
     )
-
-
-def _at_us(now: dt.datetime, after_us: int) -> int:
-    """*now*; later than *after_us*, where the clock of who said something before was ahead."""
-    now_us = (now - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
-    return max(now_us, after_us + 1)

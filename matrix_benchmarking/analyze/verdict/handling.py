@@ -5,20 +5,21 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 import itertools
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from ...errors import ConfigError
 from ...history.alarms import Action, AlarmEvent
+from ..select.order_sources import named
 from .alarm_wording import standing
 from .causes import of_cause
-from .lifecycle import Known, date_of
+from .lifecycle import Known, date_of, next_us
 from .model import Status
 
 SHORTEST, SHOWN = 4, 8
-LISTED = 5
 _LIKE_A_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}")
-_REFUSED = {
+_REFUSED: dict[Action | None, set[Status]] = {
     Action.ACKNOWLEDGED: {Status.FIXED, Status.RESOLVED},
     Action.RESOLVED: {Status.FIXED, Status.RESOLVED},
     Action.REOPENED: {Status.OPEN},
@@ -32,9 +33,7 @@ def short_ids(ids: Iterable[str]) -> dict[str, str]:
     ordered = sorted(ids)
     lengths = dict.fromkeys(ordered, SHOWN)
     for one, other in itertools.pairwise(ordered):
-        distinct = 1 + sum(
-            1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-        )
+        distinct = len(os.path.commonprefix([one, other])) + 1  # noqa: RUF071 - characters are meant
         lengths[one], lengths[other] = max(lengths[one], distinct), max(lengths[other], distinct)
     return {one: one[:length] for one, length in lengths.items()}
 
@@ -54,7 +53,7 @@ def chosen(known: Mapping[str, Known], texts: Iterable[str], action: Action | No
         matches = [text] if text in known else [each for each in known if each.startswith(text)]
         shared = [each for each in causes if each.startswith(text)] if len(text) >= SHORTEST else []
         if not matches and len(shared) == 1:
-            refused = _REFUSED.get(action, set()) if action is not None else set()
+            refused = _REFUSED.get(action, set())
             together = [each for each in causes[shared[0]] if each.status not in refused] or causes[shared[0]]
             found |= {each.id: each for each in together}
         elif len(matches) == 1 and (len(text) >= SHORTEST or text in known):
@@ -83,12 +82,11 @@ def events(
     problems = [f"alarm {each.id[:SHOWN]} {_why_not(each, now)}" for each in alarms if each.status in _REFUSED[action]]
     if problems:
         raise ConfigError("\n".join(problems))
-    now_us = (now - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
     return [
         AlarmEvent(
             alarm=each.id,
             action=action,
-            at_us=max(now_us, each.last.at_us + 1),
+            at_us=next_us(now, each),
             author=author,
             subject=each.subject,
             reason=reason,
@@ -121,13 +119,12 @@ def checked_until(text: str, now: dt.datetime) -> str:
 def _not_one(text: str, matches: Sequence[str], known: Mapping[str, Known]) -> str:
     if matches:
         short = short_ids(known)
-        listed = ", ".join(f"{short[each]} ({known[each].subject.kpi})" for each in matches[:LISTED])
-        more = f" and {len(matches) - LISTED} more" if len(matches) > LISTED else ""
+        listed = named([f"{short[each]} ({known[each].subject.kpi})" for each in matches])
         if len(matches) > 1:
-            return f"'{text}' is the beginning of {len(matches)} alarms: {listed}{more}; give more of the id"
+            return f"'{text}' is the beginning of {len(matches)} alarms: {listed}; give more of the id"
         return f"'{text}' is too short for an id, of which {SHORTEST} characters are needed: did you mean {listed}?"
     length = max(len(text), SHOWN)
-    nearest = difflib.get_close_matches(text, [each[:length] for each in known], n=1, cutoff=0.6)
+    nearest = difflib.get_close_matches(text, [each[:length] for each in known])
     hint = f"did you mean '{nearest[0]}'?" if nearest else "'matbench alarms --all' lists those that there are"
     return f"there is no alarm '{text}': {hint}"
 

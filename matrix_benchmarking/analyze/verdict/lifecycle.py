@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...filters import exact
 from ...history.alarms import Action, AlarmEvent, AlarmSubject
+from ...history.records import moment
 from ...kpi import KPIDefinition
 from ..select.selection import series_id
 from ..select.versions import key, same_kind
@@ -83,6 +84,12 @@ def _disputed(event: AlarmEvent, before: Known | None) -> str | None:
     if event.author == ANALYSIS:
         return None
     return before.last.version if before.status is Status.FIXED else before.disputed
+
+
+def next_us(now: dt.datetime, after: Known | None) -> int:
+    """*now* in microseconds since 1970; later than the last event, where the clock of who said that was ahead."""
+    now_us = (now - moment(0)) // dt.timedelta(microseconds=1)
+    return now_us if after is None else max(now_us, after.last.at_us + 1)
 
 
 def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[tuple[Known, str]]:

@@ -29,6 +29,8 @@ def test_any_text_is_one_printable_line_within_the_limit(text: str, limit: int) 
         ("x" * 301, "x" * 299 + "…"),
         ("x" * 300, "x" * 300),
         (" " * 5000 + "x", "…"),
+        (" " * 1199 + "x", "x"),
+        (" " * 1200 + "x", "…"),
     ],
 )
 def test_what_is_not_printable_is_shown(text: str, line: str) -> None:

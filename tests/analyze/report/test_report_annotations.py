@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 from hypothesis import given
@@ -55,6 +56,11 @@ def test_ten_series_are_ten_lines() -> None:
 def test_of_more_than_ten_the_last_line_says_how_many() -> None:
     lines = error_lines(analyses.many(5_000))
     assert len(lines) == 10
+    eleven = error_lines(dataclasses.replace(analyses.many(11), workload="w" * 200))
+    assert [read_back(line)[0] for line in eleven[8:]] == [
+        f"{'w' * 59}…: throughput is worse",
+        f"{'w' * 99}…: 2 more series",
+    ]
     assert read_back(lines[-1]) == ("encoder_bench: 4991 more series", "… and 4991 more series are worse.")
 
 

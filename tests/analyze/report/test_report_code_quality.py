@@ -68,6 +68,10 @@ def test_the_fingerprint_does_not_follow_the_value_nor_the_version() -> None:
     ("size", "is_new", "severity"),
     [
         (-0.3, True, "critical"),
+        (-0.1, True, "critical"),
+        (-0.099, True, "major"),
+        (0.1, False, "major"),
+        (0.099, False, "minor"),
         (-0.05, True, "major"),
         (-0.3, False, "major"),
         (-0.05, False, "minor"),
@@ -78,6 +82,18 @@ def test_severity_goes_by_size_and_by_what_is_new(size: float | None, is_new: bo
     effect = None if size is None else Estimate(size, size, size)
     (found,) = findings(analyses.analysis(analyses.regression(effect=effect, is_new=is_new)))
     assert found["severity"] == severity
+
+
+def test_a_series_that_fails_is_no_information_as_well() -> None:
+    (found,) = findings(analyses.half_acknowledged())
+    assert found["severity"] == "major"
+
+
+def test_it_is_json_that_people_can_read() -> None:
+    text = code_quality(analyses.analysis(analyses.regression()))
+    assert text.startswith('[\n  {\n    "description": "throughput of batch_size 8, image onnx-int8 is worse')
+    assert "−10.3 %" in text
+    assert text.endswith("\n]\n")
 
 
 def test_what_was_acknowledged_stays_as_information() -> None:

@@ -39,7 +39,18 @@ def test_the_schema_accepts_any_analysis(any_analysis: Analysis) -> None:
     assert len(document["series"]) == len(any_analysis.verdicts)
 
 
-@pytest.mark.parametrize("change", [{"more": 1}, {"version": 2}, {"runs": -1}, {"made_at": None}, {"series": [{}]}])
+@pytest.mark.parametrize("change", [{"false_discovery_rate": 0}, {"false_discovery_rate": 1}, {"runs": 0}])
+def test_the_schema_accepts_limits(change: dict[str, Any]) -> None:
+    VALIDATOR.validate(read(analyses.fine()) | change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *({"more": 1}, {"version": 2}, {"runs": -1}, {"made_at": None}, {"series": [{}]}),
+        *({"false_discovery_rate": -0.01}, {"false_discovery_rate": 1.01}),
+    ],
+)
 def test_the_schema_refuses_something_else(change: dict[str, Any]) -> None:
     with pytest.raises(jsonschema.ValidationError):
         VALIDATOR.validate(read(analyses.fine()) | change)
@@ -70,6 +81,27 @@ def test_every_point_level_and_probability_is_in_it() -> None:
         "tests": ["1.2.10/0", "1.2.10/1"],
     }
     assert worse["changes"][0]["is_worse"] is True
+
+
+@pytest.mark.parametrize(("p_value", "is_accepted"), [(-0.01, False), (0, True), (1, True), (1.01, False)])
+def test_a_probability_is_from_0_to_1(p_value: float, is_accepted: bool) -> None:
+    document = read(analyses.fine())
+    document["series"][0]["p_value"] = p_value
+    assert VALIDATOR.is_valid(document) is is_accepted
+
+
+def test_no_verdict_of_a_series_is_that_it_was_not_analysed() -> None:
+    document = read(analyses.fine())
+    for outcome in analyses.Outcome:
+        document["series"][0]["verdict"] = outcome.value
+        assert VALIDATOR.is_valid(document) is (outcome is not analyses.Outcome.NOT_ANALYSED)
+
+
+def test_it_begins_with_its_format_and_is_text_that_people_can_read() -> None:
+    text = json_report(analyses.analysis(analyses.regression()))
+    assert text.startswith('{\n "format": "matbench-regression",\n "version": 1,\n "workload": "encoder_bench",')
+    assert "−10.3 %" in text
+    assert text.endswith("\n}\n")
 
 
 def test_what_people_said_of_alarms_is_in_it() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from report_support import analyses
 
 from matrix_benchmarking.analyze.report.junit import junit
-from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 
 # After https://github.com/jenkinsci/xunit-plugin/blob/master/src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd
 SUITE = {"name", "tests", "failures", "errors", "skipped", "time", "timestamp"}
@@ -84,6 +84,37 @@ def test_a_name_that_is_taken_is_told_apart_by_the_id_of_the_series() -> None:
     other = analyses.verdict(id="fedcba9876543210", name="all runs")
     names = [case.get("name") for case in cases(analyses.analysis(one, other))]
     assert names == ["throughput: all runs", "throughput: all runs [fedcba98765…]"]
+    left_out = analyses.NotAnalysed("cost", "", {}, "why", 1)
+    again = [case.get("name") for case in cases(analyses.analysis(one, one, one, one, not_analysed=(left_out,) * 4))]
+    assert again == [
+        *("throughput: all runs", "throughput: all runs [0123456789a…]"),
+        *("throughput: all runs (2)", "throughput: all runs (3)"),
+        *("cost", "cost (2)", "cost (3)", "cost (4)"),
+    ]
+
+
+def test_it_is_one_indented_document_with_its_counts() -> None:
+    lines = junit(analyses.mixed()).splitlines()
+    counts = 'tests="12" failures="2" errors="0" skipped="3" time="0"'
+    assert lines[:3] == [
+        "<?xml version='1.0' encoding='utf-8'?>",
+        f'<testsuites name="matbench: encoder_bench" {counts}>',
+        f'  <testsuite name="matbench: encoder_bench" {counts} timestamp="2026-11-21T12:30:00">',
+    ]
+
+
+def test_a_series_has_an_output_where_there_is_something_to_say() -> None:
+    said = analyses.verdict(Outcome.NO_CHANGE, labels={"n": 1}, reruns=2)
+    alarmed = dataclasses.replace(analyses.regression(Status.FIXED, labels={"n": 2}), outcome=Outcome.NO_CHANGE)
+    better = analyses.verdict(Outcome.IMPROVEMENT, labels={"n": 3})
+    untold = analyses.verdict(Outcome.CANT_TELL, labels={"n": 4}, why="it is one block")
+    noted = analyses.verdict(Outcome.NO_CHANGE, labels={"n": 5}, notes=("a note",))
+    found = cases(analyses.analysis(said, alarmed, better, untold, noted))
+    assert [[child.tag for child in case] for case in found] == [
+        *(["system-out"], ["system-out"], ["system-out"], ["skipped"], []),
+    ]
+    assert found[3][0].get("message") == "it is one block"
+    assert str(found[1][0].text).splitlines()[1:] == [f"Alarm {alarmed.alarms[0].id} (since 1.3.1) is fixed"]
 
 
 def test_a_series_of_too_little_history_whose_alarm_is_open_fails() -> None:

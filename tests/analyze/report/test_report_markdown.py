@@ -13,9 +13,9 @@ from markdown_it.token import Token
 from report_support import analyses
 
 from matrix_benchmarking.analyze.report.markdown import LIMIT_BYTES, capped, markdown
-from matrix_benchmarking.analyze.report.markdown_text import code, plain, table
+from matrix_benchmarking.analyze.report.markdown_text import bullets, code, plain, table
 from matrix_benchmarking.analyze.report.one_line import one_line
-from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 GAP = "\u200b"
@@ -108,7 +108,7 @@ def test_of_thousands_of_series_twenty_are_shown_and_the_rest_is_counted() -> No
 
 def test_it_fits_into_a_comment(any_analysis: Analysis) -> None:
     text = markdown(any_analysis)
-    assert len(text.encode()) <= LIMIT_BYTES
+    assert len(text.encode()) <= LIMIT_BYTES == 60_000
     assert text.endswith("\n")
 
 
@@ -116,6 +116,12 @@ def test_a_text_that_is_too_long_is_cut_at_a_line_and_says_so() -> None:
     assert capped("abc\n", 4, "cut\n") == "abc\n"
     assert capped("one\ntwo\nthree\n", 12, "cut\n") == "one\n\ncut\n"
     assert capped("é" * 100, 20, "cut\n") == "\n\ncut\n"
+    assert capped("abcde\n", 6, "cut\n") == "abcde\n"
+    assert capped("abcdef\n", 6, "cut\n") == "\n\ncut\n"
+    assert capped("abcdef\n", 5, "cut\n") == ""
+    assert capped("one\ntwo\nthree\n", 10, "cut\n") == "one\n\ncut\n"
+    assert capped("one\ntwo\nthree\n", 9, "cut\n") == "\n\ncut\n"
+    assert capped("one\n\ntwo\nthree\n", 14, "cut\n") == "one\n\ncut\n"
     assert capped("long", 3, "cut\n") == ""
 
 
@@ -163,3 +169,97 @@ def test_code_in_a_table_is_rendered_as_it_came(text: str) -> None:
     assert len(cells) == 4
     (only,) = cells[2].children or ()
     assert (only.type, only.content) == ("code_inline", one_line(text, 120) or "(empty)")
+
+
+def test_of_series_that_are_worse_twenty_are_shown_and_the_rest_counted() -> None:
+    for count, said in (
+        (20, None),
+        (21, "… and 1 more series that is worse."),
+        (22, "… and 2 more series that are worse."),
+    ):
+        lines = markdown(analyses.many(count)).splitlines()
+        assert sum(line.startswith("| `throughput`") for line in lines) == 20
+        assert [line for line in lines if line.startswith("… and")] == ([] if said is None else [said])
+    assert "| --- | --- | --- | --- | --- | --- | --: | --: | --- |" in lines
+
+
+def test_of_series_that_are_better_ten_are_listed_and_the_rest_counted() -> None:
+    for count, said in ((10, None), (11, "* … and 1 more"), (12, "* … and 2 more")):
+        better = (analyses.verdict(Outcome.IMPROVEMENT, labels={"n": n}, is_new=True) for n in range(count))
+        lines = markdown(analyses.analysis(*better)).splitlines()
+        assert sum(line.startswith("* `throughput` of `n ") for line in lines) == 10
+        assert [line for line in lines if line.startswith("* …")] == ([] if said is None else [said])
+
+
+def test_of_notes_and_reasons_five_are_listed_and_the_rest_counted() -> None:
+    for count, notes, reasons in (
+        (5, None, ""),
+        (6, "* … and 1 more", "; and 1 other reason"),
+        (7, "* … and 2 more", "; and 2 other reasons"),
+    ):
+        left_out = [analyses.NotAnalysed("cost", "", {}, f"why {n}", 1) for n in range(count)]
+        found = analyses.analysis(notes=[f"note {n}" for n in range(count)], not_analysed=[left_out[0], *left_out])
+        lines = markdown(found).splitlines()
+        assert sum(line.startswith("* Note: note ") for line in lines) == 5
+        assert [line for line in lines if line.startswith("* …")] == ([] if notes is None else [notes])
+        assert f"Not analysed: why 0 (2 times); why 1; why 2; why 3; why 4{reasons}." in lines
+
+
+def test_how_many_versions_are_missing_is_the_least_of_them() -> None:
+    short = [analyses.verdict(Outcome.NOT_ENOUGH_HISTORY, labels={"n": n}, reruns=n or None) for n in range(4)]
+    for some, said in (
+        (short, "4 series (at least 1 more version each)"),
+        (short[2:], "2 series (at least 2 more versions each)"),
+        (short[:1], "1 series"),
+    ):
+        assert f"\nNot enough history: {said}.\n" in markdown(analyses.analysis(*some))
+
+
+def test_the_last_line_says_what_it_is_about() -> None:
+    found = analyses.analysis(points=1, data="one run", false_discovery_rate=0.125, check="no findings")
+    assert markdown(found).splitlines()[-1] == (
+        "<sub>1 value out of one run. False discovery rate: 12.5 %. Check: no findings. 2026-11-21 12:30 UTC.</sub>"
+    )
+    assert "<sub>1,000 values out of" in markdown(analyses.analysis(points=1000))
+
+
+def test_an_alarm_has_what_is_known_of_it() -> None:
+    two = analyses.verdict(Outcome.REGRESSION)
+    two = dataclasses.replace(two, alarms=(analyses.alarm(two, id="a"), analyses.alarm(two, id="b")))
+    assert markdown(analyses.analysis(two)).splitlines()[6].endswith(" | 0.002 | `b` and 1 more |")
+    unkept = analyses.regression(Status.OPEN, {"id": ""})
+    text = markdown(analyses.analysis(unkept))
+    assert text.splitlines()[6].endswith(" | 0.002 | – |")
+    assert "is accepted by" not in text
+    said = analyses.regression(Status.RESOLVED, {"note": "it ran out", "author": "Ada"})
+    assert "0 → 89.7 1/s: no reason given (Ada); it ran out\n" in markdown(analyses.analysis(said))
+    fixed = dataclasses.replace(
+        analyses.regression(Status.FIXED, {"is_new": True, "id": "c"}), outcome=Outcome.NO_CHANGE
+    )
+    assert "* `throughput` of `batch_size 8, image onnx-int8`: worse since `1.3.1` (alarm `c`)" in markdown(
+        analyses.analysis(fixed)
+    )
+
+
+def test_what_is_suspected_says_how_it_looks() -> None:
+    for reruns, said in ((1, "1 more run would"), (2, "2 more runs would")):
+        doubtful = analyses.verdict(reruns=reruns, effect=analyses.Estimate(0.031, -0.01, 0.07))
+        assert f"; {said} tell\n" in markdown(analyses.analysis(doubtful))
+    suspected = analyses.verdict(
+        Outcome.SUSPECTED, difference=analyses.Estimate(-1, -2, 0), old_level=10.0, new_level=9.0
+    )
+    (line,) = [line for line in markdown(analyses.analysis(suspected)).splitlines() if line.startswith("* ")]
+    assert line.startswith("* `throughput` of `batch_size 8, image onnx-int8`: ")
+    assert line.endswith("10.0 → 9.0 1/s")
+
+
+def test_a_fence_is_longer_than_any_in_the_code() -> None:
+    assert [code(text) for text in ("a", "a`b", "a``b`c", "`a", "a`", "a|b", "")] == [
+        *("`a`", "``a`b``", "```a``b`c```", "`` `a ``", "`` a` ``", "`a\\|b`", "`(empty)`"),
+    ]
+
+
+def test_of_a_list_some_items_are_shown_and_the_rest_counted() -> None:
+    assert [bullets(["a", "b", "c"][:count], 2) for count in range(4)] == [
+        *("", "* a", "* a\n* b", "* a\n* b\n* … and 1 more"),
+    ]

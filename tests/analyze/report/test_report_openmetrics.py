@@ -66,6 +66,21 @@ def test_the_level_is_that_since_the_change_else_that_of_the_newest_version() ->
     assert change.value == pytest.approx(-0.103)
 
 
+def test_a_change_has_its_ratio_and_a_suspected_one_its_level() -> None:
+    Outcome, made = analyses.Outcome, analyses.verdict
+    suspected = made(Outcome.SUSPECTED, labels={"n": 1}, first_bad=4, new_level=90.0, effect=analyses.Estimate(1, 1, 1))
+    better = made(Outcome.IMPROVEMENT, labels={"n": 2}, is_new=True)
+    unknown = made(Outcome.REGRESSION, labels={"n": 3}, effect=None, new_level=None)
+    bare = made(labels={"n": 4}, points=(), versions=())
+    unchanged = made(labels={"n": 5}, new_level=50.0)
+    found = samples(analyses.analysis(suspected, better, unknown, bare, unchanged, analyses.regression()))
+    assert [(one.labels.get("n"), one.value) for one in found["matbench_kpi"]] == [
+        *(("1", 90.0), ("2", pytest.approx(110.3)), ("3", 105.5), ("5", 105.5), (None, pytest.approx(89.7))),
+    ]
+    assert [one.labels.get("n") for one in found["matbench_kpi_change_ratio"]] == ["2", None]
+    assert (found["matbench_regressions"][0].value, found["matbench_improvements"][0].value) == (1, 1)
+
+
 def test_levels_that_are_no_numbers_are_left_out() -> None:
     found = samples(analyses.infinite())
     assert all(abs(sample.value) < 1e9 for sample in (*found["matbench_kpi"], *found["matbench_kpi_change_ratio"]))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import yaml
 from report_support import analyses
 
 from matrix_benchmarking.analyze.report.summary import summary, summary_yaml
-from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.analyze.verdict.model import Analysis, Status
 
 NAMES = {
     "total_points",
@@ -54,7 +56,27 @@ def test_the_message_begins_as_that_of_matrix_benchmarking_and_gives_the_verdict
     )
 
 
+def test_one_of_each_is_singular_in_the_message() -> None:
+    made = analyses.regression(Status.OPEN, {"id": ""}, name="größe 1")
+    message = str(summary(analyses.analysis(made))["message"])
+    assert message.startswith("Performed 1 KPI regression analysis over 1 entry x 1 KPI. 1 KPI didn't pass. 1 of 1 ")
+    two = analyses.analysis(made, analyses.regression(labels={"batch_size": 1}))
+    assert str(summary(two)["message"]).startswith(
+        "Performed 2 KPI regression analyses over 2 entries x 1 KPI. 2 KPIs didn't pass. 2 of 2 "
+    )
+
+
+def test_it_is_sorted_yaml_that_people_can_read() -> None:
+    lines = summary_yaml(analyses.analysis(analyses.verdict(), newest="größer", question="größer?")).splitlines()
+    names = [line.split(":")[0] for line in lines if not line.startswith(" ")]
+    assert names == sorted(NAMES)
+    assert "größer?" in " ".join(lines)
+
+
 def test_labels_of_different_types_are_different_entries() -> None:
     labels = [{"a": 1}, {"a": "1"}, {"a": 1.0}, {"a": True}, {"a": [1]}, {"a": None}, {}]
     made = analyses.analysis(*(analyses.verdict(labels=each) for each in labels))
     assert summary(made)["entries_count"] == 7
+    left_out = analyses.NotAnalysed("cost", "", {"a": 2}, "why", 1)
+    whole = dataclasses.replace(left_out, labels={})
+    assert summary(dataclasses.replace(made, not_analysed=(left_out, whole, left_out)))["entries_count"] == 8

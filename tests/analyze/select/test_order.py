@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.labelled import labelled
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown
-from matrix_benchmarking.analyze.select.order_sources import Explicit, contradiction
+from matrix_benchmarking.analyze.select.order_sources import Explicit, contradiction, named
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.errors import ConfigError, WorkloadError
@@ -103,6 +103,8 @@ def test_versions_of_one_upload_without_times_have_no_order() -> None:
 def test_versions_of_one_kind_are_their_own_order(labels: list[str], source: str) -> None:
     found = order(*({"version": label} for label in labels))
     assert (versions(found), found.sentence, found.notes) == (labels[::-1], source, ())
+    assert found.said("version") == [source]
+    assert not found.leaves_out
 
 
 @pytest.mark.parametrize(
@@ -129,6 +131,7 @@ def test_what_no_source_places_is_left_out_and_said() -> None:
     found = order({"version": "b", "day": 1}, {"version": "a", "day": 2}, {"version": "c"}, {"version": "c"})
     assert versions(found) == ["b", "a"]
     assert found.notes == ("1 version with 2 runs left out (c): without a place in the order of the times",)
+    assert found.leaves_out
 
 
 def test_older_versions_that_are_tied_are_left_out_and_said() -> None:
@@ -140,6 +143,47 @@ def test_older_versions_that_are_tied_are_left_out_and_said() -> None:
 def test_ties_are_broken_by_the_next_source() -> None:
     tied = [{"version": name, "day": 1, "recorded": (1, at)} for at, name in ((2, "a"), (1, "b"), (3, "c"))]
     assert versions(order(*tied)) == ["b", "a", "c"]
+    same = [{"version": "1.2", "recorded": (1, 2)}, {"version": "1.2-gpu", "recorded": (1, 1)}]
+    assert versions(order({**same[0], "day": 1}, same[1], {"version": "1.3", "recorded": (1, 3)})) == [
+        *("1.2-gpu", "1.2", "1.3"),
+    ]
+
+
+def test_the_newest_two_that_are_tied_have_no_order() -> None:
+    with pytest.raises(OrderUnknown, match="nothing says which of a, c is the newest;"):
+        order({"version": "b", "day": 1}, {"version": "a", "day": 2}, {"version": "c", "day": 2}).of("version")
+    with pytest.raises(OrderUnknown, match="nothing says which of b, a is the newest;"):
+        order({"version": "b"}, {"version": "a"}).of("version")
+
+
+def test_one_version_needs_no_order() -> None:
+    found = order({"version": "main"}, {"version": "main"}).of("version")
+    assert (list(found.places.values()), found.sentence, found.notes, found.left_out) == ([0], "", (), 0)
+
+
+def test_each_comparison_key_has_its_places_where_its_order_is_known() -> None:
+    runs = [{"version": version, "build": build} for version, build in (("1.1", "x"), ("1.0", "y"))]
+    found = order(*runs, comparison_keys=["version", "build"])
+    assert found.keys == ["version", "build"]
+    assert found.known_places == {"version": {typed("1.0"): 0, typed("1.1"): 1}}
+
+
+def test_a_comparison_key_that_nothing_has_is_an_error_unless_the_axis_is_said() -> None:
+    keys: dict[str, Any] = {"comparison_keys": ["verison", "version"]}
+    with pytest.raises(WorkloadError, match=r"nor a setting of any of 2 runs, 'verison': did you mean 'version'\?"):
+        order({"version": "1.0"}, {"version": "1.1"}, **keys).of("version")
+    runs = labelled([entry({"version": version, "cost": 1.0}, 0) for version in ("1.0", "1.1")], workload(**keys))
+    assert Order(runs, workload(**keys), axis="version").newest == "1.1"
+
+
+def test_the_runs_of_entries_are_those_that_the_order_knows_and_others() -> None:
+    known, new, failed = (
+        entry({"version": "1", "cost": 1.0, "exit_code": code}, n) for n, code in enumerate((0, 0, 1))
+    )
+    (run,) = labelled([known], workload())
+    first, second = Order([run], workload()).runs_of([known, new, failed])
+    assert first is run
+    assert second.entry is new
 
 
 def test_sources_that_contradict_each_other_are_said_with_the_number_of_pairs() -> None:
@@ -147,6 +191,18 @@ def test_sources_that_contradict_each_other_are_said_with_the_number_of_pairs() 
     runs[4]["day"], runs[1]["day"] = 1, 4
     found = order(*runs)
     assert found.notes == ("the times say otherwise for 5 of 91 pairs: 1.2.2 was measured before 1.2.1",)
+    assert found.said("version") == [
+        "Versions in the order of their numbers.",
+        "The times say otherwise for 5 of 91 pairs: 1.2.2 was measured before 1.2.1.",
+    ]
+
+
+def test_of_runs_without_versions_sources_that_contradict_each_other_are_said() -> None:
+    found = order({"day": 1, "recorded": (0, 2)}, {"day": 2, "recorded": (0, 1)}, comparison_keys=[])
+    assert found.newest is NOT_SET
+    assert found.notes == (
+        "the order in which the history first saw them says otherwise for 1 of 1 pair: run 1 comes before run 0",
+    )
 
 
 def test_interleaved_campaigns_and_further_uploads_claim_no_order() -> None:
@@ -172,6 +228,13 @@ def test_an_order_that_somebody_gave_goes_before_everything() -> None:
         "their numbers say otherwise for 1 of 1 pair: 1.0 comes before 1.1",
         "the times say otherwise for 1 of 1 pair: 1.0 was measured before 1.1",
     )
+
+
+def test_in_an_order_that_is_told_runs_without_a_version_go_first() -> None:
+    runs = [{"version": "1.0"}, {}, {"version": "1.1"}]
+    for found in (order(*runs, explicit=given_order("1.1", "1.0")), order(*runs, version_order=["1.1", "1.0"])):
+        assert [str(version) for version in versions(found)] == ["(not set)", "1.1", "1.0"]
+        assert found.notes[0] == "1 run without a version put before the others"
 
 
 def test_a_version_that_the_given_order_lacks_is_an_error() -> None:
@@ -204,6 +267,9 @@ def test_a_version_order_that_fails_is_a_sentence(told: Any, said: str) -> None:
     [
         (["expt/001__b/x", "expt/002__a/x"], ["0", "1"]),
         (["2026-01-10/x", "2026-01-09/x"], ["1", "0"]),
+        (["2026-02-01/x", "2026-01-09/x"], ["1", "0"]),
+        (["2/x/y", "1/x"], ["1", "0"]),
+        (["a", "a/1"], None),
         (["20260131-1200-b/x", "20260131-0900-a/x"], ["1", "0"]),
         (["1.10/x", "1.9/x"], ["1", "0"]),
         (["b/x", "a/x"], None),
@@ -256,6 +322,12 @@ intervals = st.dictionaries(
 ).map(lambda found: {item: (first, first + length) for item, (first, length) in found.items()})
 
 
+@example({(0,): (0, 0), (1,): (1, 1)}, {(0,): (1, 1), (1,): (0, 2)})
+@example({(0,): (0, 2), (1,): (1, 3), (2,): (4, 4)}, {(0,): (5, 6), (1,): (3, 3), (2,): (0, 4)})
+@example({(0,): (0, 1), (1,): (1, 2), (2,): (2, 2)}, {(0,): (3, 3), (1,): (2, 2), (2,): (1, 1)})
+@example(  # one that begins first and ends last comes before nothing
+    {(0,): (0, 5), (1,): (1, 2), (2,): (3, 3)}, {(0,): (0, 0), (1,): (5, 5), (2,): (6, 6)}
+)
 @given(intervals, intervals)
 def test_contradictions_are_counted_as_by_looking_at_each_pair(one: Any, other: Any) -> None:
     items = [item for item in one if item in other]
@@ -279,3 +351,16 @@ def test_a_filter_that_chooses_versions_without_a_place_leaves_no_newest_one() -
     runs = [{"version": "b", "day": 1}, {"version": "a", "day": 2}, {"version": "c"}, {"version": "d"}]
     found = order(*runs).chosen_by(parse("version=c:d"))
     assert found.newest is NOT_SET
+
+
+def test_of_many_texts_five_are_named() -> None:
+    assert [named(list("abcdefg")[:count]) for count in (0, 1, 5, 6, 7)] == [
+        *("", "a", "a, b, c, d, e", "a, b, c, d, e and 1 more", "a, b, c, d, e and 2 more"),
+    ]
+    assert named(["a", "b", "c"], 2) == "a, b and 1 more"
+
+
+def test_a_filter_of_other_settings_leaves_the_order_as_it_is() -> None:
+    found = order(*({"version": f"1.{number}", "size": number} for number in range(3)))
+    assert found.chosen_by(parse("size=0:1")).newest == "1.2"
+    assert found.chosen_by(parse("version=1.0:1.1")).newest == "1.1"

@@ -13,6 +13,7 @@ from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.order import OrderUnknown
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, Selection, Skipped, select, series_id
+from matrix_benchmarking.matrix import NOT_SET
 
 CASES = yaml.safe_load((Path(__file__).parent / "selection_cases.yaml").read_text(encoding="utf-8"))
 
@@ -93,7 +94,9 @@ def test_a_label_that_is_no_unicode_text_is_one_all_the_same() -> None:
 
 
 def test_the_identity_of_a_series_depends_on_types_and_unit() -> None:
-    ids = {series_id("toy", "cost", "USD", {"size": value}) for value in (1, "1", 1.0, True, None)}
-    assert len(ids) == 5
+    ids = {series_id("toy", "cost", "USD", {"size": value}) for value in (1, "1", 1.0, True, None, "None")}
+    assert len(ids) == 6
+    assert series_id("toy", "cost", "USD", {"size": NOT_SET}) == series_id("toy", "cost", "USD", {"size": None})
+    assert series_id("toy", "cost", "USD", {"size": {"a": 1}}) == series_id("toy", "cost", "USD", {"size": "{'a': 1}"})
     assert series_id("toy", "cost", "USD", {"a": 1, "b": 2}) == series_id("toy", "cost", "USD", {"b": 2, "a": 1})
     assert series_id("toy", "cost", "EUR", {"a": 1}) != series_id("toy", "cost", "USD", {"a": 1})

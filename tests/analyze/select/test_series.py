@@ -72,6 +72,27 @@ def test_repeats_at_one_version_are_one_point() -> None:
     assert first.entries == tuple(entries[1:])
 
 
+def test_a_series_knows_its_newest_point_the_one_before_and_its_runs() -> None:
+    entries = [run("1", 1.0), run("1", 3.0, number=1), run("2", 4.0), run("3", 5.0)]
+    (alone,), (two,), (three,) = (found(*entries[:count]).series for count in (1, 3, 4))
+    assert (alone.newest.mean, alone.previous, alone.runs) == (1.0, None, 1)
+    assert (two.newest.mean, two.previous, two.runs) == (4.0, two.points[0], 3)
+    assert (three.newest.mean, three.previous, three.runs) == (5.0, three.points[1], 4)
+
+
+def test_repeats_stand_in_the_order_of_their_times_unknown_ones_first() -> None:
+    entries = [run("1", 1.0, 2), run("1", 2.0, None), run("1", 3.0, 1), run("2", 1.0)]
+    point = found(*entries).series[0].points[0]
+    assert [entry.kpis["cost"] for entry in point.entries] == [2.0, 3.0, 1.0]
+    assert point.time_us == 2 * HOUR_US
+
+
+def test_series_are_in_the_order_of_numbers_then_of_texts() -> None:
+    labels = ["a", 10.5, None, 2, True, "1", 3.0]
+    series = found(*(run(version, 1.0, settings={"size": label}) for label in labels for version in "12"))
+    assert [one.labels["size"] for one in series.series] == [2, 3.0, 10.5, "1", "a", None, True]
+
+
 def test_versions_come_before_time() -> None:
     assert points(found(run("2.9", 1.0, 9), run("2.10", 2.0, 1))) == [("2.9", 1.0, 1), ("2.10", 2.0, 1)]
 
@@ -194,6 +215,26 @@ def test_a_tree_of_one_version_is_told_without_loading_its_payloads() -> None:
     assert loaded == []
     assert may_have_versions(Matrix(run(v, 1.0, **plain) for v in ("1", "2")), toy)
     assert loaded == []
+    assert labelled([run("1", 1.0, **plain)], toy, by_settings=True)[0].labels == {"image": "a"}
+    assert loaded == []
+    assert labelled([run("1", 1.0, **plain, settings={"size": 1})], toy)[0].labels == {"image": "a"}
+    assert loaded.pop()
+    loaded.clear()
+    known = run("1", 1.0, **{**plain, "facts": Facts(0, {"version": "1", "size": 2})})
+    assert labelled([known], toy, by_settings=True)[0].labels == {"size": 2}
+    assert labelled([known], workload())[0].labels == {"size": 2}
+    assert labelled([run(NOT_SET, 1.0, **plain)], toy, by_settings=True)[0].versions == {"version": NOT_SET}
+    assert loaded.pop()
+    loaded.clear()
+    numbers, names = (
+        labelled([run(one, 1.0, **plain) for one in some], toy, by_settings=True)
+        for some in (("1.1", "1.0"), ("main", "next"))
+    )
+    assert Order(numbers, toy).newest == "1.1"
+    assert loaded == []
+    with pytest.raises(OrderUnknown):
+        Order(names, toy).of("version")
+    assert loaded
     assert not may_have_versions(Matrix([run(NOT_SET, 1.0, **plain)]), toy)
     assert may_have_versions(Matrix([run(NOT_SET, 1.0, **{**plain, "load_lts": lambda: lts("1")})]), toy)
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix_benchmarking.analyze.select.versions import key, same_kind
+from matrix_benchmarking.analyze.select.versions import DATED, NUMBERED, in_words, key, same_kind
 from matrix_benchmarking.matrix import NOT_SET
 
 CASES = yaml.safe_load((Path(__file__).parent / "version_cases.yaml").read_text(encoding="utf-8"))
@@ -63,10 +63,32 @@ def test_versions_are_in_the_order_of_the_case(case: dict[str, Any]) -> None:
         ["31.01.2026", "01.02.2026"],
         ["sha-9f2", "sha-7c1"],
         [None],
+        ["12a4567", "13b4568"],
     ],
 )
 def test_names_commits_and_versions_of_several_kinds_have_no_order_of_their_own(labels: list[Any]) -> None:
     assert same_kind(labels) is None
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        (["2.10"], NUMBERED),
+        ([1, "v2", "2.10-rc1"], NUMBERED),
+        (["a-1.0", "a-2.0"], NUMBERED),
+        (["nightly-20260203", "2026-01-31"], DATED),
+    ],
+)
+def test_versions_of_one_name_and_dates_have_an_order_of_their_own(labels: list[Any], kind: int) -> None:
+    assert same_kind(labels) == kind
+
+
+def test_full_commits_are_cut_to_ten_digits_or_as_many_as_tell_them_apart() -> None:
+    one, other, third = "0123456789abcdef" * 4, "0123456789abcdef" * 3 + "0123456789abcdee", "f" * 64
+    assert in_words([one, "f" * 40, 1, "main", one]) == ["0123456789", "f" * 10, "1", "main", "0123456789"]
+    assert in_words([third, "f" * 10 + "0" * 54]) == ["f" * 11, "f" * 10 + "0"]
+    assert in_words([one, third, other, "f" * 41]) == [one, third, other, "f" * 41]
+    assert in_words([]) == []
 
 
 @settings(deadline=None)

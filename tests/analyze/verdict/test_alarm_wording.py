@@ -7,7 +7,14 @@ import datetime as dt
 import pytest
 from history_support.alarms import event, subject
 
-from matrix_benchmarking.analyze.verdict.alarm_wording import about, as_data, levels, standing
+from matrix_benchmarking.analyze.verdict.alarm_wording import (
+    about,
+    about_unjudged,
+    about_unseen,
+    as_data,
+    levels,
+    standing,
+)
 from matrix_benchmarking.analyze.verdict.causes import cause_id
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.history.alarms import Action, AlarmEvent
@@ -23,6 +30,8 @@ NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
         (0.0, 0.01, "", "0 → 0.01"),
         (-5.0, 5.0, "°C", "-5 → 5 °C"),
         (5.0, 0.0, "", "5 → 0, −100 %"),
+        (0.5, 0.75, "", "0.5 → 0.75, +50.0 %"),
+        (0.5, -0.5, "", "0.5 → -0.5"),
     ],
 )
 def test_levels_have_a_unit_and_where_there_is_one_a_ratio(old: float, new: float, unit: str, words: str) -> None:
@@ -51,6 +60,22 @@ def test_what_an_alarm_is_about_is_one_line() -> None:
 )
 def test_what_became_of_an_alarm_is_said_with_what_stands_behind_it(last: AlarmEvent, words: str) -> None:
     assert standing(known_alarms([event(0, alarm="a"), last])["a"], NOW) == words
+
+
+def test_alarms_that_are_over_or_unseen_are_counted_and_three_of_them_named() -> None:
+    alarms = list(known_alarms(event(number, alarm=f"a{number}") for number in range(5)).values())
+    named = [f"{alarm.id} {about(alarm.subject)}" for alarm in alarms]
+    for count, more in ((1, ""), (2, ""), (3, ""), (4, "; and 1 more"), (5, "; and 2 more")):
+        what, are, its = ("alarm", "is", "its") if count == 1 else ("alarms", "are", "their")
+        listed = f"{'; '.join(named[: min(count, 3)])}{more}"
+        assert about_unjudged([(alarm, f"why {n // 2}") for n, alarm in enumerate(alarms[:count])]) == (
+            f"{count} {what} {are} over, since {its} KPI is not judged any more: {listed} "
+            f"({'; '.join(('why 0', 'why 1', 'why 2')[: (count + 1) // 2])})"
+        )
+        assert about_unseen(alarms[:count]) == (
+            f"{count} {what} of the history {are} open, and not to be seen in these runs "
+            f"('matbench alarms resolve' closes what is over): {listed}"
+        )
 
 
 def test_an_alarm_as_data_has_all_that_is_known() -> None:

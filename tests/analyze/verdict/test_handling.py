@@ -5,11 +5,12 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from history_support.alarms import AT_US, event
+from history_support.alarms import AT_US, event, subject
 from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking.analyze.verdict import handling
+from matrix_benchmarking.analyze.verdict.causes import cause_id
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.errors import ConfigError
@@ -37,6 +38,38 @@ def test_a_short_id_means_its_alarm_alone(ids: set[str]) -> None:
         assert each.startswith(text)
         assert len(text) >= min(len(each), handling.SHOWN)
         assert text in ids or [other for other in ids if other.startswith(text)] == [each]
+
+
+def test_a_short_id_is_eight_characters_or_as_many_as_tell_it_from_others() -> None:
+    assert handling.short_ids(["abcd1111", "abcd11112222", "abcd11113333", "ffff000000", "x"]) == {
+        "abcd1111": "abcd1111",
+        "abcd11112222": "abcd11112",
+        "abcd11113333": "abcd11113",
+        "ffff000000": "ffff0000",
+        "x": "x",
+    }
+    assert handling.short_ids([]) == {}
+
+
+def test_a_cause_means_those_of_its_alarms_that_something_can_be_done_to() -> None:
+    first, second = (subject(first_bad=version) for version in ("1.3.0", "1.4.0"))
+    events = [
+        *(event(0, alarm=name, about=first) for name in ("open", "fixed")),
+        event(0, alarm="late", about=second),
+        event(1, Action.FIXED, alarm="fixed"),
+        event(1, Action.RESOLVED, alarm="late"),
+    ]
+    one, two = cause_id("speed", "1.3.0"), cause_id("speed", "1.4.0")
+    alarms = known_alarms(events)
+    for text, action, meant in [
+        (one, None, ["open", "fixed"]),
+        (one[:4], Action.ACKNOWLEDGED, ["open"]),
+        (one, Action.REOPENED, ["fixed"]),
+        (two, Action.RESOLVED, ["late"]),
+    ]:
+        assert sorted(each.id for each in handling.chosen(alarms, [text], action)) == sorted(meant)
+    with pytest.raises(ConfigError, match=f"there is no alarm '{one[:3]}'"):
+        handling.chosen(alarms, [one[:3]])
 
 
 def test_alarms_are_found_by_their_beginnings_each_once() -> None:
@@ -80,6 +113,8 @@ def test_every_problem_is_named_at_once() -> None:
 def test_of_many_alarms_some_are_listed() -> None:
     with pytest.raises(ConfigError, match=r"the beginning of 30 alarms: .* and 25 more; give more of the id"):
         handling.chosen(known(*(f"abcd{number:04}" for number in range(30))), ["abcd"])
+    with pytest.raises(ConfigError, match=r"5 alarms: .* abcd0004 \(p95_latency\); give more of the id"):
+        handling.chosen(known(*(f"abcd{number:04}" for number in range(5))), ["abcd"])
 
 
 def test_there_is_nothing_to_mean_in_an_empty_history() -> None:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from pathlib import Path
 from typing import Any
 
 import pytest
+import toy_runs
 import yaml
-from history_support.alarms import event, subject
+from history_support.alarms import AT_US, event, subject
+from report_support.analyses import LATENCY, analysis, regression
 
-from matrix_benchmarking.analyze.verdict.lifecycle import date_of, is_expired, known_alarms
+from matrix_benchmarking.analyze.select.selection import series_id
+from matrix_benchmarking.analyze.verdict.lifecycle import (
+    ANALYSIS,
+    date_of,
+    is_expired,
+    known_alarms,
+    next_us,
+    unjudged,
+    unseen,
+)
 from matrix_benchmarking.analyze.verdict.model import Status
-from matrix_benchmarking.history.alarms import Action
+from matrix_benchmarking.history.alarms import Action, AlarmEvent
 from matrix_benchmarking.matrix import NOT_SET
 
 CASES = yaml.safe_load((Path(__file__).parent / "until_cases.yaml").read_text(encoding="utf-8"))
@@ -70,4 +82,96 @@ def test_what_is_raised_again_by_another_analysis_stays_acknowledged() -> None:
 
 def test_of_one_moment_the_word_of_a_person_counts() -> None:
     both = [event(0, Action.ACKNOWLEDGED, alarm=A), event(0, alarm=A)]
-    assert known_alarms(both)[A].status is known_alarms(both[::-1])[A].status is Status.ACKNOWLEDGED
+    for events in (both, both[::-1]):
+        assert (known_alarms(events)[A].status, known_alarms(events)[A].events) == (Status.ACKNOWLEDGED, 2)
+
+
+@pytest.mark.parametrize(
+    ("events", "disputed"),
+    [
+        ([event(1, Action.FIXED, alarm=A, version="1.4")], None),
+        ([event(1, Action.FIXED, alarm=A, version="1.4"), event(2, Action.REOPENED, alarm=A)], "1.4"),
+        (
+            [
+                event(1, Action.FIXED, alarm=A, version="1.4"),
+                *(event(n, Action(name), alarm=A) for n, name in enumerate(("reopened", "resolved", "reopened"), 2)),
+            ],
+            "1.4",
+        ),
+        ([event(1, Action.RESOLVED, alarm=A, version="1.4"), event(2, Action.REOPENED, alarm=A)], None),
+        (
+            [
+                *(event(n, Action.FIXED, alarm=A, version=f"1.{n}") for n in (1, 4)),
+                *(event(n, Action.REOPENED, alarm=A) for n in (2,)),
+            ],
+            "1.1",
+        ),
+        (
+            [
+                event(1, Action.FIXED, alarm=A, version="1.4"),
+                event(2, Action.REOPENED, alarm=A),
+                event(3, Action.RESOLVED, alarm=A),
+                event(4, Action.REOPENED, alarm=A, author=ANALYSIS),
+            ],
+            None,
+        ),
+    ],
+)
+def test_a_repair_is_disputed_when_somebody_opens_it_again(events: list[AlarmEvent], disputed: str | None) -> None:
+    assert known_alarms([event(0, alarm=A), *events])[A].disputed == disputed
+
+
+@pytest.mark.parametrize(
+    ("last", "is_retired"),
+    [
+        (event(1, Action.RESOLVED, alarm=A, author=ANALYSIS), True),
+        (event(1, Action.RESOLVED, alarm=A), False),
+        (event(1, Action.FIXED, alarm=A), False),
+    ],
+)
+def test_an_alarm_that_an_analysis_closed_is_retired(last: AlarmEvent, is_retired: bool) -> None:
+    assert known_alarms([event(0, alarm=A), last])[A].is_retired is is_retired
+
+
+def test_an_event_is_of_now_or_after_the_last_one() -> None:
+    (alarm,) = known_alarms([event(0, alarm=A)]).values()
+    noon, second = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC), dt.timedelta(seconds=1)
+    assert next_us(noon - second, None) == AT_US - 1_000_000
+    assert [next_us(now, alarm) for now in (noon - second, noon, noon + second)] == [
+        *(AT_US + 1, AT_US + 1, AT_US + 1_000_000),
+    ]
+
+
+def test_open_alarms_of_a_judged_series_that_an_analysis_does_not_see_are_unseen() -> None:
+    about = subject(workload="speed", kpi=LATENCY.name, unit="ms", labels={"size": 1})
+    series = series_id("speed", LATENCY.name, "ms", {"size": 1})
+    seen = regression(of=LATENCY, labels={"size": 1}, id=series, said={"id": "seen"})
+    known = known_alarms(
+        [
+            event(0, alarm="seen", about=about),
+            event(1, alarm="gone", about=about),
+            event(2, alarm="other", about=subject(labels={"size": 2})),
+            *(event(3, action, alarm="closed", about=about) for action in (Action.RAISED, Action.RESOLVED)),
+        ]
+    )
+    assert [alarm.id for alarm in unseen(analysis(seen), known)] == ["gone"]
+    assert unseen(analysis(), known) == []
+
+
+def test_alarms_of_what_is_not_judged_any_more_are_told_with_the_reason() -> None:
+    kpis = toy_runs.workload().kpis
+    kpis = {**kpis, "rate": dataclasses.replace(kpis["rate"], lower_better=None)}
+    known = known_alarms(
+        [
+            *(event(n, alarm=name, about=subject(kpi=name)) for n, name in enumerate(("cost", "rate", "memory", "no"))),
+            *(event(n, alarm=name, about=subject(kpi="memory")) for n, name in enumerate(("meant", "over", "done"), 4)),
+            event(7, Action.ACKNOWLEDGED, alarm="meant", until="2026-03-01"),
+            event(7, Action.ACKNOWLEDGED, alarm="over", until="2026-02-28"),
+            event(7, Action.RESOLVED, alarm="done"),
+        ]
+    )
+    assert [(alarm.id, why) for alarm, why in unjudged(known.values(), kpis, NOW)] == [
+        ("rate", "neither direction of rate is better any more"),
+        ("memory", "memory is left out of analyses by its workload"),
+        ("over", "memory is left out of analyses by its workload"),
+    ]
