@@ -25,8 +25,8 @@ from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates
 
 T = TypeVar("T", Split, Weighed)
 
-_AT_ONCE = 600_000
-"""So many numbers an array of estimates may have: a few megabytes, which the processor's cache holds."""
+_AT_ONCE = 2_000_000
+"""So many numbers an array of estimates may have: 16 megabytes, of which a handful are held at a time."""
 LONGEST_TOGETHER = 1000
 """A series of more points has arrays of its own that are long enough."""
 _FIRST_SPLITS = 32
@@ -147,13 +147,13 @@ def unchanged(
 def _side_by_side(values: Iterable[Values], blocks: Iterable[Blocks | None]) -> Iterator[_Beside]:
     """The series of each length that is long enough to be judged, and not too long to lie beside others."""
     groups: dict[tuple[int, bool], list[tuple[int, Series, float]]] = {}
-    alone: dict[int, list[tuple[int, bytes, Flags]]] = {}
+    alone: dict[int, list[tuple[int, bytes, Flags | None]]] = {}
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
             continue
         single = single_runs(one)
         if single is not None:
-            alone.setdefault(len(single), []).append((place, single.tobytes(), _fresh(of, len(single))))
+            alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else _fresh(of)))
         else:
             series, _, scale = prepare(one, of)
             groups.setdefault((len(series.points), series.prior.degrees > 0.0), []).append((place, series, scale))
@@ -173,23 +173,23 @@ def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
     return (series[start : start + few] for start in range(0, len(series), few))
 
 
-def _fresh(blocks: Blocks | None, count: int) -> Flags:
+def _fresh(blocks: Blocks) -> Flags:
     """Of each single run whether the one before it is of another campaign."""
-    if blocks is None:
-        return np.ones(count, dtype=bool)
     campaigns = np.array([version[0][0] for version in blocks])
     return np.concatenate([[True], campaigns[1:] != campaigns[:-1]])
 
 
-def _of_single_runs(places: Sequence[int], values: Sequence[bytes], fresh: Sequence[Flags]) -> _Beside:
+def _of_single_runs(places: Sequence[int], values: Sequence[bytes], fresh: Sequence[Flags | None]) -> _Beside:
     """Series of one run a version, without gaps."""
     points = np.frombuffer(b"".join(values)).reshape(len(places), -1).copy()
     largest = np.abs(points).max(axis=1)
     scales = np.where(largest > 0.0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
     points /= scales[:, None]
     flat, ones, nothing = points.ravel(), np.ones(points.size), np.zeros((len(places), 1))
-    own = np.concatenate(fresh).astype(float)
-    series = Series(flat, ones, ones, Prior(), ones, own, np.zeros(points.size), flat, len(places))
+    known = [row for row, of in enumerate(fresh) if of is not None]
+    own = np.ones(points.shape)
+    own[known] = [of for of in fresh if of is not None] if known else 1.0
+    series = Series(flat, ones, ones, Prior(), ones, own.ravel(), np.zeros(points.size), flat, len(places))
     return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales)  # type: ignore[arg-type]
 
 
