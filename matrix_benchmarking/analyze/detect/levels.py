@@ -14,7 +14,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats
 Integers = npt.NDArray[np.int64]
 LEAST = 8
 _EVERY_UP_TO = 64
-_NARROWEST = 64
+_NARROWEST = 32
 _MANY = 2000  # longer than what lies beside others
 _GROWTH = 1.06
 _FENCE = 1.7
