@@ -117,6 +117,7 @@ def test_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return estimate(points, counts)
 
     monkeypatch.setattr(together, "estimate", estimated)
+    monkeypatch.setattr(together, "_AT_ONCE", 400_000)
     numbers = np.random.default_rng(5)
     judge_all([numbers.standard_normal(100).tolist() for _ in range(500)])
     judge_all([numbers.standard_normal(5000).tolist()])

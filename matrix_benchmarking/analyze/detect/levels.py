@@ -14,7 +14,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats
 Integers = npt.NDArray[np.int64]
 LEAST = 8
 _EVERY_UP_TO = 64
-_NARROWEST = 64
+_NARROWEST = 32
 _MANY = 2000  # longer than what lies beside others
 _GROWTH = 1.06
 _FENCE = 1.7
@@ -128,13 +128,14 @@ def _estimate(
     low, high = _fences(ordered, every, rows)
     second = ordered[:, 1].copy(), ordered[rows, every - 2]
     shape = len(points), len(counts), 1
+    counted = inside.astype(float)
     kept = np.maximum(points, low.reshape(shape), out=ordered.reshape(len(points), -1, width))
     np.minimum(kept, high.reshape(shape), out=kept)
-    kept *= inside
+    kept *= counted
     # Of equal values it is theirs, whatever rounding does to their sum.
     level = np.minimum(np.maximum((kept.sum(axis=2) / counts).ravel(), low), high)
     kept -= level.reshape(shape)
-    kept *= inside
+    kept *= counted
     deviations = kept.reshape(-1, width)
     # The floor is what rounding does to equal values.
     squares = np.einsum("ij,ij->i", deviations, deviations) + every * (_ROUNDING * level) ** 2
@@ -146,14 +147,19 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     counts, level, squares = levels.counts[which], levels.level[which], levels.squares[which]
     used = points[which // (len(levels.counts) // len(points)), : counts.max()]
     inside = np.arange(used.shape[1]) < counts[:, None]
-    kept = np.minimum(np.maximum(used, levels.low[which, None]), levels.high[which, None])
-    deviations = (kept - level[:, None]) * inside
+    deviations = np.maximum(used, levels.low[which, None])
+    np.minimum(deviations, levels.high[which, None], out=deviations)
+    deviations -= level[:, None]
+    deviations *= inside.astype(float)
     spread = np.sqrt(squares / (counts - 1))
     unit = np.where(spread > 0.0, spread, 1.0)
     room = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
     relative = deviations / unit[:, None]
-    skew = (relative * relative * relative).sum(axis=1) / counts
-    off = (np.abs(used - level[:, None]) > FAR_OFF * spread[:, None]) & inside
+    cubes = relative * relative
+    cubes *= relative
+    skew = cubes.sum(axis=1) / counts
+    np.subtract(used, level[:, None], out=cubes)
+    off = (np.abs(cubes, out=cubes) > FAR_OFF * spread[:, None]) & inside
     return Noise(
         np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
         np.maximum(np.maximum((levels.second_high[which] - level) / room, 1.0), 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)),

@@ -315,11 +315,11 @@ def _new_levels(
     And how far the others are: see :class:`.evidence.Split`.
     """
     inside, windows = _windows(series.points[begin:], last, lag)
-    kept = _held(windows, inside, old, spread, lag)
-    kept *= inside
+    kept, counted = _held(windows, inside, old, spread, lag), inside.astype(float)
+    kept *= counted
     new = kept.sum(axis=1) / lag
     kept -= new[:, None]
-    kept *= inside
+    kept *= counted
     off = windows
     off -= old[:, None]
     off *= np.where(new > old, 1.0, -1.0)[:, None]
@@ -408,7 +408,11 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     side = np.sign(middle - old)
     lowest = np.where(side == 0.0, -room, -np.inf)[:, None]
     sign = np.where(side < 0.0, -1.0, 1.0)[:, None]
-    beyond = (windows - middle[:, None]) * sign
-    kept = np.maximum(np.minimum(beyond, room[:, None]), lowest)
-    kept = np.where((beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None]), 0.0, kept)
-    return np.asarray(middle[:, None] + sign * kept)
+    beyond = windows - middle[:, None]
+    beyond *= sign
+    kept = np.minimum(beyond, room[:, None])
+    np.maximum(kept, lowest, out=kept)
+    kept[beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None]] = 0.0
+    kept *= sign
+    kept += middle[:, None]
+    return kept

@@ -36,8 +36,8 @@ from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates
 T = TypeVar("T", Split, Weighed)
 S = TypeVar("S", np.float64, np.bool_)
 
-_AT_ONCE = 600_000
-"""So many numbers an array of estimates may have: a few megabytes, which the processor's cache holds."""
+_AT_ONCE = 2_000_000
+"""So many numbers an array of estimates may have: 16 megabytes, of which a handful are held at a time."""
 LONGEST_TOGETHER = 1000
 """A series of more points has arrays of its own that are long enough."""
 _FIRST_SPLITS = 32
@@ -163,13 +163,13 @@ def unchanged(
 def _side_by_side(values: Iterable[Values], blocks: Iterable[Blocks | None]) -> Iterator[_Beside]:
     """The series of each length that is long enough to be judged, and not too long to lie beside others."""
     groups: dict[tuple[int, bool], list[tuple[int, Series, float]]] = {}
-    alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers]]]] = {}
+    alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
             continue
         single = single_runs(one)
         if single is not None:
-            alone.setdefault(len(single), []).append((place, single.tobytes(), _fresh(of, len(single))))
+            alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else _fresh(of)))
         else:
             series, _, scale = prepare(one, of)
             groups.setdefault((len(series.points), series.prior.degrees > 0.0), []).append((place, series, scale))
@@ -189,27 +189,32 @@ def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
     return (series[start : start + few] for start in range(0, len(series), few))
 
 
-def _fresh(blocks: Blocks | None, count: int) -> tuple[Flags, Integers]:
+def _fresh(blocks: Blocks) -> tuple[Flags, Integers]:
     """Of each single run whether the one before it is of another campaign, and its stretch."""
-    if blocks is None:
-        return np.ones(count, dtype=bool), np.arange(count)
     campaigns = np.array([version[0][0] for version in blocks])
     in_turn = np.array([(version[0][1] or 0) < 0 for version in blocks], dtype=bool)
-    fresh = np.concatenate([np.ones(min(count, 1), dtype=bool), campaigns[1:] != campaigns[:-1]])
-    goes_on = np.concatenate([np.zeros(min(count, 1), dtype=bool), in_turn[1:] & in_turn[:-1] & ~fresh[1:]])
-    return fresh, np.maximum.accumulate(np.where(goes_on, 0, np.arange(count)))
+    fresh = np.ones(len(blocks), dtype=bool)
+    fresh[1:] = campaigns[1:] != campaigns[:-1]
+    begins = fresh | ~in_turn
+    begins[1:] |= ~in_turn[:-1]
+    return fresh, np.maximum.accumulate(np.where(begins, np.arange(len(blocks)), 0))
 
 
-def _of_single_runs(places: Sequence[int], values: Sequence[bytes], fresh: Sequence[tuple[Flags, Integers]]) -> _Beside:
+def _of_single_runs(
+    places: Sequence[int], values: Sequence[bytes], fresh: Sequence[tuple[Flags, Integers] | None]
+) -> _Beside:
     """Series of one run a version, without gaps."""
     points = np.frombuffer(b"".join(values)).reshape(len(places), -1).copy()
     largest = np.abs(points).max(axis=1)
     scales = np.where(largest > 0.0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
     points /= scales[:, None]
     flat, ones, nothing = points.ravel(), np.ones(points.size), np.zeros((len(places), 1))
-    own = np.concatenate([flags for flags, _ in fresh]).astype(float)
-    stretches = _apart([each for _, each in fresh])
-    series = Series(flat, ones, ones, Prior(), ones, own, np.zeros(points.size), stretches, flat, len(places))
+    own, stretches = np.ones(points.shape), np.arange(points.size).reshape(points.shape)
+    for row, of in enumerate(fresh):
+        if of is not None:
+            own[row], stretches[row] = of[0], of[1] + row * points.shape[1]
+    empty = np.zeros(points.size)
+    series = Series(flat, ones, ones, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
     return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales)  # type: ignore[arg-type]
 
 
