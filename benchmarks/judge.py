@@ -18,7 +18,7 @@ import secrets
 from judging.peers import otavas_environment
 from judging.row import Row
 
-PARTS = ("best", "pair", "history", "search")
+PARTS = ("best", "pair", "history", "search", "speed")
 QUICK = 40
 
 
