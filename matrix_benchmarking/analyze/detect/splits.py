@@ -88,6 +88,8 @@ class Series:
         """
         places = np.arange(len(self.points))
         is_new = np.diff(self.stretches, prepend=self.stretches[0] - 1) != 0
+        if is_new.all():
+            return 0
         starts = np.maximum.accumulate(np.where(is_new, places, 0))
         ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
         begin, sums = starts[first], np.concatenate([[0.0], np.cumsum(self.points)])
