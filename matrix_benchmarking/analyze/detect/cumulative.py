@@ -7,6 +7,7 @@ beside the walk, where repeats say what the noise is, and sees what stays below 
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -46,8 +47,9 @@ def first_crossing(
     if len(points) <= first:
         return None
     scores = _scores(points[None], levels.counts, levels, prior)[0]
-    found = [(seen + first, start + first) for sign in (1.0, -1.0) for seen, start in _crossings(sign * scores)]
-    return next((one for one in sorted(found) if one[0] >= since and is_enough(*one)), None)
+    found = heapq.merge(*(_crossings(sign * scores, since - first) for sign in (1.0, -1.0)))
+    there = ((seen + first, start + first) for seen, start in found)
+    return next((one for one in there if is_enough(*one)), None)
 
 
 def crosses(points: Floats, levels: Levels, prior: Prior) -> Flags:
@@ -106,11 +108,12 @@ def _of_correlation(scores: Floats) -> Floats:
     return np.asarray(np.sqrt((1.0 + correlation) / (1.0 - correlation)))
 
 
-def _crossings(scores: Floats) -> Iterator[tuple[int, int]]:
-    """The places at which the sum is beyond the limit, each with the first one after it was last zero."""
+def _crossings(scores: Floats, since: int) -> Iterator[tuple[int, int]]:
+    """The places from *since* on with the sum beyond the limit, each with the first one after it was last zero."""
     path = _path(scores[None])
     for seen in np.flatnonzero(_over(path)[0]).tolist():
-        yield seen - 1, int(seen - path[0, : seen + 1][::-1].argmin())
+        if seen > since:
+            yield seen - 1, int(seen - path[0, : seen + 1][::-1].argmin())
 
 
 def _path(scores: Floats) -> Floats:
