@@ -11,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from ...matrix import typed
 from ..verdict import wording
 from ..verdict.model import Analysis, Outcome
 from ..wording import plural
@@ -54,12 +53,8 @@ def _entries(analysis: Analysis) -> int:
     )
 
 
-def _key(labels: Mapping[str, Any]) -> frozenset[tuple[str, object]]:
-    return frozenset((name, typed(value) if _is_scalar(value) else repr(value)) for name, value in labels.items())
-
-
-def _is_scalar(value: object) -> bool:
-    return value is None or isinstance(value, (str, int, float))
+def _key(labels: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, repr(value)) for name, value in labels.items())
 
 
 def _message(analysis: Analysis) -> str:

@@ -44,6 +44,7 @@ def test_each_point_is_counted_once() -> None:
         "significant_performance_decrease": 4,
         "message": counts["message"],
     }
+    assert str(counts["message"]).startswith("Performed 12 KPI regression analyses over 9 entries x 3 KPIs. 2 KPIs ")
     unchanged = 3
     assert counts["total_points"] == 2 + 4 + 1 + 2 + unchanged
 
