@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import Any
 
@@ -15,8 +16,10 @@ from matrix_benchmarking.analyze.report.json_report import json_report
 from matrix_benchmarking.analyze.report.schema import schema
 from matrix_benchmarking.analyze.verdict.model import Analysis
 
-SCHEMA = schema()
-VALIDATOR = jsonschema.Draft202012Validator(SCHEMA, format_checker=jsonschema.FormatChecker())
+
+@functools.cache
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema(), format_checker=jsonschema.FormatChecker())
 
 
 def read(analysis: Analysis) -> dict[str, Any]:
@@ -28,20 +31,20 @@ def read(analysis: Analysis) -> dict[str, Any]:
 
 
 def test_the_schema_is_one() -> None:
-    jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    jsonschema.Draft202012Validator.check_schema(schema())
+    assert schema()["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
 def test_the_schema_accepts_any_analysis(any_analysis: Analysis) -> None:
     document = read(any_analysis)
-    VALIDATOR.validate(document)
+    validator().validate(document)
     assert document["failed"] is any_analysis.failed
     assert len(document["series"]) == len(any_analysis.verdicts)
 
 
 @pytest.mark.parametrize("change", [{"false_discovery_rate": 0}, {"false_discovery_rate": 1}, {"runs": 0}])
 def test_the_schema_accepts_limits(change: dict[str, Any]) -> None:
-    VALIDATOR.validate(read(analyses.fine()) | change)
+    validator().validate(read(analyses.fine()) | change)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +56,7 @@ def test_the_schema_accepts_limits(change: dict[str, Any]) -> None:
 )
 def test_the_schema_refuses_something_else(change: dict[str, Any]) -> None:
     with pytest.raises(jsonschema.ValidationError):
-        VALIDATOR.validate(read(analyses.fine()) | change)
+        validator().validate(read(analyses.fine()) | change)
 
 
 def test_every_point_level_and_probability_is_in_it() -> None:
@@ -87,14 +90,14 @@ def test_every_point_level_and_probability_is_in_it() -> None:
 def test_a_probability_is_from_0_to_1(p_value: float, is_accepted: bool) -> None:
     document = read(analyses.fine())
     document["series"][0]["p_value"] = p_value
-    assert VALIDATOR.is_valid(document) is is_accepted
+    assert validator().is_valid(document) is is_accepted
 
 
 def test_no_verdict_of_a_series_is_that_it_was_not_analysed() -> None:
     document = read(analyses.fine())
     for outcome in analyses.Outcome:
         document["series"][0]["verdict"] = outcome.value
-        assert VALIDATOR.is_valid(document) is (outcome is not analyses.Outcome.NOT_ANALYSED)
+        assert validator().is_valid(document) is (outcome is not analyses.Outcome.NOT_ANALYSED)
 
 
 def test_it_begins_with_its_format_and_is_text_that_people_can_read() -> None:
@@ -128,5 +131,5 @@ def test_the_types_of_labels_are_kept() -> None:
 @given(st.text(st.characters(codec=None), min_size=1, max_size=20))
 def test_any_text_gives_json_that_the_schema_accepts(text: str) -> None:
     document = read(analyses.hostile(text))
-    VALIDATOR.validate(document)
+    validator().validate(document)
     json.dumps(document, ensure_ascii=False).encode()
