@@ -9,7 +9,7 @@ import pytest
 
 from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Best, rank
-from matrix_benchmarking.analyze.intervals import Comparison, Method, Scale
+from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import Workload
 
@@ -95,11 +95,6 @@ def test_a_difference_has_its_sign_and_a_large_one_is_a_factor(
     money = workload.kpis["cost"]
     assert wording.difference_label(difference, Scale.RATIO, money) == ratio
     assert wording.difference_label(difference, Scale.DIFFERENCE, money) == absolute
-
-
-@pytest.mark.parametrize(("apart", "said"), [(True, "yes"), (False, "no"), (None, "unknown")])
-def test_whether_a_difference_is_chance_is_yes_no_or_unknown(apart: bool | None, said: str) -> None:
-    assert wording.apart_label(Comparison(0.1, Scale.RATIO, None, apart, Method.WELCH)) == said
 
 
 def test_by_how_much_the_best_looks_too_good_is_said_where_that_is_something(

@@ -124,5 +124,8 @@ def test_a_process_does_not_end_itself_nor_those_that_started_it(repository: Pat
     program = "import os; from matrix_benchmarking.benchmark import leftovers; print(leftovers.end_leftovers())"
     command = ["sh", "-c", '"$@"; echo alive', "sh", sys.executable, "-c", program]
     environment = {**os.environ, MARK: f"{user}-{pid}-1-{namespace}:1", "PYTHONPATH": str(repository)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "alive"
+    for _ in range(5):  # whoever else looks for leftovers meanwhile ends it, rightly
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        if done.returncode == 0:
+            break
+    assert done.stdout.splitlines()[-1:] == ["alive"]

@@ -133,7 +133,8 @@ def cost_against_latency(
         mode="markers",
         marker={"symbol": "circle-open", "size": 16, "color": template.COLOURS[6], "line": {"width": 1.5}},
         name=f"best under a limit on {latency.name}",
-        hoverinfo="skip",
+        customdata=clicks.marks(rings[FIRST_RUN]),
+        hoverinfo="skip",  # the mark in it says what it is
     )
     best = frame[frame[POINT].isin(stars)]
     figure.add_scatter(
