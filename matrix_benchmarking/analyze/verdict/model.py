@@ -178,7 +178,8 @@ class SeriesVerdict:
     @property
     def looks_worse(self) -> bool:
         """The direction of its difference, whether that is more than chance or not."""
-        return self.difference is not None and (self.difference.value > 0) == self.kpi.lower_better
+        value = 0.0 if self.difference is None else self.difference.value
+        return value != 0.0 and (value > 0.0) == self.kpi.lower_better
 
     @property
     def first_bad_version(self) -> str | None:

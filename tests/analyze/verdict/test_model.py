@@ -34,6 +34,7 @@ def test_one_open_alarm_of_several_fails() -> None:
         (LATENCY, 0.0, False),
         (LATENCY, -0.5, False),
         (THROUGHPUT, 0.5, False),
+        (THROUGHPUT, 0.0, False),
         (THROUGHPUT, -0.5, True),
         (ERROR_RATE, None, False),
         (THROUGHPUT, None, False),
