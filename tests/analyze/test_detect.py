@@ -393,3 +393,13 @@ def test_a_larger_regression_is_not_harder_to_see_where_the_noise_grows_with_the
         return judge(runs.tolist(), lower_is_better=True).kind is Kind.REGRESSION
 
     assert sum(map(is_seen, range(20))) >= 19
+
+
+@pytest.mark.parametrize("factor", [0.05, 20.0])
+def test_three_single_runs_far_off_a_short_history_are_seen(factor: float) -> None:
+    def is_seen(seed: int) -> bool:
+        values = np.exp(np.random.default_rng(seed).normal(0.0, 0.05, 13))
+        values[10:] *= factor
+        return judge(values.tolist(), lower_is_better=factor > 1.0).kind is Kind.REGRESSION
+
+    assert sum(map(is_seen, range(40))) >= 39

@@ -43,6 +43,8 @@ _FEWEST_FOR_A_RATE = 28.0
 # Two points that lie further off than this, in standard deviations, are as likely two glitches: a third is asked for.
 _GLITCH = 6.5
 _PRIOR_OF_THE_NEW = 8.0
+FEWEST_DEGREES = 3.0
+"""With fewer, as a large correlation of few points leaves, no change at all could be an alarm, however large."""
 CERTAIN = 99.0
 
 
@@ -160,7 +162,7 @@ def weigh(split: Split, prior: Prior) -> Weighed:
     new = np.maximum(pooled, (_PRIOR_OF_THE_NEW * before + squares_after) / (_PRIOR_OF_THE_NEW + points_after))
     variance = new * of_new * split.precision + pooled * np.maximum(of_old - 2.0 * shared, 0.0)
     degrees = (split.before + split.after - 2.0) * (1.0 - correlation**2) / (1.0 + correlation**2) + prior.degrees
-    score = normal_score(_ratio(split.shift, variance) / split.tail, degrees)
+    score = normal_score(_ratio(split.shift, variance) / split.tail, np.maximum(degrees, FEWEST_DEGREES))
     return Weighed(_certain(score, split.shift, variance), np.sqrt(pooled), np.sqrt(variance), correlation, degrees)
 
 

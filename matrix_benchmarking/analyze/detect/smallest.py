@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from matrix_benchmarking.analyze.detect.changes import Minimum, levels_of
-from matrix_benchmarking.analyze.detect.evidence import Floats, ratio_of
+from matrix_benchmarking.analyze.detect.evidence import FEWEST_DEGREES, Floats, ratio_of
 from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, LESS_ON_LOGARITHMS, Evidence, Series
 
@@ -46,7 +46,8 @@ def smallest_steps(series: Series, begin: int, newest: Evidence, minimum: Minimu
     chosen = place + lags.shape[1] * np.arange(series.beside)
     versions = np.where(enough[np.arange(series.beside), place], split.after[chosen], 0.0).astype(np.int64)
     weighed = newest.weighed
-    needed, degrees = weighed.score[chosen] - newest.excess[chosen], weighed.degrees[chosen]
+    needed = weighed.score[chosen] - newest.excess[chosen]
+    degrees = np.maximum(weighed.degrees[chosen], FEWEST_DEGREES)
     error, tail, old = weighed.error[chosen], split.tail[chosen], np.abs(levels_of(points))
     steps = (ratio_of(needed, degrees) * tail + FOUR_OF_FIVE) * error
     with np.errstate(divide="ignore", invalid="ignore"):
