@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -42,15 +43,20 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
         yield from _rows(_made(rng, 10 * replications, share), peers, f"a step of 5 sigma in {share:.0%} of them")
 
 
+def _one_by_one(series: Series) -> None:
+    for one in series:
+        judge(one, lower_is_better=True)
+
+
 def _rows(series: Series, peers: detector.Peers, what: str) -> Iterator[Row]:
     seconds = dict.fromkeys(("otava", "together", "one by one", "analysis"), 0.0)
     for some in _parts(series):
         selection = _selection(some)
         seconds["otava"] += float(peers.ask(method="otava", processor=some)["seconds"])
-        seconds["together"] += _processor(lambda some=some: judge_all(some, lower_is_better=True))  # type: ignore[misc]
+        seconds["together"] += _processor(functools.partial(judge_all, some, lower_is_better=True))
         few = some[: len(some) // 10]
-        seconds["one by one"] += 10.0 * _processor(lambda few=few: [judge(one, lower_is_better=True) for one in few])  # type: ignore[misc]
-        seconds["analysis"] += _processor(lambda selection=selection: _analysed(selection))  # type: ignore[misc]
+        seconds["one by one"] += 10.0 * _processor(functools.partial(_one_by_one, few))
+        seconds["analysis"] += _processor(functools.partial(_analysed, selection))
     case = f"{len(series):,} series of {POINTS} points, {what}: "
     for name, answer, before in (
         ("together", "the detector over all of them", ""),

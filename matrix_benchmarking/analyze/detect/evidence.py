@@ -50,7 +50,7 @@ CERTAIN = 99.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Prior:
-    """What is known of the noise before a level begins: from the levels before it, or from repeats.
+    """What is known of the noise before a level begins, from the levels before it, or from repeats: floats, or arrays.
 
     Attributes:
         degrees: number of points that this knowledge is worth; 0 for none.
@@ -58,9 +58,9 @@ class Prior:
         correlation: between successive points.
     """
 
-    degrees: float = 0.0
-    deviation: float = 0.0
-    correlation: float = 0.0
+    degrees: Any = 0.0
+    deviation: Any = 0.0
+    correlation: Any = 0.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

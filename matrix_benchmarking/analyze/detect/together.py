@@ -29,9 +29,10 @@ from matrix_benchmarking.analyze.detect.judge import (
 )
 from matrix_benchmarking.analyze.detect.judgement import Judgement
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to, estimate
+from matrix_benchmarking.analyze.detect.logarithms import is_doubled
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare, single_runs
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
-from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, is_doubled, weigh
+from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, weigh
 
 T = TypeVar("T", Split, Weighed)
 S = TypeVar("S", np.float64, np.bool_)
@@ -215,7 +216,7 @@ def _of_single_runs(
             own[row], stretches[row] = of[0], of[1] + row * points.shape[1]
     empty = np.zeros(points.size)
     series = Series(flat, ones, ones, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
-    return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales)  # type: ignore[arg-type]
+    return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales)
 
 
 def _of_prepared(places: Sequence[int], several: Sequence[Series], scales: Sequence[float]) -> _Beside:
@@ -223,7 +224,7 @@ def _of_prepared(places: Sequence[int], several: Sequence[Series], scales: Seque
     arrays["stretches"] = _apart([one.stretches for one in several])
     priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
     series = Series(**arrays, prior=several[0].prior, beside=len(several))
-    return _Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales))  # type: ignore[arg-type]
+    return _Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales))
 
 
 def _apart(stretches: Sequence[Integers]) -> Integers:
