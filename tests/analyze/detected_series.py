@@ -68,7 +68,7 @@ def of_single_runs() -> dict[str, Case]:
         "a third": (np.exp(0.2 * (singles(18, 30, (24, -5.5)) - 100.0)), None, HIGHER),
         "twice, negative": (-np.exp(0.25 * (singles(43, 30, (25, 3.2)) - 100.0)), None, LOWER),
         "three steps": (singles(19, 140, (40, 4.0), (70, -3.0), (128, 4.0)), None, LOWER),
-        "steps soon after each other": (singles(20, 40, (14, 5.0), (21, -6.0), (29, 6.0)), None, LOWER),
+        "steps soon after each other": (singles(20, 40, (14, 9.0), (21, -9.0), (31, 9.0)), None, LOWER),
         "a drift": (singles(21, 110) + 0.15 * np.arange(110), None, LOWER),
         "a drift, then a step": (singles(22, 120, (100, 8.0)) + 0.15 * np.minimum(np.arange(120), 60), None, LOWER),
         "an episode": (singles(23, 90, (50, 4.0), (70, -4.0)), None, LOWER),
@@ -89,6 +89,8 @@ def of_repeats() -> dict[str, Case]:
     wide[32:40] = 100.0 + 3.5 * (wide[32:40] - 100.0)
     wild = repeated(9, 36, (30, 4.0), repeats=5)
     wild[30:] += 2.0 * (wild[30:] - wild[30:].mean())
+    equal = np.repeat(singles(45, 40, (34, 3.0))[:, None], 3, axis=1)
+    equal[36:] += [-0.5, 0.0, 0.7]
     moods = np.exp(repeated(10, 13, (10, 40.0), repeats=5, between=3.0) / 30.0)
     outliers = repeated(11, 40, (33, 2.5), repeats=5)
     outliers[[2, 12, 34], 0] += [30.0, -20.0, 25.0]
@@ -103,9 +105,11 @@ def of_repeats() -> dict[str, Case]:
         "a first version measured otherwise": (otherwise.tolist(), None, LOWER),
         "a spread that grew": (wide.tolist(), None, LOWER),
         "new runs that vary more": (wild.tolist(), None, LOWER),
+        "equal runs, then others": (equal.tolist(), None, LOWER),
         "moods": (moods.tolist(), None, LOWER),
         "outliers among runs": (outliers.tolist(), None, LOWER),
         "creeping": (repeated(13, 80, (30, 0.7), repeats=5).tolist(), None, LOWER),
+        "creeping fast": (repeated(309, 60, (40, 1.2)).tolist(), None, LOWER),
         "creeping downwards": (repeated(14, 90, (40, -0.8), repeats=3).tolist(), None, LOWER),
         "a drift of runs": ((repeated(15, 60) + 0.06 * np.arange(60)[:, None]).tolist(), None, LOWER),
         "a relapse": (repeated(16, 70, (30, 4.0), (50, -4.0), (63, 4.0), repeats=5).tolist(), None, LOWER),
@@ -117,6 +121,7 @@ def of_blocks() -> dict[str, Case]:
     common: Blocks = [[(0, 1), (0, 2), (0, 3)]] * 30
     in_turn: Blocks = [[(place // 15, -1 - place)] * 3 for place in range(45)]
     hosts: Blocks = [[(2 * place, None), (2 * place + 1, None), (2 * place + 1, None)] for place in range(36)]
+    two: Blocks = [[(min(place, 40 if place < 60 else 60), None)] * 3 for place in range(64)]
     mood = repeated(25, 45, (30, 6.0))
     return {
         "campaigns of three versions": (repeated(21, 45, (36, 3.0)).tolist(), nights, LOWER),
@@ -131,6 +136,7 @@ def of_blocks() -> dict[str, Case]:
             [[(n // 3, None)] * 3 for n in range(81)],
             LOWER,
         ),
+        "creeping in two campaigns": (repeated(107, 64, (40, 0.9)).tolist(), two, LOWER),
         "single runs of campaigns": (singles(29, 45, (36, 4.0)), [[(n // 3, None)] for n in range(45)], LOWER),
         "single runs in turn": (singles(30, 45, (37, 4.0)), [[(n // 15, -1 - n)] for n in range(45)], LOWER),
     }

@@ -24,6 +24,19 @@ def test_three_versions_of_three_runs_are_history_enough() -> None:
     assert found is not None and found[1].split.after.tolist() == [1.0]
 
 
+def test_what_is_known_of_the_noise_grows_by_the_points_of_each_level() -> None:
+    alarm = scan.Alarm(15, 17, 0.0, 0.5, 0.1)
+    assert scan._prior(alarm, 9, Prior(9.0)) == Prior(15.0, 0.5, 0.1)
+    assert scan._prior(alarm, 2, Prior(9.0)) == Prior(20.0, 0.5, 0.1)
+
+
+def test_what_was_estimated_of_a_level_ends_where_the_points_do() -> None:
+    whole = watch(CASES["three steps"][0])
+    begin = whole.walk.alarms[0].start
+    levels = scan.up_to(whole.walk, 60, whole.series.prior).levels[-1]
+    assert levels is not None and levels.counts[-1] == 60 - begin
+
+
 def _seen(values: list[float]) -> Any:
     series, _, _ = prepare(values)
     return series, walk(series)
