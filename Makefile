@@ -60,7 +60,7 @@ format: $(VENV)/installed-for-tests
 # They stay there only if a test failed.
 FILES = $(shell df --output=avail --block-size=G /dev/shm 2>/dev/null | awk '$$1 + 0 >= 4 {print "/dev/shm/matbench-tests-'$$(id -u)'"}')
 pytest: $(VENV)/installed-for-tests
-	$(if $(FILES),mkdir -p $(FILES) && TMPDIR=$(FILES)) $(BIN)/pytest -n 2 --dist loadgroup $(PYTEST_ARGS)
+	$(if $(FILES),mkdir -p $(FILES) && TMPDIR=$(FILES)) $(BIN)/pytest -n 3 --dist loadgroup $(PYTEST_ARGS)
 	$(if $(FILES),rm -rf $(FILES))
 
 bench: $(VENV)/installed-for-tests unpacked opensearch
