@@ -109,7 +109,7 @@ def of_repeats() -> dict[str, Case]:
         "moods": (moods.tolist(), None, LOWER),
         "outliers among runs": (outliers.tolist(), None, LOWER),
         "creeping": (repeated(13, 80, (30, 0.7), repeats=5).tolist(), None, LOWER),
-        "creeping fast": (repeated(309, 60, (40, 1.2)).tolist(), None, LOWER),
+        "creeping fast": (repeated(309, 70, (40, 1.2)).tolist(), None, LOWER),
         "creeping downwards": (repeated(14, 90, (40, -0.8), repeats=3).tolist(), None, LOWER),
         "a drift of runs": ((repeated(15, 60) + 0.06 * np.arange(60)[:, None]).tolist(), None, LOWER),
         "a relapse": (repeated(16, 70, (30, 4.0), (50, -4.0), (63, 4.0), repeats=5).tolist(), None, LOWER),
@@ -121,7 +121,7 @@ def of_blocks() -> dict[str, Case]:
     common: Blocks = [[(0, 1), (0, 2), (0, 3)]] * 30
     in_turn: Blocks = [[(place // 15, -1 - place)] * 3 for place in range(45)]
     hosts: Blocks = [[(2 * place, None), (2 * place + 1, None), (2 * place + 1, None)] for place in range(36)]
-    two: Blocks = [[(min(place, 40 if place < 60 else 60), None)] * 3 for place in range(64)]
+    two: Blocks = [[(min(place, 40 if place < 60 else 60), None)] * 3 for place in range(80)]
     mood = repeated(25, 45, (30, 6.0))
     return {
         "campaigns of three versions": (repeated(21, 45, (36, 3.0)).tolist(), nights, LOWER),
@@ -136,7 +136,7 @@ def of_blocks() -> dict[str, Case]:
             [[(n // 3, None)] * 3 for n in range(81)],
             LOWER,
         ),
-        "creeping in two campaigns": (repeated(107, 64, (40, 0.9)).tolist(), two, LOWER),
+        "creeping in two campaigns": (repeated(107, 80, (40, 0.9)).tolist(), two, LOWER),
         "single runs of campaigns": (singles(29, 45, (36, 4.0)), [[(n // 3, None)] for n in range(45)], LOWER),
         "single runs in turn": (singles(30, 45, (37, 4.0)), [[(n // 15, -1 - n)] for n in range(45)], LOWER),
     }
