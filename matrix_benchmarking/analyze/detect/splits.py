@@ -33,6 +33,7 @@ _BEYOND_REASON = 1e8
 _LESS_OF_TWO_MEDIANS = 0.2
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
+_FEW_PLACES = 500
 _MANY_SPLITS = 500
 _WIDTHS = np.array([16, 40])
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
@@ -82,10 +83,10 @@ class Series:
 
         None where these points lie nearer to the new ones than to those before the campaign: its mood may differ.
         """
-        places = np.arange(len(self.points))
-        is_new = np.diff(self.stretches, prepend=self.stretches[0] - 1) != 0
-        if is_new.all():
+        goes_on = self.stretches[1:] == self.stretches[:-1]
+        if not goes_on.any():
             return 0
+        places, is_new = np.arange(len(self.points)), np.concatenate([[True], ~goes_on])
         starts = np.maximum.accumulate(np.where(is_new, places, 0))
         ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
         begin, sums = starts[first], np.concatenate([[0.0], np.cumsum(self.points)])
@@ -136,21 +137,36 @@ def candidates(
     known = levels.squares.reshape(beside, -1) + prior.degrees * prior.deviation**2
     bar = (_WORTH_A_LOOK**2 * (known / (counts - 1.0 + prior.degrees))).T[which]
     sums = _sums(series.points[begin:].reshape(beside, -1)[:, :stop], least).T.copy()
-    chosen, lags = [], []
-    for lag in LAGS[stop - least >= LAGS].tolist():
-        first = max(start + 1 - lag, least)
-        known_from = slice(first - least, stop - least - lag + 1)
-        shift = (sums[first + lag :] - sums[first : stop - lag + 1]) / lag
-        shift -= level[known_from]
-        shift *= shift
-        place, row = (shift > bar[known_from] * (1.0 / lag + 1.0 / counts[which[known_from], None])).nonzero()
-        chosen.append(row * (len(series.points) // beside) + (first + lag - 1) + place)
-        lags.append(np.full(len(row), lag))
-    last, lag = np.concatenate(chosen), np.concatenate(lags)
-    order = np.lexsort((lag, last))
-    last, lag = last[order], lag[order]
+    if beside == 1 and stop - start < _FEW_PLACES:
+        places = np.arange(start, stop)
+        first = np.maximum(places[:, None] - LAGS + 1, least)
+        shift = (sums[places + 1] - sums[first, 0]) / LAGS - level[first - least, 0]
+        over = shift * shift > bar[first - least, 0] * (1.0 / LAGS + 1.0 / counts[which[first - least]])
+        place, lags = (over & _possible(levels, places)).nonzero()
+        last, lag = places[place], LAGS[lags]
+    else:
+        last, lag = _lag_by_lag(span, len(series.points) // beside, level, bar, sums, counts[which])
     enough = series.blocks_from(begin + last - lag + 1, begin + last) >= FEWEST_BLOCKS
     return last[enough], lag[enough]
+
+
+def _lag_by_lag(
+    span: tuple[int, int], length: int, level: Floats, bar: Floats, sums: Floats, counts: Integers
+) -> tuple[Integers, Integers]:
+    """Those of many series, or of one that is long, so that what is computed at a time is small: see `candidates`."""
+    (start, stop), least = span, int(counts[0])
+    found = []
+    for lag in LAGS[stop - least >= LAGS].tolist():
+        first = max(start + 1 - lag, least)
+        old = slice(first - least, stop - least - lag + 1)
+        shift = (sums[first + lag :] - sums[first : stop - lag + 1]) / lag
+        shift -= level[old]
+        shift *= shift
+        place, row = (shift > bar[old] * (1.0 / lag + 1.0 / counts[old, None])).nonzero()
+        found.append((row * length + (first + lag - 1) + place, np.full(len(row), lag)))
+    last, lags = (np.concatenate(each) for each in zip(*found, strict=True))
+    order = np.lexsort((lags, last))
+    return last[order], lags[order]
 
 
 def _possible(levels: Levels, last: Integers) -> Flags:

@@ -282,25 +282,22 @@ def _quiet_until(part: _Beside, levels: Levels, least: int) -> Integers:
     """Of each series the first point up to which a split is near its threshold; its length where none is."""
     length = part.length
     last, lag = candidates(part.series, 0, levels, (least, length), part.prior)
-    if part.series.prior.degrees == 0.0:
-        may_be = _is_near(part, levels, last, lag, at_best=True)
-        last, lag = last[may_be], lag[may_be]
     until = np.full(len(part.places), length)
     row, few = last // length, _FIRST_SPLITS
     while len(last):  # of each series the earliest splits are weighed first
         number = np.arange(len(row)) - row.searchsorted(row)
-        now = np.flatnonzero(number < few)
-        near = now[_is_near(part, levels, last[now], lag[now])]
+        near = np.flatnonzero(number < few)
+        for at_best in (True, False) if part.series.prior.degrees == 0.0 else (False,):
+            if len(near):
+                near = near[_is_near(part, levels, last[near], lag[near], at_best=at_best)]
         np.minimum.at(until, row[near], last[near] % length)
         left = (number >= few) & (until[row] == length)
         last, lag, row, few = last[left], lag[left], row[left], 4 * few
     return until
 
 
-def _is_near(part: _Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool = False) -> Flags:
+def _is_near(part: _Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> Flags:
     """Which of the splits come near their threshold; *at_best* they may, see :func:`.splits.weigh`."""
-    if not len(last):
-        return np.zeros(0, dtype=bool)
     row = last // part.length
     found = weigh(part.series, 0, levels, (last, lag), _each(part.prior, row), at_best=at_best)
     return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places))
