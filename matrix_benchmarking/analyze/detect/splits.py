@@ -9,7 +9,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, noise, noise_once
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, noise, noise_once
 
 ENOUGH_BEFORE = 5
 """So many versions of a campaign before a change in it say how much its versions differ anyway."""
@@ -34,6 +34,7 @@ _LESS_OF_TWO_MEDIANS = 0.2
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
 _FEW_PLACES = 500
+_NOISES_AT_ONCE = 64
 _MANY_SPLITS = 500
 _WIDTHS = np.array([16, 40])
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
@@ -237,7 +238,7 @@ def _split(
         products = -squares - squares_after
     else:
         rows, which = np.unique(every, return_inverse=True)
-        known = noise(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
+        known = _noise_beside(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
         products, outliers = known.products[which] + products, known.outliers[which]
         tail = np.where(new > old, known.tail_up[which], known.tail_down[which])
     return Split(
@@ -255,6 +256,14 @@ def _split(
         blocks=_sum(series.blocks[begin:], last, lag),
         runs=_sum(series.runs[begin:], last, lag),
     )
+
+
+def _noise_beside(points: Floats, levels: Levels, rows: Integers) -> Noise:
+    """What `noise` says, of few of the series at a time: what it holds is as large as all points of these levels."""
+    each = len(levels.counts) // len(points)
+    edges = rows.searchsorted(np.arange(_NOISES_AT_ONCE, len(points), _NOISES_AT_ONCE) * each)
+    parts = [noise(points, levels, some) for some in np.split(rows, edges) if len(some)]
+    return Noise(*[np.concatenate([getattr(part, name) for part in parts]) for name in Noise.__dataclass_fields__])
 
 
 def _of_like_lags(lag: Integers) -> list[Any]:

@@ -176,12 +176,13 @@ def _side_by_side(
     """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
     groups: dict[tuple[int, bool], list[tuple[int, Series, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
+    least = _least(Prior())
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
             found[place] = watch(one, points, of)
             continue
         single = single_runs(one)
-        if single is not None and len(single) >= _least(Prior()):
+        if single is not None and len(single) >= least:
             alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else _fresh(of)))
             continue
         series, index, scale = prepare(one, of)
