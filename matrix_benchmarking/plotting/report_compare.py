@@ -147,7 +147,8 @@ class CompareReport(Report):
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
         what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
-        behind = f"over {count} {plural(count, 'pair')} of points, {effect.judged.stands_on}"
+        over = f"on average over {count} pairs" if count > 1 else "over 1 pair"
+        behind = f"{over} of points, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"

@@ -163,6 +163,8 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> s
         f"{start} is {wording.point_label(point.settings, group)}: {cost.show(point.value)} at "
         f"{latency.show(choice.cheapest.mean)} {latency.name}."
     )
+    if point is group.best and group.undecided:
+        lead += f" {len(group.undecided)} {wording.plural(len(group.undecided), 'point')} can't be told apart from it."
     tighter = [step for step in choice.steps if step.point is not point][::-1]
     if not tighter:
         return f"{lead} No other point is the best under a limit on {latency.name}."

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.best import Best, Group, narrowed
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from .points import BATCH_SIZE, FIRST_RUN, POINT, VUS, point_of, points_frame, rankable, scope_names, variants
+from .points import BATCH_SIZE, FIRST_RUN, POINT, VUS, compared, point_of, points_frame, rankable, scope_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -55,7 +55,7 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
     for (hardware, size, users), group in points.dropna(subset=[kpi.name]).groupby([HARDWARE, BATCH_SIZE, VUS]):
         if group[IMAGE].nunique() < 2:
             continue
-        there = _compared(set(group[POINT]), kpi, best)
+        there = compared(best, group)
         ordered = group.set_index(POINT).loc[[point_of(one.point.runs) for one in there.standings]]
         first, worst = ordered.iloc[0], ordered.iloc[-1]
         saving = 1 - first[kpi.name] / worst[kpi.name] if worst[kpi.name] else 0.0
@@ -73,15 +73,6 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
         rows.append((hardware, size, users, *found))
     columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", SURE, FIRST_RUN, "hover"]
     return pandas.DataFrame(rows, columns=columns)
-
-
-def _compared(points: Set[int], kpi: KPIDefinition, best: Best) -> Group:
-    """The *points* of one load, which are of one group of the ranking, compared with each other."""
-    for group in best.groups:
-        there = [one.point for one in group.standings if point_of(one.point.runs) in points]
-        if there:
-            return narrowed(group, kpi, there)
-    raise ValueError("no point of this load is in the ranking")
 
 
 def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequence[str]) -> go.Figure:
