@@ -24,7 +24,7 @@ from ..select.selection import SelectedSeries, Selection, select
 from .alarms import Raised, alarms_of, levels_known
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import known_alarms
-from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
+from .model import Analysis, Change, Outcome, SeriesVerdict
 from .severity import severity, unjudged
 
 ONE_BLOCK = (
@@ -95,7 +95,7 @@ def analyse(
         verdicts=tuple(verdicts),
         not_analysed=(
             *(unjudged(one, len(one.points) - 2, len(one.points) - 1) for one in shown),
-            *(NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped),
+            *selection.skipped,
         ),
         order=selection.order,
         notes=selection.notes,

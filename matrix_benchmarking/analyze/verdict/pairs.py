@@ -15,11 +15,11 @@ from ..detect.discovery import RATE
 from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.order_sources import named
-from ..select.selection import SelectedSeries, Selection, select_runs
+from ..select.selection import NotAnalysed, SelectedSeries, Selection, select_runs
 from ..select.versions import in_words
 from .beside import of_history
 from .lifecycle import Known
-from .model import Analysis, NotAnalysed
+from .model import Analysis
 from .severity import severity, unjudged
 from .sides import Blocks, Pair, verdicts_of
 
@@ -212,7 +212,6 @@ def analysis_of(
         known=question.known, rate=question.rate, now=now,
     )  # fmt: skip
     verdicts.sort(key=severity)
-    skipped = [NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped]
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
     return Analysis(
         workload=selection.workload,
@@ -220,7 +219,7 @@ def analysis_of(
         question=asked,
         newest=selection.newest,
         verdicts=tuple(verdicts),
-        not_analysed=(*shown, *alone, *skipped),
+        not_analysed=(*shown, *alone, *selection.skipped),
         order=selection.order,
         notes=selection.notes,
         runs=len({id(entry) for point in points for entry in point.entries}),

@@ -113,7 +113,15 @@ def _unchanged(analysis: Analysis) -> list[str]:
 def _untold(analysis: Analysis) -> list[str]:
     """Why some can't be told, each reason once, and what to measure next."""
     counts = collections.Counter(one.why for one in analysis.having(Outcome.CANT_TELL))
+    if list(counts.values()) == [len(analysis.verdicts)]:  # the headline has counted them
+        return [f"{why[:1].upper()}{why[1:]}." for why in counts]
     return [f"{count} can't be told: {why}." for why, count in counts.items()]
+
+
+def untold(verdict: SeriesVerdict) -> str:
+    """Why it can't be told, and what to measure next; of two sides also what was measured."""
+    measured = f"{short_size(verdict)}, {levels(verdict.kpi, verdict)}; " if verdict.stands_on else ""
+    return f"{measured}{verdict.why}"
 
 
 def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
@@ -127,7 +135,7 @@ def sentence(verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
         return f"{name}: {history_missing(verdict)}."
     if verdict.outcome is Outcome.CANT_TELL:
-        return f"{name}: {verdict.why}."
+        return f"{name}: {untold(verdict)}."
     runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
     if verdict.stands_on:
         behind = f"{levels(kpi, verdict)}, {runs} {verdict.stands_on}"
@@ -152,6 +160,29 @@ def _against(verdict: SeriesVerdict) -> str:
         return ", no difference shown"
     what = f"suspected to be {looks(verdict)}" if verdict.outcome is Outcome.SUSPECTED else looks(verdict)
     return f" is {what} at {verdict.first_bad_version} than at {verdict.last_good_version}"
+
+
+def is_told(verdict: SeriesVerdict) -> bool:
+    """Whether there is more to say of a series than that it is counted: it fails, changed, or is in doubt."""
+    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
+    return verdict.fails or changed or (verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns))
+
+
+def verdict_text(verdict: SeriesVerdict) -> str:
+    """The verdict in a cell of a table: ``worse, new``, ``worse, acknowledged``, ``in doubt: 2 more runs``."""
+    outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
+    if outcome is Outcome.REGRESSION:
+        state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
+        return f"worse{new}{state}"
+    if outcome is Outcome.IMPROVEMENT:
+        return f"better{new}{', with an open alarm' if verdict.fails else ''}"
+    if outcome is Outcome.SUSPECTED:
+        return f"suspected: {looks(verdict)}"
+    if outcome is Outcome.NO_CHANGE and verdict.reruns:
+        return f"in doubt: {verdict.reruns} more {plural(verdict.reruns, 'run')}"
+    if verdict.changes:
+        return f"back on an old level{new}"
+    return "no difference shown" if outcome is Outcome.NO_CHANGE else str(outcome.value)
 
 
 def looks(verdict: SeriesVerdict) -> str:

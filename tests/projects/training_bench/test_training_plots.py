@@ -81,7 +81,7 @@ def test_the_reference_is_the_plain_or_original_strategy_unless_another_is_chose
 
 def test_the_bars_are_means_over_repetitions_with_their_standard_deviation(published, workload):
     found = cases.cases_of(published, cases.label_names(published))
-    frame = durations.durations_frame(found, workload.kpis["epoch_duration"])
+    frame = durations.bars_frame(found, workload.kpis["epoch_duration"])
     first = frame.iloc[0]
     assert (first["strategy"], first["I/O speed"]) == ("original", "1000 MB/s")
     assert first["mean"] == pytest.approx(92.714919, abs=1e-5)

@@ -136,8 +136,7 @@ def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Gr
         _draw(figure, part, best[variant], kpi, levels, place, with_legend=number == 0)
     sizes = [float(size) for size in frame[BATCH_SIZE]]
     for values, axes in ((list(frame[VUS]), figure.update_xaxes), (sizes, figure.update_yaxes)):
-        ticks = template.log_ticks(values)
-        axes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], showticklabels=True)
+        axes(type="log", **template.log_axis(values), showticklabels=True)
     for column in range(1, columns + 1):
         figure.update_xaxes(title=VUS, row=-(-(len(shown) - column + 1) // columns), col=column)
     figure.update_yaxes(title=BATCH_SIZE, col=1)

@@ -91,8 +91,7 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=7, line_width=1.8)
     figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{VARIANT}=")))
-    ticks = template.log_ticks(list(frame[VUS]))
-    figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_xaxes(**template.log_axis(list(frame[VUS])))
     figure.update_yaxes(rangemode="tozero")
     return template.apply(clicks.plain(figure), height=HEIGHT_OF_A_ROW * rows + 140)
 

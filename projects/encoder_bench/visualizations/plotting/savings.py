@@ -104,8 +104,7 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_sizemin=SMALLEST)
     figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{HARDWARE}=")))
-    ticks = template.log_ticks(list(frame[VUS]))
-    figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_xaxes(**template.log_axis(list(frame[VUS])))
     figure.update_yaxes(type="category")
     return template.apply(clicks.plain(figure), height=150 + rows * (120 + 42 * len(sizes)))
 

@@ -91,8 +91,7 @@ def throughput_curves(
                 col=column,
             )
             shown.add(label)
-        ticks = template.log_ticks(list(frame[PLACE]))
-        figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], row=1, col=column)
+        figure.update_xaxes(type="log", **template.log_axis(list(frame[PLACE])), row=1, col=column)
     _draw_maxima(figure, maxima, frames)
     rates = [rate for frame in frames for rate in frame[RATE]]
     figure.update_xaxes(title="concurrency (clients)", row=1, col=1)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Best, among
+from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -39,7 +40,7 @@ class EpochDuration(Plot):
             return None, "No successful run has an epoch that counts."
         kpi = self.workload.kpis[DURATION]
         figure = bars(
-            durations_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.catalogue.whole)
+            bars_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.catalogue.whole)
         )
         return figure, durations_conclusion(cases, self.catalogue.best)
 
@@ -61,17 +62,20 @@ class EpochParts(Plot):
         return parts_figure(frame, strategy_order(cases)), parts_conclusion(frame)
 
 
-def durations_frame(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> pandas.DataFrame:
-    """One row a case: strategy, I/O speed, mean and deviation (NaN for one run) in seconds, first run, hover."""
+def bars_frame(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> pandas.DataFrame:
+    """One row a case that has the KPI: strategy, I/O speed, mean, deviation (NaN for one run), first run, hover."""
     import pandas
 
     rows = []
     for case in cases:
-        spread = case.duration.deviation
-        lines = [f"{kpi.name} {kpi.show(case.duration.mean)}"]
-        lines += [] if spread is None else [f"standard deviation {kpi.show(spread)}"]
+        values = [run.kpis[kpi.name] for run in case.runs if kpi.name in run.kpis]
+        if not values:
+            continue
+        found = summarise(values)
+        lines = [f"{kpi.name} {kpi.show(found.mean)}"]
+        lines += [] if found.deviation is None else [f"standard deviation {kpi.show(found.deviation)}"]
         names = (template.text(case.label), template.text(case.speed))
-        numbers = (case.duration.mean, math.nan if spread is None else spread)
+        numbers = (found.mean, math.nan if found.deviation is None else found.deviation)
         rows.append((*names, *numbers, clicks.run_of(case.runs), hover(case, *lines)))
     return pandas.DataFrame(rows, columns=[CASE, SPEED, MEAN, DEVIATION, RUN, "hover"])
 
