@@ -10,7 +10,19 @@ from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from .points import BATCH_SIZE, FIRST_RUN, POINT, VUS, compared, point_of, points_frame, rankable, scope_names, variants
+from .points import (
+    BATCH_SIZE,
+    FIRST_RUN,
+    POINT,
+    VUS,
+    batch_sizes,
+    compared,
+    point_of,
+    points_frame,
+    rankable,
+    scope_names,
+    variants,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -80,7 +92,7 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
     import plotly.express as px
 
     drawn = frame.assign(area=frame[SAVING].clip(lower=0.02))
-    sizes = sorted(set(frame[BATCH_SIZE]), key=lambda each: (not _is_number(each), _number(each), each))
+    sizes = batch_sizes(frame)
     hardware = sorted(set(frame[HARDWARE]))
     columns = min(COLUMNS, len(hardware))
     rows = -(-len(hardware) // columns)
@@ -123,11 +135,3 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
         f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {most[SAVING]:.0%} by "
         f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.{told}",
     ]
-
-
-def _is_number(label: str) -> bool:
-    return label.replace(".", "", 1).isdigit()
-
-
-def _number(label: str) -> float:
-    return float(label) if _is_number(label) else 0.0
