@@ -64,11 +64,17 @@ class CompareReport(Report):
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
         clear = [one for one in switches if _is_clear(one)]
         rest = [one for one in switches if not _is_clear(one)]
-        parts: list[Any] = [html.Div([html.P(self._sentence(one)) for one in clear or rest[:1]], className="verdict")]
+        above = clear or rest[:1]
+        parts: list[Any] = [html.Div([html.P(self._sentence(one)) for one in above], className="verdict")]
         parts += [part for one in clear for part in self._section(one)]
         if rest:
             heading = f"Nothing worse or better is shown: {len(rest)} {plural(len(rest), 'comparison')}"
-            hidden = [part for one in rest for part in [html.P(self._sentence(one)), *self._section(one)]]
+            hidden: list[Any] = []
+            for one in rest:
+                hidden += [
+                    *([] if any(one is each for each in above) else [html.P(self._sentence(one))]),
+                    *self._section(one),
+                ]
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
         return [*parts, *self._order(switches), _how_to_read()]
 
