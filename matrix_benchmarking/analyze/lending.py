@@ -77,7 +77,7 @@ def _sum_of_others(values: Floats, told: npt.NDArray[np.bool_]) -> Floats:
 
 def inverse_trigamma(values: Floats) -> Floats:
     """The arguments at which the trigamma function has these *values*, by Newton's method on its reciprocal."""
-    known = np.clip(values, 1e-6, 1e7)
+    known = np.maximum(values, 1e-6)
     found = 0.5 + 1.0 / known
     for _ in range(10):
         trigamma = special.polygamma(1, found)
