@@ -134,7 +134,7 @@ def plain(variances: Sequence[float], degrees: Sequence[float], correlation: flo
         ([1.0, 1.1, 0.9, 1.2, 1.05], [3.0, 4.0, 2.0, 3.0, 4.0]),  # alike
         ([1.0, 1.3, 0.7, 1.6, 0.9, 1e9], [6.0, 6.0, 5.0, 6.0, 6.0, 6.0]),  # an odd one
         ([1.0, 1.3, 0.7, 1.6, 0.9, 1e-9], [6.0, 6.0, 5.0, 6.0, 6.0, 6.0]),
-        ([2.0, 3.0, 0.0, math.nan, math.inf], [4.0, 3.0, 2.0, 0.0, 0.0]),  # of which two tell something
+        ([2.0, 3.0, 0.0, math.nan, math.inf, 5.0], [4.0, 3.0, 2.0, 0.0, 0.0, 0.0]),  # of which two tell something
         ([0.5, 2.5, 1.0, 1.0], [1.0, 1.0, 1.0, 0.5]),
     ],
 )
@@ -149,21 +149,25 @@ def test_what_is_lent_is_what_each_group_is_told_by_the_others(
 
 def test_nobody_lends_where_no_group_is_known() -> None:
     assert lent_to([0.0, 3.0], [4.0, 0.0]) == ([0.0, 0.0], [4.0, 0.0])
-    assert lent_to([math.inf, 0.0], [2.0, -1.0])[1] == [2.0, 0.0]
+    assert lent_to([math.inf, 0.0], [2.0, 0.0])[1] == [2.0, 0.0]
 
 
 def test_the_correlation_is_over_the_blocks_that_two_groups_share() -> None:
     nan = math.nan
-    deviations = [[1.0, -2.0, 0.5, nan, 0.5], [0.3, nan, -0.7, 0.2, 0.2], [nan, nan, 1.0, -1.5, 0.5]]
+    deviations = np.array(
+        [[1.0, -2.0, 0.5, nan, 0.5], [0.3, nan, -0.7, 0.2, 0.2], [nan, nan, 1.0, -1.5, 0.5], [nan, 0.9, nan, nan, nan]]
+    )
     spreads = [math.sqrt(np.nanmean(np.square(one))) for one in deviations]
     products = [
         deviations[a][block] * deviations[b][block] / spreads[a] / spreads[b]
-        for a, b in itertools.combinations(range(3), 2)
+        for a, b in itertools.combinations(range(4), 2)
         for block in range(5)
     ]
     shared = [one for one in products if math.isfinite(one)]
-    assert len(shared) == 3 + 2 + 3
-    assert float(correlation_of(np.array(deviations))) == pytest.approx(statistics.fmean(shared), rel=1e-12)
+    assert len(shared) == 3 + 2 + 3 + 1
+    mean = pytest.approx(statistics.fmean(shared), rel=1e-12)
+    assert float(correlation_of(deviations)) == mean
+    assert correlation_of(np.stack([deviations, 1e-6 * deviations, np.zeros((4, 5))])).tolist() == [mean, mean, 0.0]
 
 
 @pytest.mark.parametrize("argument", [0.01, 0.3, 1.0, 7.0, 1e3, 1e5])

@@ -64,8 +64,18 @@ def test_a_comparison_that_says_as_much_is_not_mentioned() -> None:
 
 
 def test_of_very_many_series_no_comparison_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "MOST_COMPARED", 0)
-    assert not any("alone" in note for note in analysed(nightly(STEP)).notes)
+    assert pairs.MOST_COMPARED == 2_000
+    for most, is_made in ((0, False), (1, True)):
+        monkeypatch.setattr(pairs, "MOST_COMPARED", most)
+        assert any("alone" in note for note in analysed(nightly(STEP)).notes) is is_made
+
+
+@pytest.mark.parametrize("levels", [[100.0] * 16, [100.0] * 12 + [150.0] * 4])
+def test_where_nothing_is_worse_or_a_comparison_says_as_much_nothing_is_said_of_it(levels: list[float]) -> None:
+    runs = [dataclasses.replace(run, campaign="c", round=number % 3 + 1) for number, run in enumerate(nightly(levels))]
+    question = Question("runs", Blocks(lambda: runs), now=NOW)
+    selection = select(runs, workload(), kpi_filter=["cost"], now_us=0)
+    assert pairs.of_comparison(analysed(runs), selection, question, axis="version") == ""
 
 
 @pytest.mark.parametrize(
