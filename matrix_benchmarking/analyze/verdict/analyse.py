@@ -124,7 +124,15 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
         known = of[id(entry)]
         return known.campaign, -1 - at if in_turn and known.round is None and not entry.campaign else known.round
 
+    of_runs: dict[tuple[tuple[int, ...], ...], Blocks] = {}  # KPIs of the same runs share them
+
     def blocks(one: SelectedSeries) -> Blocks:
+        runs = tuple([tuple(map(id, point.entries)) for point in one.points])
+        if runs not in of_runs:
+            of_runs[runs] = measured(one)
+        return of_runs[runs]
+
+    def measured(one: SelectedSeries) -> Blocks:
         latest, found = -math.inf, list[list[tuple[int, int | None]]]()
         for at, point in enumerate(one.points):
             known = [time for entry in point.entries for time in times[id(entry)]]
