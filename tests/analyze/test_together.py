@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from detected_series import CASES
 
 from matrix_benchmarking.analyze.detect import InvalidThresholdError, Kind, judge, judge_all, together, unchanged
 from matrix_benchmarking.analyze.detect.changes import Minimum
@@ -98,6 +99,34 @@ def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
     assert sum(one is not None for one in quiet) > 0.75 * there
     assert any(one and one.reruns for one in quiet)
     assert len({one.kind for one in expected}) == 4
+
+
+@pytest.mark.parametrize("cut", [0, 9])
+def test_recorded_series_are_judged_together_as_they_are_one_by_one(cut: int) -> None:
+    cases = [(values[: len(values) - cut], of and of[: len(values) - cut]) for values, of, _ in CASES.values()]
+    values, of = zip(*cases, strict=True)
+    expected = [judge(one, blocks=each, confidence=0.9) for one, each in cases]
+    assert judge_all(values, blocks=of, confidence=0.9) == expected
+    quiet = unchanged(values, [Minimum(0.01, 0.0)] * len(values), blocks=of, confidence=0.9)
+    there = sum(one.kind is Kind.NO_CHANGE and one.suspicion is None for one in expected)
+    assert sum(one is not None for one in quiet) >= there - 12
+
+
+def test_each_series_has_its_own_minimum_scale_and_runs() -> None:
+    points = np.random.default_rng(8).standard_normal((5, 30))
+    points[:, 28:] += 1.5
+    two = [[float(value), value + 0.1] for value in 100.0 + points[0]]
+    later = [*two[:20], *[[value, value + 0.2, value - 0.7] for value in (100.0 + points[1, 20:]).tolist()]]
+    wild = [*two[:20], *[[value, value + 4.0, value - 4.0] for value in (100.0 + points[1, 20:]).tolist()]]
+    values: list[Any] = [(0.001 + 1e-5 * points[0]).tolist(), (1e6 + 1e4 * points[1]).tolist(), two, later, wild]
+    for place, minimum in enumerate([Minimum(0.0, 3e-5), Minimum(0.5, 0.0), *[Minimum(0.0, 0.0)] * 3]):
+        minima = [Minimum(9.0, 9.0)] * 5
+        minima[place] = minimum
+        alone = judge(
+            values[place], minimum_effect=minimum.relative, minimum_effect_absolute=minimum.absolute, confidence=0.5
+        )
+        assert unchanged(values, minima, confidence=0.5)[place] in (alone, None)
+    assert sum(one is not None for one in unchanged(values, [Minimum(0.0, 0.0)] * 5)) >= 3
 
 
 def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: pytest.MonkeyPatch) -> None:

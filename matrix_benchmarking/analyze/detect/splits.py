@@ -167,7 +167,7 @@ def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Int
     last, lag = found
     split = _split(series, begin, levels, last, lag)
     weighed = evidence.weigh(split, prior)
-    place = last % ((len(series.points) - begin) // series.beside)
+    place = last % (len(series.points) // series.beside)
     excess = weighed.score - evidence.threshold(split.after, length_of(begin, place + 1.0, prior))
     if series.prior.degrees > 0.0:
         excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)

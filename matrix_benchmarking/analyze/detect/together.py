@@ -30,7 +30,7 @@ from matrix_benchmarking.analyze.detect.judge import (
 from matrix_benchmarking.analyze.detect.judgement import Judgement
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.logarithms import is_doubled
-from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare, single_runs
+from matrix_benchmarking.analyze.detect.series import Blocks, Values, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
 from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, weigh
 
@@ -215,7 +215,8 @@ def _of_single_runs(
         if of is not None:
             own[row], stretches[row] = of[0], of[1] + row * points.shape[1]
     empty = np.zeros(points.size)
-    series = Series(flat, ones, ones, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
+    variance = precision(ones, stretches.ravel())
+    series = Series(flat, ones, variance, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
     return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales)
 
 
