@@ -103,7 +103,7 @@ def test_means_hold_back_what_was_not_usual_before() -> None:
 
 
 def test_more_runs_than_before_lower_the_variance_of_a_point() -> None:
-    assert precision(np.array([2.0, 1.0, 4.0, 2.0])).tolist() == [1.0, 1.0, 0.625, 0.75]
+    assert precision(np.array([2.0, 1.0, 4.0, 2.0]), np.arange(4)).tolist() == [1.0, 1.0, 0.625, 0.75]
 
 
 def test_values_are_divided_by_a_power_of_two() -> None:
