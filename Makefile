@@ -7,6 +7,8 @@ BIN = $(VENV)/bin
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
+# Images of Python often forbid bytecode; without it, each of the tests' many processes compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL = $(BIN)/python -m uv pip install --quiet --python $(BIN)/python
 SAMPLE = data/samples/encoder_bench
 WORKLOAD = projects.encoder_bench.visualizations

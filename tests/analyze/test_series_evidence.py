@@ -103,7 +103,7 @@ def test_means_hold_back_what_was_not_usual_before() -> None:
 
 
 def test_more_runs_than_before_lower_the_variance_of_a_point() -> None:
-    assert precision(np.array([2.0, 1.0, 4.0, 2.0])).tolist() == [1.0, 1.0, 0.625, 0.75]
+    assert precision(np.array([2.0, 1.0, 4.0, 2.0]), np.arange(4)).tolist() == [1.0, 1.0, 0.625, 0.75]
 
 
 def test_values_are_divided_by_a_power_of_two() -> None:
@@ -214,8 +214,8 @@ def test_two_high_points_are_a_new_level_unless_the_spread_grew_before_them() ->
     assert found(3.0) == []
 
 
-def in_turn(campaigns: list[int]) -> Blocks:
-    return [[(campaign, -1 - at)] * 3 for at, campaign in enumerate(campaigns)]
+def in_turn(campaigns: list[int], runs: int = 3) -> Blocks:
+    return [[(campaign, -1 - at)] * runs for at, campaign in enumerate(campaigns)]
 
 
 def test_a_campaign_that_measured_five_versions_before_tells_a_change_within_it() -> None:
@@ -259,3 +259,39 @@ def test_what_lies_before_a_campaign_says_whether_its_versions_tell_a_change(
     assert series.blocks_from(first, first + 3) == blocks
     later, _, _ = prepare([[value] for value in [*before, *of_campaign, 110.0, 110.0]], [*where, [(7, None)], [(8, 1)]])
     assert later.blocks_from(first, first + 5) == blocks + 2
+
+
+def test_repeats_of_versions_in_turn_say_nothing_of_the_noise_and_each_says_half_as_much() -> None:
+    values = [[99.0, 100.0, 101.0]] * 6
+    alone, _, _ = prepare(values)
+    assert alone.prior.degrees == 6.0
+    assert alone.precision.tolist() == [1.0] * 6
+    in_one, _, _ = prepare(values, in_turn([0, 0, 0, 0, 1, 1]))
+    assert in_one.prior.degrees == 0.0
+    assert in_one.precision.tolist() == [1.0, 2.0, 2.0, 2.0, 1.0, 2.0]
+    two_of_three, _, _ = prepare(values, in_turn([0, 0, 1, 2, 3, 4]))
+    assert two_of_three.prior.degrees == 0.0
+    later, _, _ = prepare(values, in_turn([0, 1, 2, 2, 2, 3]))
+    assert later.prior.degrees == 6.0
+    assert later.precision.tolist() == [1.0, 1.0, 1.0, 2.0, 2.0, 1.0]
+
+
+def test_a_mood_that_drifts_through_the_day_is_no_change_and_a_step_within_it_is_one() -> None:
+    """An AR(1) mood of 2 % that holds for ten versions, runs of 2 %, 30 versions a day; a step of 12 %."""
+
+    def found(step: float) -> list[list[int]]:
+        series = []
+        for seed in range(40):
+            random = np.random.default_rng([seed, 15])
+            mood = random.normal(0.0, 0.02, 60)
+            for at in range(1, 60):
+                mood[at] = 0.905 * mood[at - 1] + 0.425 * mood[at]
+            values = mood[:, None] + random.normal(0.0, 0.02, (60, 5))
+            values[45:] += step
+            series.append(change_points(np.exp(values).tolist(), blocks=in_turn([0] * 30 + [1] * 30, 5)))
+        return series
+
+    assert (
+        sum(map(bool, found(0.0))) <= 6
+    )  # of 40; 31 where repeats are taken to know the mood, and 9 where neighbours do
+    assert sum(any(43 <= place <= 47 for place in one) for one in found(0.12)) >= 25
