@@ -149,6 +149,21 @@ def test_each_series_has_its_own_minimum_scale_and_runs() -> None:
     assert sum(isinstance(one, Judgement) for one in watched_together(values, [Minimum(0.0, 0.0)] * 5)) >= 3
 
 
+def test_huge_and_tiny_values_are_judged_together_as_they_are_one_by_one() -> None:
+    points = 1.0 + 0.01 * np.random.default_rng(9).standard_normal((3, 40))
+    values = (points * [[1e300], [1e-300], [-1e300]]).tolist()
+    found = watched_together(values, [Minimum(0.01, 0.0)] * 3)
+    assert found == [judge(one) for one in values]
+
+
+def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
+    assert together._apart([np.array([0, 0, 2]), np.array([0, 1, 1]), np.array([0, 0, 0])]).tolist() == [
+        *[0, 0, 2],
+        *[3, 4, 4],
+        *[6, 6, 6],
+    ]
+
+
 def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: pytest.MonkeyPatch) -> None:
     values, of = zip(*many(300, 4), strict=True)
     together_ = judge_all(values, blocks=of)
