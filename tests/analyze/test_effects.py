@@ -205,8 +205,10 @@ def plain_reruns(shift: float) -> int:
     return 0
 
 
-def test_far_runs_and_the_others_grow_with_more_of_them() -> None:
-    far = dataclasses.replace(splits(np.array(2.5)), far=1.0, others=0.9, blocks=2.0)
+@pytest.mark.parametrize("others", [0.2, 0.9, 1.6])
+@pytest.mark.parametrize("shift", [1.9, 2.1, 2.5])
+def test_far_runs_and_the_others_grow_with_more_of_them(shift: float, others: float) -> None:
+    far = dataclasses.replace(splits(np.array(shift)), far=1.0, others=others, blocks=2.0)
     expected = 0
     for more in range(1, 101):
         share = (2.0 + more) / 2.0
@@ -215,7 +217,7 @@ def test_far_runs_and_the_others_grow_with_more_of_them() -> None:
             after=2.0 + more,
             squares_after=0.1 * share,
             far=share,
-            others=0.9 * math.sqrt(share),
+            others=others * math.sqrt(share),
             blocks=2.0 + more,
             runs=2.0 + more,
         )
@@ -239,7 +241,7 @@ def test_the_chance_of_evidence_falls_with_it() -> None:
     assert [chance(excess) for excess in (-0.75, -0.5, -0.25, 0.0)] == pytest.approx([0.1, 0.05, 0.02, 0.008])
     assert chance(0.25) == pytest.approx(0.003)
     assert chance(1.25) == pytest.approx(0.003 * math.exp(-4.0))
-    assert chance(1e9) == pytest.approx(0.003 * math.exp(-400.0))
+    assert chance(1e9) == pytest.approx(0.003 * math.exp(-400.0), rel=1e-9, abs=0.0)
     assert chance_of_none(np.array([0.1, 0.0, -0.25, -9.0])) == pytest.approx([0.008, 0.008, 0.02, 1.0])
 
 
