@@ -14,12 +14,15 @@ import concurrent.futures
 import functools
 import importlib
 import secrets
+import time
 
 from judging.peers import otavas_environment
 from judging.row import Row
 
 PARTS = ("best", "pair", "history", "search", "speed")
 QUICK = 40
+NAMES = ("Welch", "bootstrap", "apache-otava", "vote of six")
+COLUMNS = ("row", "before", "to reach", "ours", *NAMES, "reached")
 
 
 def main() -> None:
@@ -31,23 +34,33 @@ def main() -> None:
     options = parser.parse_args()
     replications = QUICK if options.quick else options.replications
     print(f"Seed {options.seed}, {replications} replications.\n", flush=True)
-    print("| row | today | to reach | ours | peers | reached |\n|---|---|---|---|---|---|", flush=True)
+    print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|", flush=True)
     otavas_environment()  # once, before two processes would
-    missed = 0
+    missed, seconds = 0, dict[str, float]()
     with concurrent.futures.ProcessPoolExecutor(max_workers=2) as pool:
-        for rows in pool.map(functools.partial(_rows, options.seed, replications), options.only or PARTS):
+        parts = options.only or PARTS
+        found = pool.map(functools.partial(_rows, options.seed, replications), parts)
+        for part, (rows, spent) in zip(parts, found, strict=True):
             print("\n".join(map(_line, rows)), flush=True)
             missed += sum(row.reached is False for row in rows)
-    print(f"\n{missed} not reached.")
+            seconds[part] = spent
+    spent_on = ", ".join(f"{part} {spent:.0f} s" for part, spent in seconds.items())
+    print(f"\n{missed} not reached. Processor time: {spent_on}.")
 
 
-def _rows(seed: int, replications: int, part: str) -> list[Row]:
-    return list(importlib.import_module(f"judging.{part}").rows(seed, replications))
+def _rows(seed: int, replications: int, part: str) -> tuple[list[Row], float]:
+    """The rows of a part, and the processor's seconds that they took."""
+    before = time.process_time()
+    return list(importlib.import_module(f"judging.{part}").rows(seed, replications)), time.process_time() - before
 
 
 def _line(row: Row) -> str:
     reached = {True: "yes", False: "**no**", None: ""}[row.reached]
-    return f"| {row.question}: {row.case} | {row.before} | {row.to_reach} | {row.figure} | {row.peers} | {reached} |"
+    beside = [row.peers.get(name, "") for name in NAMES]
+    others = [f"{name} {figure}" for name, figure in row.peers.items() if name not in NAMES]
+    ours = "; ".join([row.figure, *others])
+    cells = [f"{row.question}: {row.case}", row.before, row.to_reach, ours, *beside, reached]
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -80,25 +80,39 @@ def _set_and_interval(
     least = 0.91 if noise is None and not is_dense else 0.93
     figure = f"{covers:.3f}, width {width:.2f} × max-t; bias said {np.mean(said):.1%}, true {np.mean(true):.1%}"
     reached = covers >= least and width <= 1.2
-    yield Row("best", f"the winner's interval: {case}", figure, ".53–.94", f"≥ {least}, ≤ 1.2 ×", reached)
+    beside = _plain_intervals(rng, np.stack(drawn), means)
+    yield Row("best", f"the winner's interval: {case}", figure, ".53–.94", f"≥ {least}, ≤ 1.2 ×", reached, beside)
 
 
-def _peers(rng: np.random.Generator, drawn: Sequence[Floats]) -> str:
+def _plain_intervals(rng: np.random.Generator, drawn: Floats, means: Floats) -> dict[str, str]:
+    """How often intervals that don't allow for the choice cover it: Student's, and percentiles of resampled means."""
+    every = np.arange(len(drawn))
+    chosen = drawn.mean(axis=2).argmin(axis=1)
+    values, true = drawn[every, chosen], means[chosen]
+    runs = values.shape[1]
+    reach = special.stdtrit(runs - 1, 0.975) * values.std(axis=1, ddof=1) / np.sqrt(runs)
+    resampled = values[every[:, None, None], rng.integers(0, runs, (len(drawn), peers.RESAMPLES, runs))].mean(axis=2)
+    low, high = np.quantile(resampled, (0.025, 0.975), axis=1)
+    covered = {"Welch": abs(values.mean(axis=1) - true) <= reach, "bootstrap": (low <= true) & (true <= high)}
+    return {name: f"{hits.mean():.3f}" for name, hits in covered.items()}
+
+
+def _peers(rng: np.random.Generator, drawn: Sequence[Floats]) -> dict[str, str]:
     """How often others don't tell the first point from the one with the lowest mean."""
     best = [int(values.mean(axis=1).argmin()) for values in drawn]
     pairs = [(values[at], values[0]) for values, at in zip(drawn, best, strict=True) if at]
     if not pairs:
-        return "all 1.000"
+        return {"others": "all 1.000"}
     low, first = (np.array(side) for side in zip(*pairs, strict=True))
     few = slice(peers.CASES)
     answers = {
         "Welch": peers.welch(low, first) < peers.RATE,
         "bootstrap": peers.bootstrap(rng, low, first) < peers.RATE,
-        "vote": peers.vote(low[few], first[few]),
-        "otava": peers.otava(low[few], first[few]),
+        "vote of six": peers.vote(low[few], first[few]),
+        "apache-otava": peers.otava(low[few], first[few]),
     }
     share = len(pairs) / len(drawn)
-    return ", ".join(f"{name} {1 - share * told.mean():.3f}" for name, told in answers.items() if told is not None)
+    return {name: f"{1 - share * told.mean():.3f}" for name, told in answers.items() if told is not None}
 
 
 def _in_rounds(rng: np.random.Generator, replications: int) -> Iterator[Row]:
@@ -138,9 +152,8 @@ def _limit(rng: np.random.Generator, replications: int, noise: float, dearest: f
     case = f"the named point keeps it, {noise:.0%}, p95 {drawn}; dearer where the cost is {', '.join(COSTS)}"
     figure = f"{share:.3f}; {', '.join(f'{one:.1%}' for one in more.values())}"
     reached = share >= 0.95 and max(more.values()) <= dearest
-    yield Row(
-        "limit", case, figure, before, f"≥ .95, dearer ≤ {dearest:.0%}", reached, f"by the mean {naive.mean():.3f}"
-    )
+    aim, beside = f"≥ .95, dearer ≤ {dearest:.0%}", {"by the mean": f"{naive.mean():.3f}"}
+    yield Row("limit", case, figure, before, aim, reached, beside)
 
 
 def _campaign(

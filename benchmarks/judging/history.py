@@ -7,19 +7,21 @@ discovery rate over many, which would take some away.
 from __future__ import annotations
 
 import datetime as dt
-from collections import Counter
-from collections.abc import Iterable, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from matrix_benchmarking.analyze.detect.series import Blocks
 from matrix_benchmarking.analyze.select.selection import SelectedSeries
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
-from matrix_benchmarking.analyze.verdict.levels import judged
+from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
 from matrix_benchmarking.analyze.verdict.model import Change, Status
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.workload import MinimumEffect
 
+from .along import told_along
 from .row import Row
 
 Floats = npt.NDArray[np.float64]
@@ -28,6 +30,10 @@ AT, AFTER = 30, 60
 """A step is at this release, and so many follow."""
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 NEVER = 10**6
+DAY = 30
+"""So many versions are measured in a day."""
+MORE = 5
+"""So many times the series where alarms are rare."""
 
 
 class Simulated(SelectedSeries):
@@ -38,19 +44,21 @@ class Simulated(SelectedSeries):
         return [list(map(float, runs)) for runs in self.points]  # type: ignore[call-overload]
 
 
-def raised(kpi: KPIDefinition, runs: Floats, number: int = 0) -> Raised:
-    """The alarms of a series of *runs*, shape (releases, repeats)."""
-    names = tuple(map(str, range(len(runs))))
-    series = Simulated(f"series {number}", kpi, {}, "simulated", tuple(runs), names, names)  # type: ignore[arg-type]
-    one = judged(series, MinimumEffect())
-    return alarms_of("simulated", series, one.changes, MinimumEffect(), {}, NOW, [True] * len(one.changes))
+def judged(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = None) -> list[JudgedSeries]:
+    """What is said of series of *runs*, shape (releases, repeats) each; *blocks* are those of all of them."""
+    series = []
+    for number, one in enumerate(runs):
+        names = tuple(map(str, range(len(one))))
+        series.append(Simulated(f"series {number}", kpi, {}, "simulated", tuple(one), names, names))  # type: ignore[arg-type]
+    return judged_together(series, [MinimumEffect()] * len(series), lambda _: blocks)
 
 
-def is_suspected(kpi: KPIDefinition, runs: Floats) -> bool:
-    names = tuple(map(str, range(len(runs))))
-    series = Simulated("series", kpi, {}, "simulated", tuple(runs), names, names)  # type: ignore[arg-type]
-    found = judged(series, MinimumEffect()).judgement.suspicion
-    return found is not None and found.worse is True
+def raised(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = None) -> list[Raised]:
+    """The alarms of series of *runs*."""
+    return [
+        alarms_of("simulated", one.series, one.changes, MinimumEffect(), {}, NOW, [True] * len(one.changes))
+        for one in judged(kpi, runs, blocks)
+    ]
 
 
 def worse(found: Raised) -> list[Change]:
@@ -69,6 +77,7 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
     random, kpi = np.random.default_rng(seed), cost()
     yield from _disturbed(random, kpi, replications)
     yield from _moods(random, kpi, replications)
+    yield from _all_day(random, kpi, replications)
     yield from _steps(random, kpi, replications)
     yield _drift(random, kpi, replications)
     yield _repaired(random, kpi, replications)
@@ -88,19 +97,21 @@ def cost() -> KPIDefinition:
 
 
 def _disturbed(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Iterable[Row]:
-    runs = lognormal(random, (count, RELEASES, REPEATS))
+    runs = lognormal(random, (MORE * count, RELEASES, REPEATS))
     runs *= np.where(random.random(runs.shape) < 0.02, 1.3, 1.0)
-    alarms = sum(len(raised(kpi, one).alarms) for one in runs)
-    rate = 1000.0 * alarms / (count / SERIES * RELEASES)
+    alarms = sum(len(one.alarms) for one in raised(kpi, runs))
+    analyses = MORE * count / SERIES * RELEASES / 1000.0
     case = "20 series × 5 repeats, 60 releases, 2 % of runs +30 %: new alarms per 1,000 analyses"
-    yield _row(case + _suspected(kpi, runs), rate, "55.6", 2.0, "{:.1f}")
+    figure = f"{alarms / analyses:.2f} ± {max(alarms, 1) ** 0.5 / analyses:.2f}{_suspected(kpi, runs)}"
+    beside = told_along(random, runs)
+    yield Row("history", case, figure, "55.6", "≤ 2", alarms <= 2.0 * analyses, beside)
     for size in (0.1, 0.3):
         runs = lognormal(random, (count, RELEASES, REPEATS))
         runs *= np.where(random.random((count, RELEASES, 1)) < 0.02, 1.0 + size, 1.0)
         case = f"2 % of whole blocks +{size:.0%}: series with a false 'worse' in 60 releases"
-        yield _row(case + _suspected(kpi, runs), _share(kpi, runs), ".50–.61", 0.05)
+        yield _false(random, kpi, runs, case + _suspected(kpi, runs), ".50–.61", 0.05)
     runs = lognormal(random, (count, RELEASES, REPEATS))
-    yield _row("nothing disturbed: series with a false 'worse'" + _suspected(kpi, runs), _share(kpi, runs))
+    yield _false(random, kpi, runs, "nothing disturbed: series with a false 'worse'" + _suspected(kpi, runs))
 
 
 def _moods(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Iterable[Row]:
@@ -113,15 +124,70 @@ def _moods(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Itera
             runs = np.exp(random.normal(0.0, noise, (count, RELEASES, REPEATS)) * (1.0 if what == "blocks" else at))
             runs *= np.exp(random.normal(0.0, moods, (count, RELEASES, 1)) * at)
             case = f"{figure} of {what} × 3 at release 30 (runs {noise:.0%}, blocks {moods:.0%}): false"
-            yield _row(case, _share(kpi, runs), ".43–.45", 0.1)
+            yield _false(random, kpi, runs, case, ".43–.45", 0.1)
     level = np.exp(np.cumsum(random.normal(0.0, 0.005, (count, RELEASES)), axis=1))
     runs = lognormal(random, (count, RELEASES, REPEATS)) * level[:, :, None]
-    found = [(raised(kpi, one), of) for one, of in zip(runs, level, strict=True)]
+    found = list(zip(raised(kpi, runs), level, strict=True))
     case = "walk of .5 %: false where the level rose by less than half of what is claimed"
     false = [any(_is_overstated(change, one, of) for change in worse(one)) for one, of in found]
-    yield _row(case, float(np.mean(false)), ".43–.45", 0.1)
+    yield _row(case, _with_error(false), float(np.mean(false)), ".43–.45", 0.1)
     last = [any(_rose(of, change) < _claimed(change) / 2.0 for change in worse(one)) for one, of in found]
-    yield _row("the same, from the last good version to that which showed it", float(np.mean(last)), ".43–.45", 0.1)
+    case = "the same, from the last good version to that which showed it"
+    yield _row(case, _with_error(last), float(np.mean(last)), ".43–.45", 0.1)
+
+
+def _all_day(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Iterable[Row]:
+    """Versions measured all day, thirty a day, by a campaign that nobody recorded, whose mood drifts."""
+    holds = {f"AR(1) mood of 2 % that holds for {hold} versions": float(np.exp(-1.0 / hold)) for hold in (3, 10, 30)}
+    for mood, correlation in ({"no mood": 0.0} | holds).items():
+        yield _of_days(random, kpi, count, mood, _autoregressive(correlation, 0.02 if correlation else 0.0))
+    for step in (0.003, 0.005, 0.01):
+        drifting = functools.partial(_walking, step)
+        yield _of_days(random, kpi, count, f"mood that walks by {step:.1%} a version", drifting, is_stationary=False)
+
+
+Moods = Callable[[np.random.Generator, int, int], Floats]
+"""Logarithms of the moods of so many series at so many versions."""
+
+
+def _walking(step: float, random: np.random.Generator, count: int, releases: int) -> Floats:
+    return np.cumsum(random.normal(0.0, step, (count, releases)), axis=1)
+
+
+def _autoregressive(correlation: float, deviation: float) -> Moods:
+    def moods(random: np.random.Generator, count: int, releases: int) -> Floats:
+        mood = random.normal(0.0, deviation, (count, releases))
+        for place in range(1, releases):
+            mood[:, place] = correlation * mood[:, place - 1] + np.sqrt(1.0 - correlation**2) * mood[:, place]
+        return mood
+
+    return moods
+
+
+def _of_days(
+    random: np.random.Generator, kpi: KPIDefinition, count: int, mood: str, moods: Moods, *, is_stationary: bool = True
+) -> Row:
+    """False alarms in two days and in seven, and how soon a step of 10 % in the middle of the second day is seen."""
+    false = []
+    for releases, some in ((2 * DAY, count), (200, count // 4)):
+        runs = lognormal(random, (some, releases, REPEATS), 0.02) * np.exp(moods(random, some, releases))[:, :, None]
+        false.append([bool(one.alarms) for one in raised(kpi, runs, _in_turn(releases))])
+    at, releases = 3 * DAY // 2, 4 * DAY
+    runs = lognormal(random, (count // 2, releases, REPEATS), 0.02)
+    runs *= np.exp(moods(random, count // 2, releases))[:, :, None]
+    runs[:, at:] *= 1.1
+    seen = [
+        min((one.seen - at + 1 for one in worse(found) if one.seen >= at), default=NEVER)
+        for found in raised(kpi, runs, _in_turn(releases))
+    ]
+    figure = f"{_with_error(false[0])}, {_with_error(false[1])}; {np.median(seen):g}"
+    figure += f" (not in {np.mean(np.array(seen) > releases):.0%} of series)"
+    case = f"all day, {mood}: false in 60 versions, in 200; versions until 10 % is seen"
+    return _row(case, figure, float(np.mean(false[0])), "", 0.05 if is_stationary else None)
+
+
+def _in_turn(releases: int) -> Blocks:
+    return [[(place // DAY, -1 - place)] * REPEATS for place in range(releases)]
 
 
 def _two_levels(
@@ -131,15 +197,14 @@ def _two_levels(
     for place in range(1, releases):
         state[:, place] = state[:, place - 1] ^ (random.random(count) < often)
     runs = lognormal(random, (count, releases, REPEATS)) * (1.0 + gap * state[:, :, None])
-    found = []
-    for one, of in zip(runs, state, strict=True):
-        back = np.flatnonzero(~of[1:] & of[:-1]) + 1
-        if len(back) > 1:
-            found.append(any(change.seen > back[1] for change in worse(raised(kpi, one))))
+    backs = [np.flatnonzero(~of[1:] & of[:-1]) + 1 for of in state]
+    asked = [place for place, back in enumerate(backs) if len(back) > 1]
+    alarms = zip(raised(kpi, runs[asked]), asked, strict=True)
+    false = [any(change.seen > backs[place][1] for change in worse(found)) for found, place in alarms]
     case = (
         f"sticky mood of two levels ({gap:.0%}, changes in {often:.0%} of {releases} releases), after its second return"
     )
-    return _row(f"{case}, {len(found)} series", float(np.mean(found)), ".43–.45", 0.1)
+    return _row(f"{case}, {len(false)} series", _with_error(false), float(np.mean(false)), ".43–.45", 0.1)
 
 
 def _claimed(change: Change) -> float:
@@ -162,13 +227,15 @@ def _steps(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Itera
     for size, before, most in ((0.1, "1", 2), (0.05, "4", 5), (0.02, "22", 18)):
         runs = lognormal(random, (count, AT + AFTER, REPEATS))
         runs[:, AT:] *= 1.0 + size
-        yield _row(f"step of {size:.0%}: versions until confirmed, median", _delay(kpi, runs), before, most, "{:.1f}")
+        delay, case = _delay(kpi, runs), f"step of {size:.0%}: versions until confirmed, median"
+        beside = told_along(random, runs, AT)
+        yield Row("history", case, f"{delay:.1f}", before, f"≤ {most}", delay <= most, beside)
 
 
 def _drift(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Row:
     rising = np.exp(0.003 * np.maximum(np.arange(AT + AFTER) - AT + 1, 0))
     runs = lognormal(random, (count, AT + AFTER, REPEATS)) * rising[:, None]
-    alarms = [len(raised(kpi, one).alarms) for one in runs]
+    alarms = [len(one.alarms) for one in raised(kpi, runs)]
     median, delay = float(np.median(alarms)), _delay(kpi, runs)
     figure = f"{median:g} alarm ({np.mean(alarms):.2f} on average), {delay:g} versions"
     return Row("history", "drift of .3 % a version, 60 versions of it: alarms, versions", figure, "3, 13", "1, ≤ 14",
@@ -178,43 +245,62 @@ def _drift(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Row:
 def _repaired(random: np.random.Generator, kpi: KPIDefinition, count: int) -> Row:
     runs = lognormal(random, (count, AT + 21, REPEATS))
     runs[:, AT] *= 1.2
-    failing = [any(alarm.status is Status.OPEN for alarm in raised(kpi, one).alarms) for one in runs]
-    return _row("worse by 20 % for one version: failing 20 versions later", float(np.mean(failing)), ".07", 0.01)
+    failing = [any(alarm.status is Status.OPEN for alarm in one.alarms) for one in raised(kpi, runs)]
+    case = "worse by 20 % for one version: failing 20 versions later"
+    return _row(case, _with_error(failing), float(np.mean(failing)), ".07", 0.01)
 
 
 def _cause(random: np.random.Generator, kpi: KPIDefinition, projects: int) -> Row:
     runs = lognormal(random, (projects, SERIES, AT + 5, REPEATS))
     runs[:, :, AT:] *= 1.1
-    causes = []
-    for project in runs:
-        found = [raised(kpi, one, number) for number, one in enumerate(project)]
-        causes.append(len(Counter(alarm.first_bad for each in found for alarm in each.alarms)))
-    return _row(
-        "one cause (+10 %) in 20 series, five versions later: causes, median", float(np.median(causes)), "20", 1, "{:g}"
-    )
+    causes = [len({alarm.first_bad for each in raised(kpi, project) for alarm in each.alarms}) for project in runs]
+    median = float(np.median(causes))
+    case = "one cause (+10 %) in 20 series, five versions later: causes, median"
+    return _row(case, f"{median:g}", median, "20", 1)
 
 
 def _delay(kpi: KPIDefinition, runs: Floats) -> float:
     """How many versions it takes until the change at :data:`AT` is an alarm, median."""
     found = []
-    for one in runs:
-        seen = [change.seen for change in worse(raised(kpi, one)) if change.seen >= AT]
+    for one in raised(kpi, runs):
+        seen = [change.seen for change in worse(one) if change.seen >= AT]
         found.append(min(seen) - AT + 1 if seen else NEVER)
     return float(np.median(found))
-
-
-def _share(kpi: KPIDefinition, runs: Floats) -> float:
-    """Of the series the share that has an alarm."""
-    return float(np.mean([bool(raised(kpi, one).alarms) for one in runs]))
 
 
 def _suspected(kpi: KPIDefinition, runs: Floats, most: int = 100) -> str:
     """How many series are suspected in a version, at a few of them."""
     stops: Sequence[int] = range(12, RELEASES + 1, 12)
-    found = [is_suspected(kpi, one[:stop]) for one in runs[:most] for stop in stops]
-    return f" (suspected in a version: {np.mean(found):.1%} of series)"
+    found = [one.judgement.suspicion for stop in stops for one in judged(kpi, runs[:most, :stop])]
+    return (
+        f" (suspected in a version: {np.mean([one is not None and one.worse is True for one in found]):.1%} of series)"
+    )
 
 
-def _row(case: str, figure: float, before: str = "", most: float | None = None, form: str = "{:.3f}") -> Row:
+def _false(
+    random: np.random.Generator,
+    kpi: KPIDefinition,
+    runs: Floats,
+    case: str,
+    before: str = "",
+    most: float | None = None,
+) -> Row:
+    """The share of series that have an alarm."""
+    found = [bool(one.alarms) for one in raised(kpi, runs)]
+    return _row(case, _with_error(found), float(np.mean(found)), before, most, told_along(random, runs))
+
+
+def _with_error(found: Sequence[bool]) -> str:
+    return f"{np.mean(found):.3f} ± {np.std(found) / len(found) ** 0.5:.3f}"
+
+
+def _row(
+    case: str,
+    figure: str,
+    value: float,
+    before: str = "",
+    most: float | None = None,
+    beside: Mapping[str, str] | None = None,
+) -> Row:
     to_reach = "" if most is None else f"≤ {most:g}"
-    return Row("history", case, form.format(figure), before, to_reach, None if most is None else figure <= most)
+    return Row("history", case, figure, before, to_reach, None if most is None else value <= most, beside or {})

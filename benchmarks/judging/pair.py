@@ -121,11 +121,11 @@ def _false_alarms(random: np.random.Generator, replications: int) -> Iterator[Ro
                     "up to .13",
                     "≤ .055" if noise != MIXED else "≤ .10 up to n = 3, then ≤ .055",
                     all(one.any_worse <= limit for one, limit in zip(found, limits, strict=True)),
-                    _peers(random, *cases[1].draw(random, replications), n=3) if series == SERIES[1] else "",
+                    _peers(random, *cases[1].draw(random, replications), n=3),
                 )
 
 
-def _peers(random: np.random.Generator, old: Floats, new: Floats, n: int | None = None) -> str:
+def _peers(random: np.random.Generator, old: Floats, new: Floats, n: int | None = None) -> dict[str, str]:
     """How often others call any series worse; given no *n*, the first one.
 
     P-values go through the same false discovery rate as ours; the others judge each series by itself.
@@ -136,12 +136,13 @@ def _peers(random: np.random.Generator, old: Floats, new: Floats, n: int | None 
         p_value = np.stack([ask(*sides) for sides in zip(old[:few], new[:few], strict=True)])
         difference = (new[:few] - old[:few]).mean(axis=-1)
         said.append((name, _said(difference, p_value).worse))
-    for name, told in (("vote", peers.vote), ("otava", peers.otava)):
+    for name, told in (("vote of six", peers.vote), ("apache-otava", peers.otava)):
         found = told(*(side[:few].reshape(-1, side.shape[-1]) for side in (old, new)))
         if found is not None:
             said.append((name, found.reshape(-1, old.shape[1])))
     shares = ((name, worse[:, 0] if n is None else worse.any(axis=1)) for name, worse in said)
-    return ("" if n is None else f"n = {n}: ") + ", ".join(f"{name} {share.mean():.3f}" for name, share in shares)
+    when = "" if n is None else f" (n = {n})"
+    return {name: f"{share.mean():.3f}{when}" for name, share in shares}
 
 
 def _shared_moods(random: np.random.Generator, replications: int) -> Iterator[Row]:

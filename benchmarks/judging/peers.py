@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,9 @@ VOTES = 3
 """So many of Mozilla's six tests have to agree."""
 CASES = 1000
 """Tests one by one are slow, so they get so many of the cases."""
+
+
+Test = Callable[[Floats, Floats], Floats]
 
 
 def welch(old: Floats, new: Floats) -> Floats:
@@ -59,6 +63,18 @@ def otava(old: Floats, new: Floats) -> Answers | None:
         return None
     found = process.ask(method="otava", series=np.concatenate([old, new], axis=-1).tolist())["found"]
     return np.array([old.shape[-1] in points and up for points, up in found])
+
+
+def otava_along(series: Floats, since: int) -> Answers | None:
+    """Whether apache-otava finds that the last level of each series up to each release is a rise: (series, releases).
+
+    Asked with *since* releases first. None where its environment can't be made.
+    """
+    process = otavas_environment()
+    if process is None:
+        return None
+    found = process.ask(method="otava", series=series.tolist(), since=since)["found"]
+    return np.array([[bool(points) and up for points, up in prefixes] for prefixes in found])
 
 
 @functools.cache

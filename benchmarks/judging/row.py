@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class Row:
         before: the same figure before one judge answered all questions, where it is known.
         to_reach: what the figure has to be; empty for what is only printed beside.
         reached: is it? None where there is nothing to reach.
-        peers: what others make of the same draws, or of some of them.
+        peers: what others make of the same draws, or of some of them, by their names.
     """
 
     question: str
@@ -25,4 +26,4 @@ class Row:
     before: str = ""
     to_reach: str = ""
     reached: bool | None = None
-    peers: str = ""
+    peers: Mapping[str, str] = dataclasses.field(default_factory=dict)

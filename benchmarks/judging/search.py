@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,27 @@ def falling_from_two(rng: np.random.Generator) -> Curve:
     return np.where(USERS < 2, rng.uniform(0.55, 0.95), falling)
 
 
+def collapse_after_peak(rng: np.random.Generator) -> Curve:
+    """In proportion to the users up to the edge, which is the peak: what is a tenth below it is a tenth too slow."""
+    edge = _place(rng, 4, 128)
+    return _knee(edge * rng.uniform(0.8, 1.0), 12) * np.where(edge > USERS, 1.0, rng.uniform(0.2, 0.5))
+
+
+def cliff_between_steps(rng: np.random.Generator) -> Curve:
+    """Rises slowly past its knee up to an edge, which lies where no power of two is near."""
+    edge = float(rng.choice([2, 4, 8, 16, 32, 64])) * rng.uniform(1.15, 1.85)
+    rising = (USERS / edge) ** rng.uniform(0.05, 0.25) * _knee(edge / _place(rng, 1.5, 6), 3)
+    return rising * np.where(edge > USERS, 1.0, rng.uniform(0.4, 0.75))
+
+
+def even_humps_first_higher(rng: np.random.Generator) -> Curve:
+    return _humps(rng, 1.0, rng.uniform(0.93, 0.96))
+
+
+def even_humps_second_higher(rng: np.random.Generator) -> Curve:
+    return _humps(rng, rng.uniform(0.93, 0.96), 1.0)
+
+
 def _knee(at: float, sharpness: float) -> Curve:
     """In proportion to the users, then flat at 1."""
     return np.asarray((1 + (USERS / at) ** -sharpness) ** (-1 / sharpness))
@@ -115,6 +136,15 @@ CURVES: dict[str, Callable[[np.random.Generator], Curve]] = {
     "still rising": still_rising,
     "falling from two on": falling_from_two,
 }
+HARDER = {
+    **{name: CURVES[name] for name in ("plateau", "retrograde", "gentle fall", "sawtooth", "still rising")},
+    "falling from two on": falling_from_two,
+    "collapse right after the peak": collapse_after_peak,
+    "cliff between powers of two": cliff_between_steps,
+    "humps 5 % apart, first higher": even_humps_first_higher,
+    "humps 5 % apart, second higher": even_humps_second_higher,
+}
+"""As hard as the words allow: where the cliffs of the others leave a plateau before them, these are the peak."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -187,18 +217,24 @@ def _narrow(bench: Bench, budget: int, low: float, high: float) -> None:
         low, high = (low, second) if bench.runs[first][0] >= bench.runs[second][0] else (first, high)
 
 
-SHARE = 20
-"""A search takes a fifth of a second, so one of this many replications is made on each kind of curve."""
+SHARE = 40
+"""A search takes a fifth of a second, so one of this many replications is made on each kind of curve of a family."""
 
 PEERS = (powers_of_two, golden_section, doubling_then_golden_section)
 
 
 def rows(seed: int, replications: int) -> Iterable[Row]:
     """Searches on each kind of curve; peers spend as many measurements on the same curve."""
-    replications = max(1, replications // SHARE)
-    right, settled, count = (np.zeros((len(CURVES), replications)) for _ in range(3))
-    peers = np.zeros((len(PEERS), len(CURVES), replications))
-    for kind, draw in enumerate(CURVES.values()):
+    yield from _of_family("", CURVES, seed, max(1, replications // SHARE))
+    yield from _of_family("harder: ", HARDER, seed + 1, max(1, replications // SHARE))
+
+
+def _of_family(
+    family: str, curves: dict[str, Callable[[np.random.Generator], Curve]], seed: int, replications: int
+) -> Iterable[Row]:
+    right, settled, count = (np.zeros((len(curves), replications)) for _ in range(3))
+    peers = np.zeros((len(PEERS), len(curves), replications))
+    for kind, draw in enumerate(curves.values()):
         for index in range(replications):
             rng = np.random.default_rng([seed, kind, index])
             bench = Bench(draw(rng), rng)
@@ -211,18 +247,16 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
                 peers[number, kind, index] = other.is_right(other.best())
     trusted = float(right[settled > 0].mean()) if settled.any() else math.nan
     words = [name.__name__.replace("_", " ") for name in PEERS]
-    beside = "as many measurements: " + ", ".join(
-        f"{name} {of_peer.mean():.3f}" for name, of_peer in zip(words, peers, strict=True)
-    )
-    yield _row("right within 5 %", right.mean(), 0.87, ".77", beside)
-    yield _row("settled", settled.mean(), 0.5, "")
-    yield _row("settled and right, of those settled", trusted, 0.95, ".82")
+    beside = {name: f"{of_peer.mean():.3f}" for name, of_peer in zip(words, peers, strict=True)}
+    yield _row(f"{family}right within 5 %", right.mean(), 0.87, ".77", beside)
+    yield _row(f"{family}settled", settled.mean(), 0.5, "")
+    yield _row(f"{family}settled and right, of those settled", trusted, 0.95, ".82")
     spent = float(count.mean())
-    yield Row("search", "measurements on average", f"{spent:.1f}", "", "≤ 18", spent <= 18)
-    for kind, name in enumerate(CURVES):
+    yield Row("search", f"{family}measurements on average", f"{spent:.1f}", "", "≤ 18", spent <= 18)
+    for kind, name in enumerate(curves):
         figure = f"{right[kind].mean():.2f}, {settled[kind].mean():.2f} settled, {count[kind].mean():.1f} measurements"
-        yield Row("search", f"right within 5 %, {name}", figure)
+        yield Row("search", f"{family}right within 5 %, {name}", figure)
 
 
-def _row(case: str, figure: float, least: float, before: str, peers: str = "") -> Row:
-    return Row("search", case, f"{figure:.3f}", before, f"≥ {least:g}", bool(figure >= least), peers)
+def _row(case: str, figure: float, least: float, before: str, peers: Mapping[str, str] | None = None) -> Row:
+    return Row("search", case, f"{figure:.3f}", before, f"≥ {least:g}", bool(figure >= least), peers or {})

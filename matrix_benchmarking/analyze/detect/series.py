@@ -33,6 +33,8 @@ _USUAL_ROOM = 3.0
 """In units of what the runs of a version spread without the farthest, which is about half a standard deviation."""
 _OF_THREE = 1.7
 """Standard deviation of three normal values, relative to their median distance from the middle one."""
+_HELD_MOOD = 2.0
+"""So much larger is the variance of a version within a campaign that goes on: it widens the error of a new level."""
 LEAST_DEGREES = 6.0
 _BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
@@ -62,15 +64,16 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     points = np.array([median([median(group) for group in of]) for of in groups], dtype=np.float64)
     counts = np.array([len(runs) for runs in kept], dtype=np.float64)
     together = [[value / scale for value, _ in runs] for runs in kept]
+    stretches = _stretches(kept)
     series = Series(
         points,
         counts,
-        precision(counts),
-        _prior(together),
+        precision(counts, stretches),
+        _prior(together, stretches),
         np.array(own, dtype=np.float64),
         np.array(fresh, dtype=np.float64),
         squares := np.array([_restlessness(runs) for runs in together]),
-        _stretches(kept),
+        stretches,
         _means(together, squares, counts),
     )
     return series, index, scale
@@ -189,14 +192,24 @@ def median(values: list[float]) -> float:
     return ordered[half] if len(values) % 2 else ordered[half - 1] + (ordered[half] - ordered[half - 1]) / 2.0
 
 
-def precision(counts: Floats) -> Floats:
-    """Variance of each point, relative to that of the least known one up to there: more repeats never cost an alarm."""
+def precision(counts: Floats, stretches: Integers) -> Floats:
+    """Variance of each point, relative to that of the least known one up to there: more repeats never cost an alarm.
+
+    The mood of a campaign that goes on holds longer than the correlation of neighbours tells: its versions say less.
+    """
     variance = _SHARED + (1.0 - _SHARED) / counts
-    return np.asarray(variance / np.maximum.accumulate(variance))
+    goes_on = np.diff(stretches, prepend=-1) == 0
+    return np.asarray(variance / np.maximum.accumulate(variance) * np.where(goes_on, _HELD_MOOD, 1.0))
 
 
-def _prior(repeats: list[list[float]]) -> Prior:
-    """What the repeats of the first versions say of the noise; nothing where there are none."""
+def _prior(repeats: list[list[float]], stretches: Integers) -> Prior:
+    """What the repeats of the first versions say of the noise; nothing where there are none.
+
+    Nor where one campaign measured these versions one after the other: its mood drifts from one to the next, which the
+    repeats of one don't show.
+    """
+    if len(np.unique(stretches[:OF_THE_PRIOR])) < min(OF_THE_PRIOR, len(stretches)):
+        return Prior()
     first = [runs for runs in repeats[:OF_THE_PRIOR] if len(runs) > 1]
     degrees = sum(len(runs) - 1 for runs in first)
     if degrees < LEAST_DEGREES or len(first) < OF_THE_PRIOR:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import re
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze.report.junit import junit
 from matrix_benchmarking.analyze.select.selection import select, series_id
 from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id
@@ -18,10 +21,11 @@ from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import IN_TURN, Blocks
+from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, Blocks
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.plotting.regression_tables import brief_table
 from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
@@ -149,17 +153,25 @@ def test_what_was_measured_one_after_the_other_can_not_be_told_however_large_it_
     assert not apart.failed
     said = " ".join(wording.lead(apart))
     assert said.startswith("Whether 6 series of 1 KPI are worse can't be told: after against before.")
-    assert (
-        f"6 can't be told: measured one after the other, this can't be told from the machine's mood; {IN_TURN}" in said
-    )
+    assert f"Measured one after the other, this can't be told from the machine's mood; {IN_TURN}." in said
     assert apart.verdicts[0].effect is not None
     assert apart.verdicts[0].effect.high == np.inf
+    words = wording.untold(apart.verdicts[0])
+    assert re.match(r"\+\d\d\.\d %, \S+ → \S+ USD; ", words)
+    assert words.endswith(f" USD; {ONE_AFTER_THE_OTHER}")
+    skipped = ET.fromstring(junit(apart)).iter("skipped")
+    assert words in [one.get("message") for one in skipped]
+    cells = [cell for row in brief_table(apart.verdicts, "", lambda entry, text: text).rows for cell in row]
+    assert words in cells
 
 
 def test_one_common_round_is_too_few_and_the_verdict_says_so() -> None:
     once = compare(build("before", {"a": 100}, repeats=1), build("after", {"a": 130}, repeats=1, seed=2))
     assert outcomes(once) == {"a": "can't be told"}
-    assert wording.sentence(once.verdicts[0]).startswith("cost of all runs: both were measured in one round only")
+    (verdict,) = once.verdicts
+    seen = f"{wording.short_size(verdict)}, {wording.levels(verdict.kpi, verdict)}"
+    assert seen.startswith("+")
+    assert wording.sentence(verdict).startswith(f"cost of all runs: {seen}; both were measured in one round only")
 
 
 def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None:
@@ -174,7 +186,7 @@ def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None
     alone = compare(old, campaigns("after", 130, 11, 1))
     assert outcomes(alone) == {"a": "suspected"}
     assert not alone.failed
-    assert "1 suspected to be worse: to measure after once more would tell." in wording.lead(alone)
+    assert "1 suspected to be worse: measuring after once more would tell." in wording.lead(alone)
     assert "is suspected to be worse at after than at before" in wording.sentence(alone.verdicts[0])
 
 
