@@ -91,7 +91,7 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
     assert "No difference shown in 1; 3.0 % would have been within 5 versions." in wording.lead(analysis(same[0]))
     of_sides = verdict(would_show=0.01, would_show_in=0, effect=effect)
     in_unit = verdict(would_show=0.5, would_show_in=9)
-    more = "No difference shown in 4; 2.1 to 4.0 % would have been within 9 versions."
+    more = "No difference shown in 5; 2.1 to 4.0 % would have been within 7 versions, in 3 of them."
     assert more in wording.lead(analysis(*same, of_sides, in_unit))
 
 
@@ -114,7 +114,8 @@ def test_the_headline_counts_in_one_and_many() -> None:
     untold = [verdict(Outcome.CANT_TELL, labels={"n": n}, why="why") for n in range(2)]
     assert wording.headline(analysis(*untold)).startswith("Whether 2 series of 1 KPI are worse can't be told: ")
     assert wording.headline(analysis(untold[0])).startswith("Whether 1 series of 1 KPI is worse can't be told: ")
-    assert "2 can't be told: why." in wording.lead(analysis(*untold))
+    assert wording.lead(analysis(*untold))[1:] == ["Why."]
+    assert "2 can't be told: why." in wording.lead(analysis(*untold, verdict(labels={"n": 9})))
 
 
 def test_of_causes_those_of_several_alarms_are_named_and_three_at_most() -> None:
@@ -131,8 +132,8 @@ def test_of_causes_those_of_several_alarms_are_named_and_three_at_most() -> None
     assert found[0].id == cause_id("encoder_bench", "1.2")
     said = [one for one in wording.lead(analysis(*made)) if "one cause" in one]
     assert said == [wording.cause_text(one) for one in found[:3]]
-    assert said[0].startswith("3 alarms since 1.2 are one cause, ")
-    assert wording.cause_text(found[-1]).startswith("1 alarm since 1.1 is one cause, ")
+    assert said[0].startswith("3 alarms since 1.2 (last good 1.3.0) are one cause, ")
+    assert wording.cause_text(found[-1]).startswith("1 alarm since 1.1 (last good 1.3.0) is one cause, ")
     assert causes(analysis(regression(said={"id": ""}))) == []
 
 
@@ -143,10 +144,11 @@ def test_what_fails_comes_first_then_new_and_large_ones() -> None:
     large = verdict(Outcome.SUSPECTED, effect=Estimate(-0.3, -0.4, -0.2))
     small = verdict(Outcome.SUSPECTED, effect=Estimate(0.2, 0.1, 0.3))
     same = verdict(effect=Estimate(0.9, 0.0, 2.0))
-    order = [fails, dealt, new, large, small, verdict(Outcome.IMPROVEMENT), same]
+    doubtful = verdict(effect=Estimate(0.1, 0.0, 0.2), reruns=2)
+    order = [fails, dealt, new, large, small, verdict(Outcome.IMPROVEMENT), doubtful, same]
     backwards = list(reversed(order))
     assert sorted(backwards, key=severity.severity) == order
-    assert severity.severity(same) == (True, 3, True, 0.0)
+    assert (severity.severity(doubtful), severity.severity(same)) == ((True, 3, True, 0.0), (True, 3, True, 1.0))
     assert severity.severity(fails) == (False, 0, True, pytest.approx(-0.103))
 
 
