@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime as dt
 from typing import Any
 
 import numpy as np
@@ -122,3 +123,56 @@ def test_the_step_that_would_have_been_seen_is_a_share_of_the_level_that_holds()
     assert sized(THROUGHPUT, (100.0, 4), effect=effect, old_level=100.0) == (None, 0)
     assert sized(THROUGHPUT, (99.0, 4), effect=effect, old_level=100.0) == (0.99, 4)
     assert sized(THROUGHPUT, (500.0, 4), old_level=100.0) == (500.0, 4)
+
+
+def test_an_analysis_is_made_now_unless_it_is_told_when_and_names_what_was_asked() -> None:
+    before, runs = dt.datetime.now(dt.UTC), [entry({"version": f"1.{n}", "cost": 1.0, "day": n}, n) for n in range(8)]
+    found = of.analyse_runs(runs, workload(), data="a test", kpi_filter=["cost"])
+    assert before <= found.made_at <= dt.datetime.now(dt.UTC)
+    assert found.question == "1.7 against its history"
+    told = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+    assert of.analyse_runs(runs, workload(), data="a test", kpi_filter=["cost"], now=told).made_at == told
+    nothing = of.analyse_runs([], workload(), data="a test", now=told)
+    assert (nothing.newest, nothing.question) == (None, "the newest runs against their history")
+
+
+def test_a_kpi_that_can_not_be_better_is_shown_at_its_newest_two_points() -> None:
+    kinds = {**workload().kpis, "cost": dataclasses.replace(workload().kpis["cost"], lower_better=None)}
+    unjudged = dataclasses.replace(workload(), store=dataclasses.replace(workload().store, models_kpis=kinds))
+    runs = [entry({"version": f"1.{n}", "cost": float(100 + 10 * n), "day": n}, n) for n in range(4)]
+    found = of.analyse_runs(
+        runs, unjudged, data="a test", kpi_filter=["cost"], now=dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
+    )
+    (said,) = found.not_analysed
+    assert not found.verdicts
+    assert said.reason.endswith(": 120 USD at 1.2, 130 USD at 1.3 (+8.3%)")
+
+
+def placed(*runs: tuple[int, float | None, dict[str, Any]]) -> list[list[tuple[int, int | None]]]:
+    """Campaign and round of each run of each version, of runs that start at a minute, or of an unknown time."""
+    made = []
+    for number, (version, minute, more) in enumerate(runs):
+        one = entry({"version": f"1.{version}", "cost": 100.0, "day": None}, number)
+        time = None if minute is None else int(minute * 60e6) + 10**12
+        assert one.facts is not None
+        made.append(dataclasses.replace(one, facts=dataclasses.replace(one.facts, time_us=time, start_us=time), **more))
+    series = select(made, workload(), kpi_filter=["cost"]).series[0]
+    return [list(point) for point in of._blocks([series])(series)]
+
+
+def test_versions_of_unknown_time_are_measured_by_themselves() -> None:
+    assert placed((0, None, {}), (1, None, {}), (2, None, {})) == [[(-1, None)], [(-2, None)], [(-3, None)]]
+    recorded = placed((0, None, {"campaign": "a"}), (1, None, {"campaign": "a"}), (2, 5.0, {}))
+    assert [len({campaign for campaign, _ in one}) for one in recorded] == [1, 1, 1]
+    assert recorded[0] == recorded[1] != recorded[2]
+
+
+def test_versions_that_an_inferred_campaign_measured_in_their_order_have_a_round_each() -> None:
+    assert placed((0, 1, {}), (0, 2, {}), (1, 2, {}), (1, 3, {}), (2, 4, {})) == [
+        [(0, -1), (0, -1)], [(0, -2), (0, -2)], [(0, -3)]
+    ]  # fmt: skip
+    assert placed((0, 1, {}), (1, 3, {}), (2, 2, {})) == [[(0, -1)], [(0, -2)], [(0, None)]]
+    one = {"campaign": "a"}
+    assert placed((0, 1, one), (1, 2, one), (2, 3, one)) == [[(0, None)], [(0, None)], [(0, None)]]
+    rounds = placed(*((n % 2, float(n), {}) for n in range(4)))
+    assert rounds == [[(0, 0), (0, 1)], [(0, 0), (0, 1)]]

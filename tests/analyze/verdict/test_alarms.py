@@ -82,6 +82,8 @@ def test_a_level_that_was_left_twice_before_is_one_of_the_machines() -> None:
     third = change(19, 100.0, 110.0)
     assert of.levels_known([change(12, 100.0, 110.0), third], values) == {1}
     assert of.levels_known([change(12, 100.0, 110.0)], values[:15]) == set()
+    ended = [*values[:19], [100.0]]  # its newest point is that which shows the change
+    assert of.levels_known([Change(18, 17, 18, 100.0, 110.0, True)], ended) == {0}
     assert of.levels_known([change(19, 100.0, 110.0, worse=False)], values) == set()
     assert of.levels_known([change(0, 100.0, 110.0)], values) == set()
     assert of.levels_known([change(1, 100.0, 110.0)], values) == set()
@@ -184,6 +186,13 @@ def test_an_alarm_two_versions_away_is_the_one_that_was_raised() -> None:
     assert [one.id for one in two.alarms] == [next(iter(known_at(9))), next(iter(known_at(12)))]
     falls = raised([change(10, 110.0, 100.0, worse=False), change(11, 100.0, 110.0)], known_at(12))
     assert [one.id for one in falls.alarms] == [next(iter(known_at(12)))]
+
+
+def test_how_far_an_alarm_may_have_moved_is_two_versions() -> None:
+    assert (of.NEARBY, of.RETURNS) == (2, 2)
+    own, near = known_at(10), known_at(12)
+    both = raised([UP, change(12, 110.0, 100.0, worse=False), change(13, 100.0, 110.0)], {**own, **near})
+    assert [one.id in {**own, **near} for one in both.alarms] == [True, False]  # the nearer one is another change's
 
 
 def test_what_became_of_an_alarm_before_is_noted() -> None:
