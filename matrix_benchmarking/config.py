@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +32,7 @@ PRICE_NAME = "^(?:[^/]+/)?[^/].*$"
 PATTERNS = {PRICE_NAME: "a name of the form vendor/hw_type or hw_type"}
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class CommandOptions:
     """The options of the commands, as far as the file may hold them.
 
@@ -186,6 +187,7 @@ def load(
     return with_presets[chosen]
 
 
+@functools.lru_cache(maxsize=1)
 def _model(options: CommandOptions) -> type[Config]:
     """:class:`Config` with a section for each command; one that it has already gets the options, too."""
     fields: dict[str, Any] = {}

@@ -6,6 +6,7 @@ builds the KPI models from them with :func:`getKPIsModel`; the labels are listed
 
 from __future__ import annotations
 
+import functools
 import re
 import uuid
 from collections.abc import Callable, Mapping
@@ -183,7 +184,12 @@ def labels_from(settings_model: type[pydantic.BaseModel], **defaults: Scalar) ->
 
 def default_payload_model(kpis: Mapping[str, KPIDefinition]) -> type[Payload]:
     """The payload model of a workload that doesn't define one: any results, labels from the settings."""
-    kpis_model = getKPIsModel("KPIs", __name__, kpis, None)
+    return _default_payload_model(tuple(kpis.items()))
+
+
+@functools.lru_cache(maxsize=8)  # pydantic takes ten milliseconds for one, and each payload asks
+def _default_payload_model(kpis: tuple[tuple[str, KPIDefinition], ...]) -> type[Payload]:
+    kpis_model = getKPIsModel("KPIs", __name__, dict(kpis), None)
     return pydantic.create_model(
         "Payload",
         __base__=Payload,

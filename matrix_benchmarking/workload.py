@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
+import importlib.machinery
 import importlib.metadata
 import importlib.util
 import sys
@@ -305,11 +306,19 @@ def _file_meant(name: str) -> Path | None:
     return next((path for path in near if path.is_file()), None)
 
 
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Neither reads bytecode, which an edit within the same second leaves stale, nor writes any beside the file."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def _import_file(path: Path) -> types.ModuleType:
     if not path.is_file():
         raise WorkloadError(f"workload file '{path}' not found")
     name = f"matbench_workload_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path.resolve())
+    spec = importlib.util.spec_from_file_location(name, path.resolve(), loader=_FromSource(name, str(path.resolve())))
     if spec is None or spec.loader is None:
         raise WorkloadError(f"workload file '{path}' is not a Python file")
     module = importlib.util.module_from_spec(spec)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import MatbenchError
@@ -137,6 +137,17 @@ def narrowed(group: Group, kpi: KPIDefinition, points: Sequence[Point]) -> Group
         places = {id(one.point): place for place, one in enumerate(group.standings)}
         found = found.of([places[id(point)] for point in points])
     return _compared(group, points, kpi, found)
+
+
+def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
+    """The groups of *best* that have points that are wanted, each with those alone, compared with each other."""
+    assert best.kpi is not None
+    found = []
+    for group in best.groups:
+        points = [one.point for one in group.standings if is_wanted(one.point)]
+        if points:
+            found.append(group if len(points) == len(group.standings) else narrowed(group, best.kpi, points))
+    return found
 
 
 def _rounds(entries: Sequence[Entry], ranked: Sequence[Sequence[Entry]]) -> Mapping[int, int | None]:

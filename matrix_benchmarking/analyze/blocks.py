@@ -58,7 +58,7 @@ def blocks_of(runs: Sequence[Entry]) -> list[Block]:
     apart by processor, GPUs and kernel, since their names are not recorded.
     """
     campaigns = sorted(_campaigns(runs), key=lambda campaign: campaign[0].start)
-    blocks = [Block(0, None)] * len(runs)
+    blocks: dict[int, Block] = {}
     numbers: dict[tuple[int, int], int] = {}
     for number, campaign in enumerate(campaigns):
         is_recorded = runs[campaign[0].place].campaign is not None
@@ -66,7 +66,7 @@ def blocks_of(runs: Sequence[Entry]) -> list[Block]:
         for run, each in zip(campaign, rounds, strict=True):
             known = None if each is None else numbers.setdefault((number, each), len(numbers))
             blocks[run.place] = Block(number, known)
-    return blocks
+    return [blocks[place] for place in range(len(runs))]
 
 
 def _campaigns(runs: Sequence[Entry]) -> Iterator[list[_Run]]:
@@ -105,7 +105,7 @@ def _inferred_rounds(runs: Sequence[_Run]) -> Sequence[int | None]:
         if run.point in members[-1]:
             members.append(set())
         members[-1].add(run.point)
-        rounds.append(len(members) - 1)
+        rounds.append(len(members))
     most = max(1, len(set().union(*members)) / 2)
     times = Counter(point for each in members if len(each) > most for point in each)
     return rounds if sum(count > 1 for count in times.values()) > most else [None] * len(runs)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ..filters import show
 from ..history.records import moment
+from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, typed
 from .select.series import KPISeries, Series, SeriesPoint
 from .select.versions import in_words
@@ -59,9 +60,8 @@ def version_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> 
     return cut_inside(texts[index], LONGEST_VERSION)
 
 
-def value_text(found: KPISeries, point: SeriesPoint) -> str:
+def value_text(kpi: KPIDefinition, point: SeriesPoint) -> str:
     """A point's value, and the runs behind it."""
-    kpi = found.kpi
     if point.count == 1:
         return f"{kpi.show(point.mean)}, one run"
     low, high = kpi.show(point.minimum, unit=False), kpi.show(point.maximum)

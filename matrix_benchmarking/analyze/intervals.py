@@ -32,7 +32,7 @@ class Interval:
 
     low: float
     high: float
-    pooled: bool = False
+    pooled: bool
     confidence: float = CONFIDENCE
 
 

@@ -33,7 +33,6 @@ def lent(variances: Floats, degrees: Floats, correlation: Floats) -> tuple[Float
             the same thing again: their variances agree by its square, and count for as much less.
     """
     told = (degrees > 0) & (variances > 0) & np.isfinite(variances)
-    freedom = np.where(told, degrees, 0.0)
     half = np.where(told, degrees, 1.0) / 2.0
     logs = np.log(np.where(told, variances, 1.0)) - special.digamma(half) + np.log(half)
     own_noise = special.polygamma(1, half)
@@ -44,7 +43,7 @@ def lent(variances: Floats, degrees: Floats, correlation: Floats) -> tuple[Float
     squares = _sum_of_others(logs * logs, told) - count * centre * centre
     noise = _sum_of_others(own_noise, told) / count
     spare = np.maximum(others - 1.0, 0.5)
-    excess = np.where(others > 1, squares / spare - noise, 0.0)
+    excess = squares / spare - noise  # below nothing where there is one other group
     # The variance of a logarithm is known as well as its own skew lets it be: badly where a group has one degree.
     skewed = _sum_of_others(special.polygamma(3, half), told) / count
     differ = np.maximum(excess, 0.0) + _DOUBT * np.sqrt((2.0 * noise * noise + skewed) / spare)
@@ -52,10 +51,10 @@ def lent(variances: Floats, degrees: Floats, correlation: Floats) -> tuple[Float
     variance = np.exp(centre + special.digamma(worth / 2.0) - np.log(worth / 2.0))
     again = np.clip(correlation, 0.0, 1.0)[..., None] ** 2
     news = (1.0 - again) / (1.0 + np.maximum(others - 1.0, 0.0) * again)
-    worth = np.where(others > 0, np.minimum(worth, news * _sum_of_others(freedom, told)), 0.0)
-    together = np.maximum(degrees, 0.0) + worth
-    own = np.where(degrees > 0, variances, 0.0) * np.maximum(degrees, 0.0)
-    return (own + np.where(worth > 0, variance * worth, 0.0)) / np.where(together > 0, together, 1.0), together
+    worth = np.minimum(worth, news * _sum_of_others(degrees, told))
+    together = degrees + worth
+    own = np.where(degrees > 0, variances, 0.0) * degrees
+    return (own + variance * worth) / np.where(together > 0, together, 1.0), together
 
 
 def _held(logs: Floats, told: npt.NDArray[np.bool_], own_noise: Floats) -> Floats:
@@ -77,7 +76,7 @@ def _sum_of_others(values: Floats, told: npt.NDArray[np.bool_]) -> Floats:
 
 def inverse_trigamma(values: Floats) -> Floats:
     """The arguments at which the trigamma function has these *values*, by Newton's method on its reciprocal."""
-    known = np.clip(values, 1e-6, 1e7)
+    known = np.maximum(values, 1e-6)
     found = 0.5 + 1.0 / known
     for _ in range(10):
         trigamma = special.polygamma(1, found)
@@ -99,4 +98,4 @@ def correlation_of(deviations: Floats) -> Floats:
     products = standard.sum(axis=-2) ** 2 - (standard * standard).sum(axis=-2)
     count = there.sum(axis=-2)
     pairs = (count * (count - 1)).sum(axis=-1)
-    return np.asarray(np.where(pairs > 0, products.sum(axis=-1) / np.maximum(pairs, 1), 0.0))
+    return np.asarray(products.sum(axis=-1) / np.maximum(pairs, 1))

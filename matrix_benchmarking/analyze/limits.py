@@ -105,9 +105,7 @@ def bounded(group: Group, kpi: KPIDefinition) -> list[Bounded]:
 
 def keeps(kpi: KPIDefinition, value: float | None, limit: float) -> bool:
     """True if a known *value* is within *limit*: at most that where lower is better, else at least that."""
-    if value is None:
-        return False
-    return value <= limit if kpi.lower_better else value >= limit
+    return value is not None and (value <= limit if kpi.lower_better else value >= limit)
 
 
 def staircase(found: Sequence[Bounded], headline: KPIDefinition, kpi: KPIDefinition) -> list[Step]:

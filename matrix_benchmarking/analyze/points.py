@@ -187,12 +187,12 @@ def _refusal(runs: Sequence[Entry], gates: Sequence[Gate], kpis: Mapping[str, KP
     for gate in gates:
         for entry in runs:
             value = entry.kpis.get(gate.kpi)
-            if gate.refuses(value):
+            if value is not None and gate.refuses(value):
                 show_value = kpis[gate.kpi].show
                 low = "" if gate.minimum is None else f" at least {show_value(gate.minimum)}"
                 high = "" if gate.maximum is None else f" at most {show_value(gate.maximum)}"
                 limits = " and".join(limit for limit in (low, high) if limit)
-                is_low = gate.minimum is not None and value is not None and value < gate.minimum
+                is_low = gate.minimum is not None and value < gate.minimum
                 beyond = f"below {show_value(gate.minimum)}" if is_low else f"above {show_value(gate.maximum)}"
                 return f"{gate.kpi} is {show_value(value)}, asked for is{limits}", f"{gate.kpi} {beyond}"
     return None

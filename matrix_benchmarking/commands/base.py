@@ -6,6 +6,7 @@ Precedence: flag, then environment ``MATBENCH_<FLAG>``, then preset, then config
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -118,6 +119,7 @@ def set_debug(ctx: click.Context, param: click.Parameter | None, value: bool) ->
         ctx.ensure_object(Invocation).debug = True
 
 
+@functools.cache
 def in_configuration() -> CommandOptions:
     """The options of all commands, as config.yaml may hold them."""
     from ..config import CommandOptions

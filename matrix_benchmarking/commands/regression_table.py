@@ -60,7 +60,7 @@ def print_analysis(analysis: Analysis, console: Console | None = None) -> None:
     first, *others = wording.lead(analysis)
     for sentences in filter(None, (first, " ".join(others))):
         _say(sentences, 1000)
-    shown = [one for one in analysis.verdicts if _is_shown(one)]
+    shown = [one for one in analysis.verdicts if wording.is_told(one)]
     if shown:
         console.print(_table(analysis, shown[:ROWS], console.width))
         _say_rest(shown[ROWS:])
@@ -70,12 +70,6 @@ def print_analysis(analysis: Analysis, console: Console | None = None) -> None:
         _say(f"Note: {note}")
     if analysis.check:
         _say(check.line(analysis.check))
-
-
-def _is_shown(verdict: SeriesVerdict) -> bool:
-    """Whether there is more to say of a series than that it is counted."""
-    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
-    return verdict.fails or changed or bool(verdict.outcome is Outcome.NO_CHANGE and verdict.reruns)
 
 
 def _table(analysis: Analysis, shown: Sequence[SeriesVerdict], width: int) -> Table:
@@ -113,7 +107,7 @@ def _columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[_Column
     return [
         _column("KPI", [one.kpi.name for one in shown], folds_to=12),
         _column("Series", [one.name for one in shown], folds_to=14),
-        _column(_VERDICT, [_verdict(one) for one in shown], folds_to=12),
+        _column(_VERDICT, [wording.verdict_text(one) for one in shown], folds_to=12),
         _Column("Change", [_two_lines(size) for size in sizes], is_number=True),
         _column("Level", levels, drop=1, is_number=True),
         _column("Since", [version or "–" for version in since]),
@@ -140,20 +134,6 @@ def _column(
 ) -> _Column:
     limit = _WORD if folds_to is None else _CELL
     return _Column(title, [one_line(cell, limit) for cell in cells], folds_to, drop, is_number)
-
-
-def _verdict(verdict: SeriesVerdict) -> str:
-    if verdict.fails:
-        return "worse, new" if verdict.is_new else "worse"
-    if verdict.outcome is Outcome.REGRESSION:
-        status = {alarm.status for alarm in verdict.alarms}
-        return "acknowledged" if Status.ACKNOWLEDGED in status else "resolved"
-    if verdict.outcome is Outcome.SUSPECTED:
-        return f"suspected: {wording.looks(verdict)}"
-    if verdict.outcome is Outcome.IMPROVEMENT:
-        return "better, new" if verdict.is_new else "better"
-    runs = verdict.reruns or 0
-    return f"in doubt: {runs} more {plural(runs, 'run')}"
 
 
 def _alarm(verdict: SeriesVerdict) -> str:

@@ -79,6 +79,21 @@ class _Named:
         """What *cfg* says of the control *name*, or its default."""
         return chosen(self.controls(), cfg, name)
 
+    def draw(self, args: Arguments) -> Any:
+        """Of a plot its figure (None: nothing to draw), and text or Dash components about it; of a report those."""
+        raise WorkloadError(f"'{self.name}' has neither a draw nor a do_plot")
+
+    def do_plot(
+        self,
+        ordered_vars: list[str],
+        settings: dict[str, Any],
+        setting_lists: SettingLists,
+        variables: Variables,
+        cfg: Mapping[str, Any],
+    ) -> Any:
+        """The same, for what was written for TOPSAIL; it has one of both."""
+        return self.draw(Arguments(ordered_vars, settings, setting_lists, variables, cfg))
+
 
 class Plot(_Named):
     """One figure and what to conclude from it.
@@ -92,21 +107,6 @@ class Plot(_Named):
     def height_px(self) -> int:
         """About how much room the drawn plot takes, its text included: kept free for it, so that nothing jumps."""
         return 600
-
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        """A plotly figure (None: there is nothing to draw), and text or Dash components about it."""
-        raise WorkloadError(f"the plot '{self.name}' has neither a draw nor a do_plot")
-
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> tuple[Any, Any]:
-        """The same, for what was written for TOPSAIL; a plot has one of both."""
-        return self.draw(Arguments(ordered_vars, settings, setting_lists, variables, cfg))
 
 
 class Report(_Named):
@@ -122,21 +122,6 @@ class Report(_Named):
     def __init__(self, catalogue: Catalogue) -> None:
         super().__init__(catalogue)
         self.drawn: list[Plot] = []
-
-    def draw(self, args: Arguments) -> list[Any]:
-        """The page's Dash components."""
-        raise WorkloadError(f"the report '{self.name}' has neither a draw nor a do_plot")
-
-    def do_plot(
-        self,
-        ordered_vars: list[str],
-        settings: dict[str, Any],
-        setting_lists: SettingLists,
-        variables: Variables,
-        cfg: Mapping[str, Any],
-    ) -> list[Any]:
-        """The same, for what was written for TOPSAIL; a report has one of both."""
-        return self.draw(Arguments(ordered_vars, settings, setting_lists, variables, cfg))
 
     def summary(self) -> str:
         """One sentence made from the data, for the page's card on the index; empty for none."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..analyze.points import Cause
-from ..analyze.wording import plural
 from .catalogue import Catalogue
 from .page import Page, prefix
 from .report_best import variants_table, verdict_box
@@ -40,13 +38,7 @@ def _state_of_tests(catalogue: Catalogue, reports: Sequence[Page]) -> list[Any]:
     sentence: list[Any] = [overview(catalogue.matrix)]
     title = ErrorReport.name.removeprefix("report:").strip()
     sentence += [[" ", html.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
-    gated = [excluded for excluded in catalogue.best.excluded if excluded.cause is Cause.GATED]
-    lines = [html.P(sentence)]
-    if gated:
-        reason = gated[0].reason
-        count = f"{len(gated)} {plural(len(gated), 'run')}"
-        lines.append(html.P(f"{count} can't be the best: such as {gated[0].entry.name}, whose {reason}."))
-    return lines
+    return [html.P(sentence)]
 
 
 def _card(page: Page) -> Any:

@@ -317,7 +317,7 @@ def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -
         wrapped(series_text(found, series), 60, lines=3),
         text(point_text(found, point, texts)),
         *([text(time_text(point))] if found.axis is not None and point.time_us is not None else []),
-        f"<b>{text(value_text(found, point))}</b>",
+        f"<b>{text(value_text(found.kpi, point))}</b>",
         *(text(line) for line in runs),
     ]
     return "<br>".join(lines)

@@ -6,58 +6,30 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..analyze.history_wording import cut_inside
+from ..analyze.select.selection import NotAnalysed
 from ..analyze.verdict import wording
-from ..analyze.verdict.model import Alarm, Analysis, NotAnalysed, Outcome, SeriesVerdict, Status
+from ..analyze.verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..matrix import Entry
+from .series_frames import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
 from .tables import Cell, Column, Row, kpi_cell, table
 from .template import short
 
 RUNS_LINKED = 5
 LONGEST_NAME, LONG_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 40, 28, 400
-WORSE, BETTER, DOUBTFUL = "✕\u00a0", "★\u00a0", "◆\u00a0"
+SIGNS = {WORSE: "✕\u00a0", BETTER: "★\u00a0", DOUBTFUL: "◆\u00a0", OTHER: ""}
 """The same signs as in the charts, so that colour isn't all that tells."""
 
 Link = Callable[[Entry, str], Any]
 
 
 def changed(analysis: Analysis) -> list[SeriesVerdict]:
-    """The series that changed or may have: what fails first, then other regressions, improvements, doubtful ones."""
-    return sorted((one for one in analysis.verdicts if one.changes or _is_told(one)), key=_severity)
-
-
-def _is_told(verdict: SeriesVerdict) -> bool:
-    outcome = verdict.outcome
-    return outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT) or (
-        outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
-    )
-
-
-def _severity(verdict: SeriesVerdict) -> int:
-    """The order of the reports; within one rank it is the analysis'."""
-    if verdict.fails:
-        return 0
-    if verdict.outcome is Outcome.REGRESSION:
-        return 1
-    if verdict.is_new or verdict.outcome is Outcome.SUSPECTED:
-        return 2
-    return 3 if verdict.outcome is Outcome.IMPROVEMENT else 4 if verdict.reruns else 5
+    """The series that changed or may have, in the order of the analysis."""
+    return [one for one in analysis.verdicts if one.changes or wording.is_told(one)]
 
 
 def outcome_text(verdict: SeriesVerdict) -> str:
     """The verdict with its sign: ``✕ worse, new``."""
-    outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
-    if outcome is Outcome.REGRESSION:
-        state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
-        return f"{WORSE}worse{new}{state}"
-    if outcome is Outcome.IMPROVEMENT:
-        return f"{BETTER}better{new}{', with an open alarm' if verdict.fails else ''}"
-    if outcome is Outcome.SUSPECTED:
-        return f"{DOUBTFUL}suspected: {wording.looks(verdict)}"
-    if outcome is Outcome.NO_CHANGE and verdict.reruns:
-        return f"{DOUBTFUL}in doubt"
-    if verdict.changes:
-        return f"{BETTER}back on an old level{new}"
-    return "no difference shown" if outcome is Outcome.NO_CHANGE else outcome.value
+    return f"{SIGNS[kind_of(verdict)]}{wording.verdict_text(verdict)}"
 
 
 def name_of(verdict: SeriesVerdict) -> str:
@@ -237,10 +209,12 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
     notes = list(verdict.notes)
     if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
         notes.insert(0, wording.history_missing(verdict))
-    if verdict.stands_on:
-        notes.insert(0, verdict.why or f"{wording.size(verdict)}{wording.shown(verdict)}")
-    elif verdict.why or verdict.would_show:
-        notes.insert(0, verdict.why or wording.nothing(verdict))
+    if verdict.why:
+        notes.insert(0, wording.untold(verdict))
+    elif verdict.stands_on:
+        notes.insert(0, f"{wording.size(verdict)}{wording.shown(verdict)}")
+    elif verdict.would_show:
+        notes.insert(0, wording.nothing(verdict))
     return [
         verdict.kpi.name,
         series_cell(verdict),

@@ -64,11 +64,17 @@ class CompareReport(Report):
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
         clear = [one for one in switches if _is_clear(one)]
         rest = [one for one in switches if not _is_clear(one)]
-        parts: list[Any] = [html.Div([html.P(self._sentence(one)) for one in clear or rest[:1]], className="verdict")]
+        above = clear or rest[:1]
+        parts: list[Any] = [html.Div([html.P(self._sentence(one)) for one in above], className="verdict")]
         parts += [part for one in clear for part in self._section(one)]
         if rest:
             heading = f"Nothing worse or better is shown: {len(rest)} {plural(len(rest), 'comparison')}"
-            hidden = [part for one in rest for part in [html.P(self._sentence(one)), *self._section(one)]]
+            hidden: list[Any] = []
+            for one in rest:
+                hidden += [
+                    *([] if any(one is each for each in above) else [html.P(self._sentence(one))]),
+                    *self._section(one),
+                ]
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
         return [*parts, *self._order(switches), _how_to_read()]
 
@@ -147,7 +153,8 @@ class CompareReport(Report):
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
         what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
-        behind = f"over {count} {plural(count, 'pair')} of points, {effect.judged.stands_on}"
+        over = f"on average over {count} pairs" if count > 1 else "over 1 pair"
+        behind = f"{over} of points, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"

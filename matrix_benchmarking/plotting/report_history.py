@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..analyze.history_wording import cut_inside, point_text, series_text, step_texts
-from ..analyze.select.series import KPISeries, Series
+from ..analyze.select.series import KPISeries
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, counts, judged_series
 from ..matrix import SettingLists
 from .base import Arguments, Report
 from .plot_history import KPIHistory, find, why_nothing
-from .regression_tables import outcome_text
+from .regression_tables import outcome_text, run_links
 from .tables import Cell, Column, Row, kpi_cell, table
 from .template import short
 
-NEWEST_RUNS_LINKED = 5
 LONGEST_NAME, LONGEST_VERSION = 160, 26
 OUTCOMES = {
     "Worse": Outcome.REGRESSION,
@@ -120,16 +119,8 @@ class HistoryReport(Report):
             kpi_cell(kpi, series.points[0].mean),
             kpi_cell(kpi, series.newest.mean),
             cut_inside(point_text(found, series.newest, texts).removeprefix(f"{found.axis} "), LONGEST_VERSION),
-            Cell(list(self._newest_runs(series))),
+            Cell(run_links(series.newest.entries, self.link)),
         ]
-
-    def _newest_runs(self, series: Series) -> Iterator[Any]:
-        for number, entry in enumerate(series.newest.entries[:NEWEST_RUNS_LINKED], 1):
-            yield self.link(entry, str(number))
-            yield " "
-        more = series.newest.count - NEWEST_RUNS_LINKED
-        if more > 0:
-            yield f"and {more} more"
 
 
 def _how_to_read() -> Any:

@@ -1,4 +1,4 @@
-"""Report: every KPI over all points, with its range and the point where it is best."""
+"""Report: every KPI over all points, with its range and the point of the best mean."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ class KPIReport(Report):
     """What each KPI means, its range over the points, and its value at each point."""
 
     name: ClassVar[str] = "report: KPI overview"
-    description: ClassVar[str] = "Every KPI: what it means, its range, where it is best, and its value at each point."
+    description: ClassVar[str] = (
+        "Every KPI: what it means, its range, where its mean is best, and its value at each point."
+    )
 
     def draw(self, args: Arguments) -> list[Any]:
         from dash import html
@@ -68,14 +70,14 @@ class KPIReport(Report):
             Column("Meaning"),
             Column("Unit"),
             Column("Direction"),
-            Column("Best", numeric=True),
+            Column("Best mean", numeric=True),
             Column("Median", numeric=True),
-            Column("Worst", numeric=True),
-            Column("Best at"),
+            Column("Worst mean", numeric=True),
+            Column("Best mean at"),
             Column("Known for", help="tests that have this KPI, of those that did not fail"),
         ]
         rows = [self._kpi_row(kpi, points) for kpi in self.workload.kpis.values()]
-        return table(columns, rows, caption="KPIs, their range over the points and where they are best")
+        return table(columns, rows, caption="KPIs, their range over the points and where their mean is best")
 
     def _kpi_row(self, kpi: KPIDefinition, points: Points) -> Row:
         tests = sum(len(runs) for runs in points)

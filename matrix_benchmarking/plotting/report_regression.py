@@ -44,7 +44,7 @@ class RegressionReport(Report):
 
     name: ClassVar[str] = "report: Regression analysis"
     description: ClassVar[str] = (
-        "Did the newest version make something worse? Every series of every KPI against its own past."
+        "Did something get worse? Every series of every KPI, against its own past or the other side of a comparison."
     )
 
     def draw(self, args: Arguments) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analyze.history_wording import cut_inside, time_text
+from ..analyze.history_wording import cut_inside, time_text, value_text
 from ..analyze.select.series import SeriesPoint
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Change, Outcome, SeriesVerdict
@@ -157,10 +157,6 @@ def change_text(verdict: SeriesVerdict, change: Change) -> str:
 
 def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
     """Version, value, runs and date of a point, as plotly shall write them."""
-    runs = "one run"
-    if point.count > 1:
-        low, high = kpi.show(point.minimum, unit=False), kpi.show(point.maximum)
-        runs = f"mean of {point.count} runs from {low} to {high}"
     when = time_text(point)
-    lines = [text(cut_inside(version, 60)), f"<b>{text(kpi.show(point.mean))}</b>, {text(runs)}"]
+    lines = [text(cut_inside(version, 60)), f"<b>{text(value_text(kpi, point))}</b>"]
     return "<br>".join([*lines, *([when] if when and when != version else [])])

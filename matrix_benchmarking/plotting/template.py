@@ -108,6 +108,12 @@ def log_ticks(values: Sequence[float]) -> list[float]:
     return [tick for tick in ticks if present[0] / 1.5 <= tick <= present[-1] * 1.5]
 
 
+def log_axis(values: Sequence[float]) -> dict[str, Any]:
+    """The ticks of a logarithmic axis and their texts, as plotly takes them."""
+    ticks = log_ticks(values)
+    return {"tickvals": ticks, "ticktext": [f"{tick:,g}" for tick in ticks]}
+
+
 def apply(figure: go.Figure, *, height: int = 440) -> go.Figure:
     """Give *figure* the common look."""
     figure.update_layout(template=template(), height=height)

@@ -9,12 +9,13 @@ from collections.abc import Callable
 
 import pytest
 
-from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze import best, wording
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.points import Cause
 from matrix_benchmarking.errors import MatbenchError
-from matrix_benchmarking.matrix import Entry, Matrix, Problem
-from matrix_benchmarking.workload import Workload
+from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
+from matrix_benchmarking.workload import Gate, Workload
 
 MakeEntries = Callable[..., list[Entry]]
 
@@ -98,6 +99,30 @@ def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(workload: Work
     assert [excluded.reason for excluded in best.excluded] == ["quality is 0.5, asked for is at least 0.9"] * 2
 
 
+@pytest.mark.parametrize(
+    ("limits", "quality", "reasons"),
+    [
+        ({"minimum": 0.5}, 0.4, ("quality is 0.4, asked for is at least 0.5", "quality below 0.5")),
+        ({"minimum": 0.5}, 0.5, None),
+        ({"maximum": 0.5}, 0.6, ("quality is 0.6, asked for is at most 0.5", "quality above 0.5")),
+        ({"maximum": 0.5}, 0.5, None),
+        ({"minimum": 0.5, "maximum": 0.7}, 0.4,
+         ("quality is 0.4, asked for is at least 0.5 and at most 0.7", "quality below 0.5")),
+        ({"minimum": 0.5, "maximum": 0.7}, 0.8,
+         ("quality is 0.8, asked for is at least 0.5 and at most 0.7", "quality above 0.7")),
+        ({"minimum": 0.5, "maximum": 0.7}, None, None),
+    ],
+)  # fmt: skip
+def test_a_gate_says_which_of_its_limits_is_missed(
+    workload: Workload, entries: MakeEntries, limits: dict[str, float], quality: float | None,
+    reasons: tuple[str, str] | None,
+) -> None:  # fmt: skip
+    gated = dataclasses.replace(workload, gates=(Gate(kpi="quality", **limits),))
+    found = rank(Matrix(entries({"vus": 1}, 1.0, quality=quality)), gated)
+    assert [(one.reason, one.kind) for one in found.excluded] == ([] if reasons is None else [reasons])
+    assert len(found.groups) == (reasons is None)
+
+
 def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
     workload: Workload, entries: MakeEntries
 ) -> None:
@@ -124,6 +149,47 @@ def test_runs_in_rounds_are_compared_within_them(workload: Workload, entries: Ma
     made[0].round = None
     (without,) = rank(Matrix(made), workload).groups
     assert (without.rounds, [one.point.settings["vus"] for one in without.undecided]) == (0, [2, 3])
+
+
+@pytest.mark.parametrize(("unknown", "rounds"), [(4, 2), (5, 0)])
+def test_rounds_are_looked_for_unless_the_times_of_too_many_runs_have_to_be_read(
+    workload: Workload, entries: MakeEntries, monkeypatch: pytest.MonkeyPatch, unknown: int, rounds: int
+) -> None:
+    assert best.MOST_READ == 1_000
+    monkeypatch.setattr(best, "MOST_READ", 4)
+    made = []
+    for vus, factor in ((1, 1.0), (2, 1.05)):
+        for number, run in enumerate(entries({"vus": vus}, 100.0 * factor, 150.2 * factor), 1):
+            run.campaign, run.round = "one night", number
+            made.append(run)
+    failed = entries({"vus": 3}, *[1.0] * 16, exit_code=1)
+    for number, run in enumerate(failed):
+        run.facts = None if number < unknown else Facts(number, None)
+        run.campaign = None if number % 2 or number < unknown else "another night"
+    (group,) = rank(Matrix([*made, *failed]), workload).groups
+    assert (group.rounds, group.estimates is None) == (rounds, False)
+
+
+def test_without_repeats_there_are_no_rounds(workload: Workload, entries: MakeEntries) -> None:
+    (group,) = rank(Matrix([*entries({"vus": 1}, 1.0), *entries({"vus": 2}, 2.0)]), workload).groups
+    assert (group.rounds, group.estimates, group.optimism) == (0, None, None)
+
+
+def test_values_of_which_one_is_zero_are_compared_by_their_differences(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    zero = entries({"vus": 1}, 1.0)
+    zero[0].kpis = {"cost": 0.0}
+    (group,) = rank(Matrix([*zero, *entries({"vus": 2}, 2.5), *entries({"vus": 3}, 0.25)]), workload).groups
+    assert [one.difference for one in group.standings] == [0.0, 0.25, 2.5]
+    assert group.scale is Scale.DIFFERENCE
+
+
+def test_the_best_above_zero_is_what_differences_start_from(workload: Workload, entries: MakeEntries) -> None:
+    below = entries({"vus": 1}, 1.0)
+    below[0].kpis = {"cost": -3.0}
+    (group,) = rank(Matrix([*below, *entries({"vus": 2}, 2.5)]), workload).groups
+    assert [one.difference for one in group.standings] == [0.0, 5.5]
 
 
 def test_a_run_whose_time_can_not_be_read_any_more_is_ranked_without_rounds(

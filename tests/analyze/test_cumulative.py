@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import math
+
 import numpy as np
+import plain_splits
 import pytest
+from detected_series import singles
 
 from matrix_benchmarking.analyze.detect import change_points
-from matrix_benchmarking.analyze.detect.cumulative import ALLOWANCE, LIMIT, MOST_OF_ONE, first_crossing
+from matrix_benchmarking.analyze.detect.cumulative import (
+    ALLOWANCE,
+    LIMIT,
+    MOST_OF_ONE,
+    _scores,
+    crosses,
+    first_crossing,
+)
 from matrix_benchmarking.analyze.detect.drift import is_drift, slope
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, normal_score
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 
 BEFORE = [1.0, -1.0] * 20
@@ -86,3 +99,76 @@ def test_the_slope_is_that_of_the_line_of_least_squares() -> None:
     values = np.array([3.0, 1.0, 4.0, 1.0, 5.0, 9.0])
     assert slope(values) == pytest.approx(np.polyfit(np.arange(6), values, 1)[0])
     assert slope(-2.0 * np.arange(9.0)) == pytest.approx(-2.0)
+
+
+def plain_scores(points: Floats, prior: Prior, least: int) -> list[float]:
+    """One point at a time, from the first on that has a level before it."""
+    ratios: list[float] = []
+    held: list[float] = []
+    found = []
+    for place in range(least, len(points)):
+        count = int(counts_up_to(place, least)[-1])
+        old = plain_splits.level_of(points[:count])
+        degrees = count - 1 + prior.degrees
+        variance = (old.squares + prior.degrees * prior.deviation**2) / degrees * (1 + 1 / count)
+        ratios.append((points[place] - old.level) / math.sqrt(variance))
+        steps = [(after - before) ** 2 / 2 for before, after in itertools.pairwise(ratios)][-12:]
+        few = min(max(len(ratios) - 2, 0), 11)
+        recent = (sum(steps) - max(steps, default=0.0) + 4) / (few + 4)
+        score = math.copysign(normal_score(abs(ratios[-1]), degrees), ratios[-1]) / math.sqrt(max(recent, 1.0))
+        held.append(min(max(score, -2.5), 2.5))
+        early = held[: max(len(held) - 21, 0)]
+        products, squares = sum(a * b for a, b in itertools.pairwise(early)), sum(one * one for one in early)
+        correlation = products / max(squares, 1.0) - 2 / math.sqrt(max(len(early), 1))
+        correlation = min(max(correlation, 0.0), 0.9)
+        found.append(held[-1] / math.sqrt((1 + correlation) / (1 - correlation)))
+    return found
+
+
+def plain_crossings(scores: list[float]) -> list[tuple[int, int]]:
+    """Where the sum in either direction is beyond its limit, and where it was zero before."""
+    found = []
+    for sign in (1.0, -1.0):
+        total, begin = 0.0, 0
+        for place, score in enumerate(scores):
+            total += sign * score - 0.5
+            if total <= 0.0:
+                total, begin = 0.0, place + 1
+            if total > 7.0:
+                found.append((place, begin))
+    return sorted(found)
+
+
+@pytest.mark.parametrize("prior", [Prior(), Prior(9.0, 1.3, 0.1)])
+@pytest.mark.parametrize(
+    ("correlation", "step"), [(0.0, 0.9), (0.7, 0.0), (0.98, 0.0), (-0.4, -1.2)], ids=["0", "0.7", "0.98", "-0.4"]
+)
+def test_the_scores_and_their_sums_are_those_of_a_plain_computation(
+    prior: Prior, correlation: float, step: float
+) -> None:
+    values = np.stack([singles(seed, 90, (55, step), correlation=correlation) for seed in (71, 72)])
+    values[1, 60:] *= 1.02
+    least = 3 if prior.degrees else 8
+    counts = counts_up_to(89, least)
+    of_both = Prior(*[np.full((2, 1), number) for number in (prior.degrees, prior.deviation, prior.correlation)])
+    both = _scores(values, counts, estimate(values, counts), of_both)
+    crossed = []
+    for points, scores in zip(values, both, strict=True):
+        plain = plain_scores(points, prior, least)
+        assert scores.tolist() == pytest.approx(plain)
+        expected = [(seen + least, start + least) for seen, start in plain_crossings(plain)]
+        levels = estimate(points, counts)
+        for since in {0, 40, *[place + off for place, _ in expected[:2] for off in (0, 1)]}:
+            first = next((one for one in expected if one[0] >= since), None)
+            assert first_crossing(points, levels, prior, since) == first
+        crossed.append(bool(expected))
+    assert crosses(values, estimate(values, counts), of_both).tolist() == crossed
+
+
+def test_points_that_never_differed_score_nothing() -> None:
+    points = np.full((1, 30), 5.0)
+    levels = estimate(points, counts_up_to(29))
+    none = np.zeros((1, 1))
+    nothing = dataclasses.replace(levels, squares=0.0 * levels.squares)
+    assert not _scores(points, levels.counts, nothing, Prior(none, none, none)).any()
+    assert first_crossing(points[0, :8], levels, Prior(), 0) is None

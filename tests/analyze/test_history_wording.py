@@ -53,7 +53,7 @@ def test_a_point_is_named_by_its_version_else_by_its_time() -> None:
 
 def test_a_value_has_the_runs_behind_it() -> None:
     series = found({"version": "1"}, {"version": "2", "cost": 2.0}, {"version": "2", "cost": 4.0})
-    assert [wording.value_text(series, point) for point in series.series[0].points] == [
+    assert [wording.value_text(series.kpi, point) for point in series.series[0].points] == [
         "1 USD, one run",
         "3 USD, mean of 2 runs from 2 to 4 USD",
     ]

@@ -28,3 +28,5 @@ def test_the_mean_of_the_largest_numbers_is_no_larger(runs: int) -> None:
     largest = sys.float_info.max
     assert intervals.summarise([largest] * runs) == Sample(runs, largest, 0.0)
     assert intervals.summarise([largest, -largest] * runs).mean == 0.0
+    unequal = [largest, largest, *[largest / 4] * runs]
+    assert intervals.summarise(unequal).mean == pytest.approx(largest * ((2 + runs / 4) / (2 + runs)))

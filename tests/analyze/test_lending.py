@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+import statistics
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
-from scipy import special
+from scipy import optimize, special
 
-from matrix_benchmarking.analyze.lending import correlation_of, lent
+from matrix_benchmarking.analyze.lending import correlation_of, inverse_trigamma, lent
 
 
 def lent_to(variances: list[float], degrees: list[float], correlation: float = 0.0) -> tuple[list[float], list[float]]:
@@ -16,19 +21,6 @@ def lent_to(variances: list[float], degrees: list[float], correlation: float = 0
 
 def test_a_group_alone_has_its_own_variance_and_degrees() -> None:
     assert lent_to([4.0], [3.0]) == ([4.0], [3.0])
-
-
-def test_two_groups_lend_each_other_what_they_have_and_not_their_own() -> None:
-    variances, degrees = lent_to([1.0, 9.0], [4.0, 4.0])
-    # Of one group nothing tells how groups differ: a tenth of how badly its logarithm tells a variance is taken for it.
-    differ = 0.1 * np.sqrt((2.0 * special.polygamma(1, 2.0) ** 2 + special.polygamma(3, 2.0)) / 0.5)
-    half = next(x for x in np.linspace(0.5, 50.0, 500_000) if special.polygamma(1, x) <= differ)
-    worth = min(2.0 * float(half), 4.0)
-    assert degrees == pytest.approx([4.0 + worth, 4.0 + worth], rel=1e-3)
-    own = np.log([1.0, 9.0]) - special.digamma(2.0) + np.log(2.0)
-    centre = np.exp(own[::-1] + special.digamma(half) - np.log(half))
-    together = (4.0 * np.array([1.0, 9.0]) + worth * centre) / (4.0 + worth)
-    assert variances == pytest.approx(together.tolist(), rel=1e-3)
 
 
 def test_groups_that_look_alike_lend_at_most_the_degrees_that_they_have() -> None:
@@ -100,3 +92,88 @@ def test_groups_without_a_common_block_say_nothing_of_correlation() -> None:
     assert float(correlation_of(np.array([[1.0, -1.0, nan, nan], [nan, nan, 1.0, -1.0]]))) == 0.0
     assert float(correlation_of(np.array([[1.0, -1.0, nan], [1.0, -1.0, 0.0]]))) > 0.9
     assert float(correlation_of(np.array([[0.0, 0.0], [0.0, 0.0]]))) == 0.0
+
+
+def plain(variances: Sequence[float], degrees: Sequence[float], correlation: float) -> list[tuple[float, float]]:
+    """Variance and degrees of each group, group by group."""
+    half = [max(freedom, 1e-9) / 2.0 for freedom in degrees]
+    noise, skew = ([float(special.polygamma(order, one)) for one in half] for order in (1, 3))
+    told = [n for n, one in enumerate(variances) if degrees[n] > 0.0 and 0.0 < one < math.inf]
+    logs = {n: math.log(variances[n]) - float(special.digamma(half[n])) + math.log(half[n]) for n in told}
+    middle = statistics.median(logs.values())
+    spread = 1.4826 * statistics.median(abs(one - middle) for one in logs.values())
+    for n in told:
+        room = 3.0 * max(spread, math.sqrt(noise[n]))
+        logs[n] = min(max(logs[n], middle - room), middle + room)
+    found = []
+    for n, own in enumerate(degrees):
+        others = [each for each in told if each != n]
+        spare = max(len(others) - 1, 0.5)  # of one group nothing tells how groups differ
+        excess = statistics.variance([logs[each] for each in others]) if len(others) > 1 else 0.0
+        mean_noise = statistics.fmean(noise[each] for each in others)
+        error = math.sqrt((2.0 * mean_noise**2 + statistics.fmean(skew[each] for each in others)) / spare)
+        differ = max(excess - mean_noise, 0.0) + 0.1 * error
+        prior = float(optimize.brentq(lambda x, at=differ: special.polygamma(1, x) - at, 1e-6, 1e6, xtol=1e-14))
+        typical = math.exp(
+            statistics.fmean(logs[each] for each in others) + float(special.digamma(prior)) - math.log(prior)
+        )
+        again = min(max(correlation, 0.0), 1.0) ** 2
+        news = (1.0 - again) / (1.0 + (len(others) - 1) * again)
+        worth = min(2.0 * prior, news * sum(degrees[each] for each in others))
+        mine = variances[n] * own if own > 0.0 else 0.0
+        found.append(((mine + worth * typical) / ((own + worth) or 1.0), own + worth))
+    return found
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.4, 1.5])
+@pytest.mark.parametrize(
+    ("variances", "degrees"),
+    [
+        ([1.0, 9.0], [4.0, 4.0]),
+        ([1.0, 30.0, 0.03, 5.0, 0.2, 0.9], [8.0, 4.0, 6.0, 3.0, 9.0, 2.0]),  # that differ
+        ([1.0, 1.1, 0.9, 1.2, 1.05], [3.0, 4.0, 2.0, 3.0, 4.0]),  # alike
+        ([1.0, 1.3, 0.7, 1.6, 0.9, 1e9], [6.0, 6.0, 5.0, 6.0, 6.0, 6.0]),  # an odd one
+        ([1.0, 1.3, 0.7, 1.6, 0.9, 1e-9], [6.0, 6.0, 5.0, 6.0, 6.0, 6.0]),
+        ([2.0, 3.0, 0.0, math.nan, math.inf, 5.0], [4.0, 3.0, 2.0, 0.0, 0.0, 0.0]),  # of which two tell something
+        ([0.5, 2.5, 1.0, 1.0], [1.0, 1.0, 1.0, 0.5]),
+    ],
+)
+def test_what_is_lent_is_what_each_group_is_told_by_the_others(
+    variances: list[float], degrees: list[float], correlation: float
+) -> None:
+    found = lent_to(variances, degrees, correlation)
+    expected = plain(variances, degrees, correlation)
+    assert found[0] == pytest.approx([one for one, _ in expected], rel=1e-9)
+    assert found[1] == pytest.approx([one for _, one in expected], rel=1e-9)
+
+
+def test_nobody_lends_where_no_group_is_known() -> None:
+    assert lent_to([0.0, 3.0], [4.0, 0.0]) == ([0.0, 0.0], [4.0, 0.0])
+    assert lent_to([math.inf, 0.0], [2.0, 0.0])[1] == [2.0, 0.0]
+
+
+def test_the_correlation_is_over_the_blocks_that_two_groups_share() -> None:
+    nan = math.nan
+    deviations = np.array(
+        [[1.0, -2.0, 0.5, nan, 0.5], [0.3, nan, -0.7, 0.2, 0.2], [nan, nan, 1.0, -1.5, 0.5], [nan, 0.9, nan, nan, nan]]
+    )
+    spreads = [math.sqrt(np.nanmean(np.square(one))) for one in deviations]
+    products = [
+        deviations[a][block] * deviations[b][block] / spreads[a] / spreads[b]
+        for a, b in itertools.combinations(range(4), 2)
+        for block in range(5)
+    ]
+    shared = [one for one in products if math.isfinite(one)]
+    assert len(shared) == 3 + 2 + 3 + 1
+    mean = pytest.approx(statistics.fmean(shared), rel=1e-12)
+    assert float(correlation_of(deviations)) == mean
+    assert correlation_of(np.stack([deviations, 1e-6 * deviations, np.zeros((4, 5))])).tolist() == [mean, mean, 0.0]
+
+
+@pytest.mark.parametrize("argument", [0.01, 0.3, 1.0, 7.0, 1e3, 1e5])
+def test_the_inverse_of_the_trigamma_function_is_one(argument: float) -> None:
+    assert float(inverse_trigamma(special.polygamma(1, argument))) == pytest.approx(argument, rel=1e-9)
+
+
+def test_a_trigamma_function_of_nothing_is_taken_for_a_millionth() -> None:
+    assert float(special.polygamma(1, inverse_trigamma(np.array(0.0)))) == pytest.approx(1e-6, rel=1e-9)

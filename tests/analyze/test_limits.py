@@ -208,6 +208,25 @@ def test_a_limit_on_what_is_better_high_is_a_minimum(entries: MakeEntries, limit
     assert str(limit_wording.verdict(limits.under(best, speed, 200.0))[0]).startswith(
         "No point is from 200 1/s speed up"
     )
+    (missed,) = limits.under(best, speed, 200.0).missed
+    assert missed.nearest is not None
+    assert missed.nearest.mean == 100.0
+    kept = {at: limits.under(best, speed, at).best.groups for at in (24.0, 25.0, 50.0, 51.0, 100.0, 101.0)}
+    assert [len(groups[0].standings) if groups else 0 for groups in kept.values()] == [3, 3, 2, 1, 1, 0]
+
+
+def test_within_a_limit_the_best_of_a_kpi_of_which_more_is_better_comes_first(
+    entries: MakeEntries, limited_workload: Workload
+) -> None:
+    rows = [(1, 10.0, 50), (2, 20.0, 40), (4, 20.0, 30), (8, 40.0, 20), (16, 5.0, 900)]
+    made = []
+    for vus, price, wait in rows:
+        (run,) = entries({"vus": vus}, price)
+        run.kpis = {"cost": price, "speed": 1000 / price, "p95": wait * 1e3}
+        made.append(run)
+    best = rank(Matrix(made), dataclasses.replace(limited_workload, headline_kpi="speed"))
+    limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
+    assert [one.point.settings["vus"] for one in limited.best.groups[0].standings] == [1, 4, 2, 8]
 
 
 def test_a_limit_on_a_kpi_that_does_not_exist_is_refused(limited_workload: Workload) -> None:

@@ -47,6 +47,7 @@ def test_rounds_that_both_sides_share_are_compared_one_by_one() -> None:
     told, ends = pair.tell(found.weighed), expected.confidence_interval(0.95)
     assert float(told.reach) == pytest.approx((ends.high - ends.low) / 2)
     assert math.exp(found.old) == pytest.approx((10.0 * 20.0 * 30.0) ** (1 / 3))
+    assert found.deviations == {(NEW, n): pytest.approx(one - steps.mean()) for n, one in enumerate(steps)}
 
 
 def test_runs_of_a_round_are_one_piece_of_evidence_however_many() -> None:
@@ -63,6 +64,7 @@ def test_one_common_round_is_no_evidence() -> None:
     found = said((10.0, OLD, 0, 0), (11.0, NEW, 0, 0))
     assert found.ground is Ground.NONE
     assert float(found.weighed.difference) == pytest.approx(math.log(1.1))
+    assert float(found.weighed.degrees) == 0.0
 
 
 def test_two_common_rounds_are_the_least() -> None:
@@ -151,7 +153,8 @@ def test_values_of_which_one_is_not_positive_are_compared_as_they_are() -> None:
 
 def test_others_that_can_not_be_compared_as_ratios_are_left_out() -> None:
     found = runs((1.0, OLD, 0, 0), (2.0, NEW, 0, 0), (0.0, OTHER, 0, 0))
-    assert (found.scale, len(found.values)) == (Scale.RATIO, 2)
+    assert (found.scale, found.unit, len(found.values)) == (Scale.RATIO, 1.0, 2)
+    assert len(runs((1.0, OLD, 0, 0), (2.0, NEW, 0, 0), (0.005, OTHER, 0, 0)).values) == 3
 
 
 @pytest.mark.parametrize(
@@ -160,13 +163,16 @@ def test_others_that_can_not_be_compared_as_ratios_are_left_out() -> None:
         ([1.5, 2.25, 3.0], 0.01),
         ([10.0, 20.0, 30.0], 1.0),
         ([1.0, 1.0, 1.0], 0.0),
+        ([1.5], 0.0),
         ([0.1 + 0.2, 0.5], 1e-15),
         ([1e-7, 3e-7], 1e-7),
         ([0.0, 3.0], 1.0),
+        ([1e-15, 3.0], 1e-15),
+        ([1e-16, 3.0], 1e-15),
     ],
 )
 def test_the_step_of_rounded_values_is_that_of_their_decimals(values: list[float], step: float) -> None:
-    assert pair.step_of(np.array(values)) == pytest.approx(step)
+    assert pair.step_of(np.array(values)) == pytest.approx(step, rel=1e-9, abs=0.0)
 
 
 def test_no_spread_is_known_to_be_smaller_than_that_of_the_rounding() -> None:
@@ -185,6 +191,10 @@ def test_one_block_far_from_all_others_of_its_side_is_held_back() -> None:
     assert held.tolist() == pytest.approx([*others, 1.0 + room])
     below = pair.hold_spikes(np.array([-50.0, 1.0, 1.1, 0.9, 1.0]))
     assert below[0] == pytest.approx(1.0 - room)
+    near_zero = pair.hold_spikes(np.array([-10.0, -10.1, 0.5, -9.9, -10.0]))
+    assert near_zero[2] == pytest.approx(-10.0 + room)
+    of_four = pair.hold_spikes(np.array([1.0, 50.0, 1.1, 0.9]))
+    assert of_four[1] == pytest.approx(1.0 + stats.t.ppf(1 - 0.002 / 4, 2) * 0.1)
 
 
 @pytest.mark.parametrize("values", [[1.0, 1.1, 50.0], [1.0, 1.1, 0.9, 1.2, 1.6], [1.0, 1.0, 1.0, 1.0, 9.0]])
@@ -256,6 +266,15 @@ def test_other_sides_of_the_same_rounds_tell_how_much_two_differ() -> None:
     assert float(pair.lend([beside])[0].weighed.degrees) > float(pair.lend([alone])[0].weighed.degrees) + 3.0
 
 
+def test_two_rounds_of_two_other_sides_are_the_least_and_rounding_is_the_least_of_their_spread() -> None:
+    sides = [(10.0, OTHER), (10.0, OTHER + 1), (10.0, OTHER + 2), (11.0, OTHER + 3)]
+    others = [(value + n, side, 0, n) for value, side in sides for n in range(3 if side < OTHER + 2 else 2)]
+    found = said(*IN_ROUNDS, *others)
+    least = 2.0 * (1.0 / 21.5) ** 2 / 12.0  # of whole numbers, whose median over both sides is 21.5
+    assert found.others == ((pytest.approx(least), 2.0), (pytest.approx(least), 1.0))
+    assert said(*IN_ROUNDS, *[one for one in others if one[1] < OTHER + 2 or one[3] == 0]).others == found.others[:1]
+
+
 def test_the_mean_over_series_is_that_of_their_differences() -> None:
     first, second = runs(*IN_ROUNDS), runs(*((v * 7 if s else v * 5, s, c, n) for v, s, c, n in IN_ROUNDS))
     over = pair.evidence(pair.pooled([first, second]))
@@ -274,7 +293,51 @@ def test_a_series_missing_in_a_round_does_not_move_the_mean() -> None:
     assert whole.blocks == (3, 3)
 
 
+def test_series_that_are_compared_as_they_are_have_a_mean_in_one_unit() -> None:
+    small = runs((0.0, OLD, 0, 0), (0.5, NEW, 0, 0), (0.5, OLD, 0, 1), (0.75, NEW, 0, 1))
+    large = runs((0.0, OLD, 0, 0), (40.0, NEW, 0, 0), (8.0, OLD, 0, 1), (64.0, NEW, 0, 1))
+    over = pair.pooled([small, large])
+    assert (small.unit, large.unit, over.unit) == (1.0, 128.0, 128.0)
+    assert over.step * over.unit == pytest.approx(0.01)
+    found = pair.evidence(over)
+    assert over.back(float(found.weighed.difference)) == pytest.approx((0.375 + 48.0) / 2)
+    assert over.back(found.old) == pytest.approx((0.25 + 4.0) / 2)
+
+
+@pytest.mark.parametrize(("difference", "variance"), [(0.001, 2.5e-5), (-0.3, 0.04), (0.0, 1.0)])
+def test_the_chance_is_that_of_students_ratio(difference: float, variance: float) -> None:
+    told = pair.tell(pair.Weighed(*(np.array(one) for one in (difference, variance, 3.0, 0.5))))
+    error = math.sqrt(variance / 2)
+    assert float(told.p_value) == pytest.approx(2 * stats.t.sf(abs(difference) / error, 3))
+    assert float(told.reach) == pytest.approx(stats.t.ppf(0.975, 3) * error)
+    assert float(told.seen) == pytest.approx((stats.t.ppf(0.975, 3) + stats.t.ppf(0.8, 3)) * error)
+
+
+@pytest.mark.parametrize(("difference", "p_value"), [(0.0, 1.0), (0.005, 0.0), (-0.005, 0.0), (7.0, 0.0)])
+def test_without_spread_any_difference_is_certain(difference: float, p_value: float) -> None:
+    told = pair.tell(pair.Weighed(*(np.array(one) for one in (difference, 0.0, 3.0, 0.5))))
+    assert (float(told.p_value), float(told.reach), float(told.seen)) == (p_value, 0.0, 0.0)
+
+
 def test_ratios_can_be_turned_into_differences_to_be_pooled() -> None:
-    positive: Any = runs((10.0, OLD, 0, 0), (11.0, NEW, 0, 0))
-    assert positive.as_differences().values.tolist() == pytest.approx([10.0, 11.0])
-    assert positive.as_differences().scale is Scale.DIFFERENCE
+    positive: Any = runs((10.5, OLD, 0, 0), (12.5, NEW, 0, 0))
+    turned = positive.as_differences()
+    assert turned.values.tolist() == pytest.approx([10.5, 12.5])
+    assert turned.scale is Scale.DIFFERENCE
+    assert (positive.step, turned.step) == (pytest.approx(0.1 / 11.5), pytest.approx(0.1 / 11.5 * 10.5))
+    assert turned.as_differences() is turned
+
+
+def test_levels_beyond_what_numbers_can_be_are_cut() -> None:
+    large = runs((1.0, OLD, 0, 0), (2.0, NEW, 0, 0))
+    assert [large.back(one) for one in (1.0, 699.0, 800.0)] == [math.exp(1.0), math.exp(699.0), math.exp(700.0)]
+    huge = dataclasses.replace(large, values=np.array([1.0, 800.0]))
+    assert huge.as_differences().values.tolist() == [math.exp(1.0), math.exp(700.0)]
+
+
+@pytest.mark.parametrize(("largest", "unit"), [(5.0, 8.0), (-5.0, 8.0), (4.0, 8.0), (0.3, 0.5)])
+def test_differences_are_in_the_next_power_of_two(largest: float, unit: float) -> None:
+    found = runs((0.0, OLD, 0, 0), (largest, NEW, 0, 0), (largest / 2, OTHER, 0, 0))
+    assert (found.unit, found.back(1.5)) == (unit, 1.5 * unit)
+    assert found.values.tolist() == [0.0, largest / unit, largest / 2 / unit]
+    assert found.step == pair.step_of(np.array([0.0, largest, largest / 2])) / unit

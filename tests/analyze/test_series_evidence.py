@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
 from matrix_benchmarking.analyze.detect import change_points
-from matrix_benchmarking.analyze.detect.evidence import Floats
-from matrix_benchmarking.analyze.detect.series import Blocks, prepare
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
+from matrix_benchmarking.analyze.detect.series import Blocks, finite, power_of_two, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.splits import _unsettled
 from matrix_benchmarking.analyze.verdict.returns import _stays, returns
 
@@ -39,6 +40,84 @@ def test_blocks_are_counted_from_campaigns_where_rounds_have_nothing_in_common()
     assert series.blocks.tolist() == [1, 2, 1, 1]
     assert series.fresh.tolist() == [1, 1, 0, 1]
     assert [series.blocks_from(1, last) for last in (1, 2, 3)] == [2, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("versions", "own", "fresh"),
+    [
+        ([[(1, 1), (1, 2)], [(1, 1), (1, 2)]], [1, 2], [1, 0]),
+        ([[(1, 1), (2, 3)], [(1, 1), (3, 3)]], [2, 2], [2, 0]),  # as many common rounds as campaigns
+        ([[(1, 1), (2, 3)], [(1, 1), (3, 3), (4, 5)]], [2, 3], [2, 2]),
+        ([[(1, 1)], [(1, 2)], [(1, 1)]], [1, 1, 1], [1, 0, 0]),  # one common round is no evidence of its own
+    ],
+)
+def test_common_rounds_count_instead_of_campaigns_where_there_are_as_many(
+    versions: Any, own: list[int], fresh: list[int]
+) -> None:
+    series, _, _ = prepare([[1.0] * len(of) for of in versions], versions)
+    assert (series.blocks.tolist(), series.fresh.tolist()) == (own, fresh)
+
+
+def test_rounds_are_blocks_of_a_point_only_where_they_are_counted() -> None:
+    before: Any = [(1, 1), (1, 2), (1, 3)]
+    newest: Any = [(1, 1), (1, 1), (1, 2), (1, 3)]
+    series, _, scale = prepare([[1.0] * 3, [1.0, 2.0, 9.0, 4.0]], [before, newest])
+    assert series.points[1] * scale == 4.0  # of 1.5, 9 and 4
+    alone, _, scale = prepare([[1.0] * 3, [1.0, 2.0, 9.0]], [before, [(2, 4), (2, 4), (2, 5)]])
+    assert alone.points[1] * scale == 2.0
+
+
+@pytest.mark.parametrize("of", [[(5, 0)], [(5, None)], [(5, -3), (5, None)], [(5, -3), (6, -4)], [(5, -3), (5, 2)]])
+def test_only_what_a_campaign_measured_in_turn_is_a_stretch(of: Any) -> None:
+    blocks: Any = [[(5, -1)], [(5, -2)], of, of, [(6, -7)], [(6, -8)], [(5, -9)]]
+    series, _, _ = prepare([[1.0] * len(one) for one in blocks], blocks)
+    assert series.stretches.tolist() == [0, 0, 2, 3, 4, 4, 6]
+
+
+def test_the_runs_of_the_first_three_versions_say_what_is_known_before() -> None:
+    def runs(*counts: int) -> list[list[float]]:
+        return [np.linspace(-1.0, 1.0, count).tolist() if count > 1 else [0.0] for count in counts]
+
+    assert prepare(runs(1, 5, 5, 5))[0].prior == Prior()
+    assert prepare(runs(2, 2, 4))[0].prior == Prior()
+    assert prepare(runs(5, 5))[0].prior == Prior()
+    of_ten = prepare(runs(2, 5, 6, 9))[0].prior
+    squares = sum(float(((of - of.mean()) ** 2).sum()) for of in map(np.array, runs(2, 5, 6)))
+    assert of_ten.degrees == 10.0
+    assert of_ten.deviation == pytest.approx(math.sqrt(squares / 10 * (1.35 / 5 + 0.25)))
+    assert prepare(runs(9, 9, 9))[0].prior.degrees == 20.0
+    apart = [[value + shift for value in of] for of, shift in zip(runs(3, 3, 3), (-4.0, 0.0, 3.0), strict=True)]
+    series, _, scale = prepare(apart)
+    assert (series.prior.degrees, series.prior.deviation * scale) == (8.0, pytest.approx(1.7 * 3.0))
+
+
+def test_means_hold_back_what_was_not_usual_before() -> None:
+    series, _, scale = prepare([[0.0, 2.0], [0.0, 1.0, 3.0], [-1.0, 0.0, 0.0, 90.0], [0.0, 9.0, 9.5]])
+    usual = [1.0, 1.0, math.sqrt((1.0 + 1.0) / 1.0), math.sqrt((1.0 + 1.0 + 1.0) / 3.0)]
+    assert (series.means * scale).tolist() == pytest.approx(
+        [1.0, 1.0 + (2.0 - 1.0) / 3.0, (-1.0 + 3.0 * usual[2]) / 4.0, 9.0 + (0.5 - 3.0 * usual[3]) / 3.0]
+    )
+    assert (series.squares * scale**2).tolist() == pytest.approx([1.0, 1.0, 1.0, 0.25])
+    alone, _, _ = prepare([100.0, None, 64.0])
+    assert alone.means.tolist() == alone.points.tolist() == [100.0 / 64.0, 1.0]
+
+
+def test_more_runs_than_before_lower_the_variance_of_a_point() -> None:
+    assert precision(np.array([2.0, 1.0, 4.0, 2.0]), np.arange(4)).tolist() == [1.0, 1.0, 0.625, 0.75]
+
+
+def test_values_are_divided_by_a_power_of_two() -> None:
+    assert [power_of_two(largest) for largest in (0.0, 1.0, 1.9, 2.0, 0.005, 1e300)] == [
+        *[1.0, 1.0, 1.0, 2.0, 2.0**-8, 2.0**996],
+    ]
+
+
+def test_runs_without_a_value_are_left_out() -> None:
+    assert finite([1.0, None, math.nan, math.inf, 2.0]) == [1.0, 2.0]
+    assert [*map(single_runs, ([1.0, None], [[1.0, 2.0]], [1.0, math.inf], [[None]]))] == [None] * 4
+    assert [[*(single_runs(values) or [])] for values in ([1.0, 2.0], [[1.0], [2.0]])] == [[1.0, 2.0]] * 2
+    mixed, index, scale = prepare([1.0, [2.0, 4.0], None, [None]])
+    assert ((mixed.points * scale).tolist(), index.tolist()) == ([1.0, 3.0], [0, 1])
 
 
 def test_rounds_that_earlier_versions_share_are_blocks_from_two_on() -> None:
@@ -156,6 +235,30 @@ def test_the_mood_of_a_campaign_is_no_change_within_it() -> None:
     assert [series.blocks_from(first, 22) for first in (12, 17, 18)] == [1, 1, 1]
     higher, _, _ = prepare([*values, *[[121.0] * 3] * 4], in_turn([0] * 12 + [1] * 15))
     assert higher.blocks_from(23, 26) == 2
+
+
+@pytest.mark.parametrize(
+    ("before", "of_campaign", "blocks"),
+    [
+        ([500.0] + [100.0] * 20, [100.0] * 6 + [110.0] * 4, 2),  # twenty versions before it say what its mood is
+        ([90.0] * 20, [100.0] * 6 + [110.0] * 4, 1),  # its mood is as far off
+        ([90.0] * 20, [100.0] * 6 + [110.1] * 4, 2),
+        ([100.0] * 20, [100.0] * 6 + [100.5] * 4, 2),
+        ([], [100.0] * 6 + [110.0] * 4, 2),
+        ([100.0], [100.0] * 6 + [110.0] * 4, 2),
+        ([100.0], [100.0] * 5 + [110.0] * 4, 2),
+        ([100.0], [100.0] * 4 + [110.0] * 4, 1),
+    ],
+)
+def test_what_lies_before_a_campaign_says_whether_its_versions_tell_a_change(
+    before: list[float], of_campaign: list[float], blocks: int
+) -> None:
+    count, first = len(before), len(before) + len(of_campaign) - 4
+    where = [[(place, None)] for place in range(count)] + [[(99, -1 - at)] for at in range(len(of_campaign))]
+    series, _, _ = prepare([[value] for value in before + of_campaign], where)
+    assert series.blocks_from(first, first + 3) == blocks
+    later, _, _ = prepare([[value] for value in [*before, *of_campaign, 110.0, 110.0]], [*where, [(7, None)], [(8, 1)]])
+    assert later.blocks_from(first, first + 5) == blocks + 2
 
 
 def test_repeats_of_versions_in_turn_say_nothing_of_the_noise_and_each_says_half_as_much() -> None:

@@ -7,10 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from detected_series import CASES
 
-from matrix_benchmarking.analyze.detect import InvalidThresholdError, Kind, judge, judge_all, together, unchanged
+from matrix_benchmarking.analyze.detect import (
+    InvalidThresholdError,
+    Judgement,
+    Kind,
+    evidence,
+    judge,
+    judge_all,
+    together,
+    watched_together,
+)
 from matrix_benchmarking.analyze.detect.changes import Minimum
-from matrix_benchmarking.analyze.detect.evidence import Floats
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split
+from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
+from matrix_benchmarking.analyze.detect.running import estimate_beside
+from matrix_benchmarking.analyze.detect.series import prepare
+from matrix_benchmarking.analyze.detect.splits import LAGS, candidates, weigh
 
 LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
 Numbers = np.random.Generator
@@ -45,8 +59,8 @@ def noise(numbers: Numbers, count: int) -> Floats:
 
 
 def disturbed(numbers: Numbers, points: Floats) -> None:
-    """A step, an episode, spikes, a last point that is off, or nothing."""
-    kind, size = numbers.integers(8), float(numbers.choice([2.0, 5.0, 20.0, -5.0]))
+    """A step, one that is taken back, an episode, spikes, a last point that is off, a drift, or nothing."""
+    kind, size = numbers.integers(10), float(numbers.choice([2.0, 5.0, 20.0, -5.0]))
     first = int(numbers.integers(max(len(points), 1)))
     if kind == 0:
         points[first:] += size
@@ -56,6 +70,11 @@ def disturbed(numbers: Numbers, points: Floats) -> None:
         points[numbers.integers(len(points), size=3)] += 4.0 * size
     elif kind == 3:
         points[-1:] += size
+    elif kind == 4:
+        points[first : first + 25] += size
+        points[first + 15 :] -= size
+    elif kind == 5:
+        points += 0.05 * size * np.arange(len(points))
 
 
 def repeated(numbers: Numbers, value: float, spread: float, repeats: int) -> list[float | None]:
@@ -92,12 +111,42 @@ def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
     options: dict[str, Any] = {"minimum_effect": minimum, "minimum_effect_absolute": absolute, "lower_is_better": True}
     expected = [judge(one, blocks=each, **options) for one, each in zip(values, of, strict=True)]
     assert judge_all(values, blocks=of, **options) == expected
-    quiet = unchanged(values, [Minimum(minimum, absolute)] * len(values), blocks=of)
-    assert {one.kind for one in quiet if one} == {Kind.NO_CHANGE}
+    seen = watched_together(values, [Minimum(minimum, absolute)] * len(values), blocks=of)
+    quiet = [one for one in seen if isinstance(one, Judgement)]
+    assert {one.kind for one in quiet} == {Kind.NO_CHANGE}
     there = sum(one.kind is Kind.NO_CHANGE and one.suspicion is None for one in expected)
-    assert sum(one is not None for one in quiet) > 0.75 * there
-    assert any(one and one.reruns for one in quiet)
+    assert len(quiet) > 0.75 * there
+    assert any(one.reruns for one in quiet)
     assert len({one.kind for one in expected}) == 4
+
+
+@pytest.mark.parametrize("cut", [0, 9])
+def test_recorded_series_are_judged_together_as_they_are_one_by_one(cut: int) -> None:
+    cases = [(values[: len(values) - cut], of and of[: len(values) - cut]) for values, of, _ in CASES.values()]
+    values, of = zip(*cases, strict=True)
+    expected = [judge(one, blocks=each, confidence=0.9) for one, each in cases]
+    assert judge_all(values, blocks=of, confidence=0.9) == expected
+    seen = watched_together(values, [Minimum(0.01, 0.0)] * len(values), blocks=of, confidence=0.9)
+    there = sum(one.kind is Kind.NO_CHANGE and one.suspicion is None for one in expected)
+    assert sum(isinstance(one, Judgement) for one in seen) >= there - 12
+
+
+def test_each_series_has_its_own_minimum_scale_and_runs() -> None:
+    points = np.random.default_rng(8).standard_normal((5, 30))
+    points[:, 28:] += 1.5
+    two = [[float(value), value + 0.1] for value in 100.0 + points[0]]
+    later = [*two[:20], *[[value, value + 0.2, value - 0.7] for value in (100.0 + points[1, 20:]).tolist()]]
+    wild = [*two[:20], *[[value, value + 4.0, value - 4.0] for value in (100.0 + points[1, 20:]).tolist()]]
+    values: list[Any] = [(0.001 + 1e-5 * points[0]).tolist(), (1e6 + 1e4 * points[1]).tolist(), two, later, wild]
+    for place, minimum in enumerate([Minimum(0.0, 3e-5), Minimum(0.5, 0.0), *[Minimum(0.0, 0.0)] * 3]):
+        minima = [Minimum(9.0, 9.0)] * 5
+        minima[place] = minimum
+        alone = judge(
+            values[place], minimum_effect=minimum.relative, minimum_effect_absolute=minimum.absolute, confidence=0.5
+        )
+        seen = watched_together(values, minima, confidence=0.5)
+        assert seen[place] == alone or not isinstance(seen[place], Judgement)
+    assert sum(isinstance(one, Judgement) for one in watched_together(values, [Minimum(0.0, 0.0)] * 5)) >= 3
 
 
 def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,13 +159,13 @@ def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: py
 
 def test_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    estimate = together.estimate
+    estimate = together.estimate_beside
 
     def estimated(points: Floats, counts: Any) -> Any:
         seen.append(points.size * len(counts))
         return estimate(points, counts)
 
-    monkeypatch.setattr(together, "estimate", estimated)
+    monkeypatch.setattr(together, "estimate_beside", estimated)
     monkeypatch.setattr(together, "_AT_ONCE", 400_000)
     numbers = np.random.default_rng(5)
     judge_all([numbers.standard_normal(100).tolist() for _ in range(500)])
@@ -131,3 +180,54 @@ def test_no_series_at_all_is_no_judgement_and_a_threshold_that_cannot_be_is_an_e
         judge_all([[1.0] * 20], minimum_effect=-1.0)
     with pytest.raises(InvalidThresholdError, match=r"not 1\.5"):
         judge_all([[1.0] * 20], confidence=1.5)
+
+
+def test_estimates_of_series_beside_each_other_are_those_of_each() -> None:
+    numbers = np.random.default_rng(6)
+    for count in (9, 33, 100, 128, 129, 300):
+        normal = numbers.standard_normal((30, count))
+        points = np.concatenate(
+            [normal, np.round(normal), np.exp(3.0 * normal), normal.cumsum(axis=1), 0.1 + 0.0 * normal]
+        )
+        for least in (3, 8):
+            counts = counts_up_to(count - 1, least)
+            beside, expected = estimate_beside(points, counts), estimate(points, counts)
+            for name in ("counts", "level", "squares", "low", "high", "second_low", "second_high"):
+                assert np.array_equal(getattr(beside, name), getattr(expected, name)), (count, name)
+            assert np.array_equal(estimate_beside(points[7:8], counts).squares, estimate(points[7], counts).squares)
+
+
+def test_a_split_weighs_no_more_than_at_best_which_is_often_too_little() -> None:
+    numbers = np.random.default_rng(7)
+    at_best, in_full = [], []
+    for _ in range(300):
+        points = noise(numbers, 100)
+        disturbed(numbers, points)
+        one, _, _ = prepare((100.0 + points).tolist())
+        levels = estimate(one.points, counts_up_to(99))
+        splits = candidates(one, 0, levels, (8, 100), one.prior)
+        if len(splits[0]):
+            at_best += weigh(one, 0, levels, splits, one.prior, at_best=True).excess.tolist()
+            in_full += weigh(one, 0, levels, splits, one.prior).excess.tolist()
+    assert len(in_full) > 10_000
+    assert (np.array(in_full) <= np.array(at_best) + 1e-9).all()
+    assert np.mean(np.array(at_best) < 0.0) > 0.3
+
+
+def test_no_correlation_and_no_outliers_of_the_old_level_make_any_evidence_the_strongest() -> None:
+    numbers, count = np.random.default_rng(8), 200_000
+    before, after = numbers.integers(8, 300, count).astype(float), numbers.choice(LAGS, count).astype(float)
+    squares = before * np.exp(numbers.normal(0.0, 1.0, count)), (after - 1.0) * np.exp(numbers.normal(0.0, 2.0, count))
+    together_, others = squares[0] + squares[1], [np.zeros(count)] * 3
+    precision = np.exp(numbers.uniform(np.log(0.5), np.log(30.0), count))
+    shift, share, tail = (
+        numbers.normal(0.0, 5.0, count),
+        numbers.uniform(-1.0, 1.0, count),
+        numbers.uniform(1, 2, count),
+    )
+
+    def score(products: Floats, tail: Any) -> Any:
+        split = Split(before, after, shift, *squares, products, tail, *others, precision, after, after)
+        return evidence.weigh(split, Prior()).score
+
+    assert (score(share * together_, tail) <= score(-together_, 1.0) + 1e-9).all()

@@ -133,7 +133,10 @@ def test_a_search_treats_a_dead_server_as_an_error_at_that_load(capsys: Capture)
         load={"inputs": "texts.txt", "duration_s": 2.0, "warm_up_s": 0},
     )
     assert run() == 1
-    assert "the server failed at 1 VU" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "the server failed at 1 VU" in out
+    (found,) = json.loads(Path("r/searches.json").read_text())["searches"]
+    assert f"search a: {found.get('reason') or found['error']}\n" in out  # the closing line says what is kept
     blocks = [json.loads((path / "block.json").read_text()) for path in finished()]
     assert {block["round"] for block in blocks} == {None}  # the measurements of a search follow each other
 

@@ -45,8 +45,8 @@ def test_the_verdict_comes_first_and_then_the_worst(capsys: Capture) -> None:
     assert [row[2] for row in rows] == [
         "worse, new",
         "worse",
-        "acknowledged",
-        "resolved",
+        "worse, acknowledged",
+        "worse, resolved",
         "better, new",
         "better",
         "in doubt: 2 more runs",

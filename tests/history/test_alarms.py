@@ -233,11 +233,12 @@ class TestSQLite:
         recorder.stdin.write("\n")
         recorder.stdin.flush()
         told = -1
-        while told < 20:
-            line = recorder.stdout.readline()
-            told = int(line) if line.strip().isdecimal() else told
-        recorder.send_signal(signal.SIGKILL)
-        rest = recorder.communicate()[0].split()
+        with recorder:
+            while told < 20:
+                line = recorder.stdout.readline()
+                told = int(line) if line.strip().isdecimal() else told
+            recorder.send_signal(signal.SIGKILL)
+            rest = recorder.stdout.read().split()
         told = max([told, *(int(number) for number in rest if number.isdecimal())])
         with SQLiteHistory(path) as kept:
             found = kept.alarm_events()

@@ -76,7 +76,7 @@ def test_there_is_a_line_for_each_variant_and_batch_size(encoder_bench: Workload
 def test_the_best_point_of_a_curve_is_named(encoder_bench: Workload) -> None:
     plots = catalogue(encoder_bench, entry(8, 1, 50.0), entry(8, 2, 90.0), entry(8, 4, 80.0))
     _, text = plots.plot("Throughput over virtual users").do_plot(*plots.arguments())
-    assert text == "Highest throughput: cpu-1 90.0 inputs/s at batch size 8, 2 virtual users."
+    assert text == "Highest mean throughput of each variant: cpu-1 90.0 inputs/s at batch size 8, 2 virtual users."
 
 
 def test_without_a_value_there_is_a_sentence_instead_of_a_figure(encoder_bench: Workload) -> None:
@@ -126,10 +126,10 @@ def test_the_sentence_above_the_bars_follows_the_slider(encoder_bench: Workload)
     figure, _ = plots.plot("Did we try enough VUs?").do_plot(*plots.arguments())
     said = [step.args[1]["annotations[0].text"] for step in figure.layout.sliders[0].steps]
     assert said == [
-        "Up to 1 virtual users: the best of 2 of 3 series was still to come:<br>"
+        "Up to 1 virtual users: the highest mean of 2 of 3 series was still to come:<br>"
         "cpu-1, batch size 8 (55.6%); cpu-1, batch size 16 (60.0%).",
-        "Up to 2 virtual users: the best of 1 of 3 series was still to come:<br>cpu-1, batch size 16 (70.0%).",
-        "Up to 4 virtual users: the best of all 3 series was found.",
+        "Up to 2 virtual users: the highest mean of 1 of 3 series was still to come:<br>cpu-1, batch size 16 (70.0%).",
+        "Up to 4 virtual users: the highest mean of all 3 series was found.",
     ]
     assert figure.layout.annotations[0].text == said[-1]
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from plotting_support.analyses import analysis_of, event, run, series, toy_workload, versions
 
-from matrix_benchmarking.analyze.verdict.model import Analysis, NotAnalysed, Outcome
+from matrix_benchmarking.analyze.select.selection import NotAnalysed
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
+from matrix_benchmarking.analyze.verdict.severity import severity
 from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import regression_tables, report_regression
@@ -203,7 +205,7 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
     same = next(one for one in analysis.verdicts if one.name == "same")
     doubtful = dataclasses.replace(same, reruns=2)
     verdicts = [doubtful if one is same else one for one in analysis.verdicts]
-    analysis = dataclasses.replace(analysis, verdicts=verdicts)
+    analysis = dataclasses.replace(analysis, verdicts=sorted(verdicts, key=severity))
     assert same.outcome is Outcome.NO_CHANGE
     shown = page(catalogue(mixed(), analysis))
     cards = shown.split('class="series-chart')[2:]

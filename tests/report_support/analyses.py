@@ -14,12 +14,12 @@ from typing import Any
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.select.selection import NotAnalysed
 from matrix_benchmarking.analyze.select.series import SeriesPoint
 from matrix_benchmarking.analyze.verdict.model import (
     Alarm,
     Analysis,
     Change,
-    NotAnalysed,
     Outcome,
     SeriesVerdict,
     Status,

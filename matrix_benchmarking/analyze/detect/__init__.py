@@ -10,11 +10,10 @@ from matrix_benchmarking.analyze.detect.discovery import discoveries, q_values
 from matrix_benchmarking.analyze.detect.effects import EmptyLevelError, InvalidThresholdError, compare_levels
 from matrix_benchmarking.analyze.detect.judge import change_points, changes_of, judge, judge_watched, p_values
 from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind, Suspicion
-from matrix_benchmarking.analyze.detect.together import LONGEST_TOGETHER, judge_all, unchanged
+from matrix_benchmarking.analyze.detect.together import judge_all, watched_together
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 __all__ = [
-    "LONGEST_TOGETHER",
     "Change",
     "EmptyLevelError",
     "Estimate",
@@ -33,6 +32,6 @@ __all__ = [
     "judge_watched",
     "p_values",
     "q_values",
-    "unchanged",
     "watch",
+    "watched_together",
 ]

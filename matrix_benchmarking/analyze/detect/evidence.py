@@ -201,7 +201,7 @@ def _correlation(split: Split, prior: Prior) -> Any:
     known = points + prior.degrees
     seen = (points * seen + prior.degrees * prior.correlation) / known
     error = 1.0 / np.sqrt(known)
-    cautious = seen + error * np.clip(seen / error - 0.4, -1.0, 1.0)
+    cautious = seen + np.minimum(seen - 0.4 * error, error)
     unknown = (_KNOWN_AFTER - split.before - _KNOWN_FROM_NEW * split.after - prior.degrees) / (_KNOWN_AFTER - _LEAST)
     return np.clip(np.maximum(cautious, _ASSUMED_CORRELATION * np.clip(unknown, 0.0, 1.0)), 0.0, _MAX_CORRELATION)
 

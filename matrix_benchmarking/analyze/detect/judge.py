@@ -72,7 +72,7 @@ def _without_drifts(points: Floats, found: list[Step]) -> list[Step]:
         assert step is not None
         is_up = _first_level(points, step) > level(points[slice(*step.old)])
         begin = kept[-1].first if kept and is_up is was_up else step.first
-        if begin < step.first and goes_on(points[begin : step.seen + 1], [*starts, step.first - begin]):
+        if goes_on(points[begin : step.seen + 1], [*starts, step.first - begin]):
             starts.append(step.first - begin)
             if _is_over(points[begin : following.seen if following else len(points)], starts):
                 kept.append(step)
@@ -140,10 +140,8 @@ def judge_watched(
     found = steps(series.points, walk.alarms, minimum)
     changes = tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
     newest = scan.newest(series, walk)
-    levels, looks = (None, None) if newest is None else newest
-    suspicion = None
-    if levels is not None and looks is not None:
-        suspicion = _suspicion(watched, levels, looks, minimum, lower_is_better, confidence)
+    looks = None if newest is None else newest[1]
+    suspicion = None if newest is None else _suspicion(watched, *newest, minimum, lower_is_better, confidence)
     least = scan.least_history(series.prior) + 2
     if found:
         judgement = _changed(series, scale, found[-1], changes, confidence)
@@ -285,7 +283,8 @@ def p_values(watched: Watched, minimum_effect: float, minimum_effect_absolute: f
             p_value = judge_watched(
                 before, minimum_effect=minimum_effect, minimum_effect_absolute=minimum_effect_absolute
             ).p_value
-            values.append(1.0 if p_value is None else p_value)
+            assert p_value is not None  # a level that another one follows has history enough before it
+            values.append(p_value)
     return values
 
 

@@ -17,10 +17,10 @@ _EVERY_UP_TO = 64
 _NARROWEST = 32
 _MANY = 2000  # longer than what lies beside others
 _GROWTH = 1.06
-_FENCE = 1.7
-_QUARTILES = np.array([[0.25], [0.75]])
+FENCE = 1.7
+QUARTILES = np.array([[0.25], [0.75]])
 FAR_OFF = 4.0
-_ROUNDING = 1e-12
+ROUNDING = 1e-12
 _PER_SKEW = 0.4
 _SKEW_ROOM = 0.3
 _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviation may exceed what is expected
@@ -136,9 +136,9 @@ def _estimate(
     level = np.minimum(np.maximum((kept.sum(axis=2) / counts).ravel(), low), high)
     kept -= level.reshape(shape)
     kept *= counted
-    deviations = kept.reshape(-1, width)
+    kept *= kept
     # The floor is what rounding does to equal values.
-    squares = np.einsum("ij,ij->i", deviations, deviations) + every * (_ROUNDING * level) ** 2
+    squares = kept.sum(axis=2).ravel() + every * (ROUNDING * level) ** 2
     return every, level, squares, low, high, *second
 
 
@@ -190,10 +190,10 @@ def joined(first: Levels | None, second: Levels) -> Levels:
 
 def _fences(ordered: Floats, counts: Integers, rows: Integers) -> tuple[Floats, Floats]:
     """The values at which outliers are held back; the smallest and the largest where half of the values are equal."""
-    place = _QUARTILES * (counts - 1)
+    place = QUARTILES * (counts - 1)
     below = place.astype(np.int64)
     lower, upper = ordered[rows, below], ordered[rows, np.minimum(below + 1, counts - 1)]
     first, third = lower + (place - below) * (upper - lower)
-    room = _FENCE * (third - first)
+    room = FENCE * (third - first)
     smallest, largest = ordered[:, 0], ordered[rows, counts - 1]
     return np.where(room > 0.0, first - room, smallest), np.where(room > 0.0, third + room, largest)

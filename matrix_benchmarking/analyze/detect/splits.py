@@ -9,7 +9,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, noise, noise_once
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, noise, noise_once
 
 ENOUGH_BEFORE = 5
 """So many versions of a campaign before a change in it say how much its versions differ anyway."""
@@ -33,6 +33,8 @@ _BEYOND_REASON = 1e8
 _LESS_OF_TWO_MEDIANS = 0.2
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
+_FEW_PLACES = 500
+_NOISES_AT_ONCE = 64
 _MANY_SPLITS = 500
 _WIDTHS = np.array([16, 40])
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
@@ -82,10 +84,10 @@ class Series:
 
         None where these points lie nearer to the new ones than to those before the campaign: its mood may differ.
         """
-        places = np.arange(len(self.points))
-        is_new = np.diff(self.stretches, prepend=self.stretches[0] - 1) != 0
-        if is_new.all():
+        goes_on = self.stretches[1:] == self.stretches[:-1]
+        if not goes_on.any():
             return 0
+        places, is_new = np.arange(len(self.points)), np.concatenate([[True], ~goes_on])
         starts = np.maximum.accumulate(np.where(is_new, places, 0))
         ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
         begin, sums = starts[first], np.concatenate([[0.0], np.cumsum(self.points)])
@@ -128,23 +130,44 @@ def candidates(
 
     Of several series beside each other, *span* is the same in each, and the prior's numbers have shape (series, 1).
     """
-    last, beside = np.arange(*span), series.beside
-    possible = _possible(levels, last)
-    first = np.maximum(last[:, None] - LAGS + 1, 0)
-    counts = levels.counts[: len(levels.counts) // beside]
-    which = np.maximum(np.searchsorted(counts, first, side="right") - 1, 0)
+    beside, counts = series.beside, levels.counts[: len(levels.counts) // series.beside]
+    (start, stop), least = span, int(counts[0])
+    # A row is what is known of all series before one point.
+    which = counts.searchsorted(np.arange(least, stop), side="right") - 1
+    level = levels.level.reshape(beside, -1).T[which]
     known = levels.squares.reshape(beside, -1) + prior.degrees * prior.deviation**2
-    variance = known / (counts - 1.0 + prior.degrees)
-    sums = _sums(series.points[begin:].reshape(beside, -1)[:, : span[1]], int(counts[0]))
-    shift = (sums[:, last + 1, None] - sums[:, first]) / LAGS
-    shift -= levels.level.reshape(beside, -1)[:, which]
-    shift *= shift
-    bar = (_WORTH_A_LOOK**2 * variance)[:, which]
-    bar *= 1.0 / LAGS + (1.0 / counts)[which]
-    row, place, lags = (possible & (shift > bar)).nonzero()
-    chosen, lag = row * (len(series.points) // beside) + last[place], LAGS[lags]
-    enough = series.blocks_from(begin + chosen - lag + 1, begin + chosen) >= FEWEST_BLOCKS
-    return chosen[enough], lag[enough]
+    bar = (_WORTH_A_LOOK**2 * (known / (counts - 1.0 + prior.degrees))).T[which]
+    sums = _sums(series.points[begin:].reshape(beside, -1)[:, :stop], least).T.copy()
+    if beside == 1 and stop - start < _FEW_PLACES:
+        places = np.arange(start, stop)
+        first = np.maximum(places[:, None] - LAGS + 1, least)
+        shift = (sums[places + 1] - sums[first, 0]) / LAGS - level[first - least, 0]
+        over = shift * shift > bar[first - least, 0] * (1.0 / LAGS + 1.0 / counts[which[first - least]])
+        place, lags = (over & _possible(levels, places)).nonzero()
+        last, lag = places[place], LAGS[lags]
+    else:
+        last, lag = _lag_by_lag(span, len(series.points) // beside, level, bar, sums, counts[which])
+    enough = series.blocks_from(begin + last - lag + 1, begin + last) >= FEWEST_BLOCKS
+    return last[enough], lag[enough]
+
+
+def _lag_by_lag(
+    span: tuple[int, int], length: int, level: Floats, bar: Floats, sums: Floats, counts: Integers
+) -> tuple[Integers, Integers]:
+    """Those of many series, or of one that is long, so that what is computed at a time is small: see `candidates`."""
+    (start, stop), least = span, int(counts[0])
+    found = []
+    for lag in LAGS[stop - least >= LAGS].tolist():
+        first = max(start + 1 - lag, least)
+        old = slice(first - least, stop - least - lag + 1)
+        shift = (sums[first + lag :] - sums[first : stop - lag + 1]) / lag
+        shift -= level[old]
+        shift *= shift
+        place, row = (shift > bar[old] * (1.0 / lag + 1.0 / counts[old, None])).nonzero()
+        found.append((row * length + (first + lag - 1) + place, np.full(len(row), lag)))
+    last, lags = (np.concatenate(each) for each in zip(*found, strict=True))
+    order = np.lexsort((lags, last))
+    return last[order], lags[order]
 
 
 def _possible(levels: Levels, last: Integers) -> Flags:
@@ -162,12 +185,18 @@ def _sums(points: Floats, least: int) -> Floats:
     return np.concatenate([np.zeros((len(points), 1)), np.cumsum(held, axis=1)], axis=1)
 
 
-def weigh(series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior) -> Evidence:
-    """The full weight of the splits that were found, and by how much it exceeds the threshold."""
+def weigh(
+    series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior, *, at_best: bool = False
+) -> Evidence:
+    """The full weight of the splits that were found, and by how much it exceeds the threshold.
+
+    *at_best* is what they weigh if successive points aren't correlated and the old level has no outliers: no less, of
+    at least eight points of which nothing was known before, and sooner computed.
+    """
     last, lag = found
-    split = _split(series, begin, levels, last, lag)
+    split = _split(series, begin, levels, last, lag, at_best=at_best)
     weighed = evidence.weigh(split, prior)
-    place = last % ((len(series.points) - begin) // series.beside)
+    place = last % (len(series.points) // series.beside)
     excess = weighed.score - evidence.threshold(split.after, length_of(begin, place + 1.0, prior))
     if series.prior.degrees > 0.0:
         excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)
@@ -184,14 +213,14 @@ def length_of(begin: int, points: Any, prior: Prior) -> Any:
     return points + prior.degrees
 
 
-def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Integers) -> Split:
-    """The splits whose new level are the *lag* points up to *last*."""
+def _split(
+    series: Series, begin: int, levels: Levels, last: Integers, lag: Integers, *, at_best: bool = False
+) -> Split:
+    """The splits whose new level are the *lag* points up to *last*; *at_best* see :func:`weigh`."""
     points = series.points[begin:].reshape(series.beside, -1)
     row, place = np.divmod(last, points.shape[1])
     each = len(levels.counts) // series.beside
     every = row * each + levels.counts[:each].searchsorted(place - lag + 1, side="right") - 1
-    rows, which = np.unique(every, return_inverse=True)
-    known = noise(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
     before = levels.counts[every].astype(float)
     old, squares = levels.level[every], levels.squares[every]
     spread = np.sqrt(squares / (before - 1.0))
@@ -203,21 +232,38 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     restless = _restless(series, begin, last, lag)
     if series.prior.degrees > 0.0:  # medians: of single runs, a glitch would count as a spread that grew
         restless = np.maximum(restless, _unsettled(series.points[begin:], last - lag, place - lag + 1, old, spread**2))
+    tail: Any = 1.0
+    outliers: Any = 0.0
+    if at_best:
+        products = -squares - squares_after
+    else:
+        rows, which = np.unique(every, return_inverse=True)
+        known = _noise_beside(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
+        products, outliers = known.products[which] + products, known.outliers[which]
+        tail = np.where(new > old, known.tail_up[which], known.tail_down[which])
     return Split(
         before=before,
         after=after,
         shift=new - old,
         squares_before=squares,
         squares_after=squares_after,
-        products=known.products[which] + products,
-        tail=np.where(new > old, known.tail_up[which], known.tail_down[which]),
-        outliers=known.outliers[which],
+        products=products,
+        tail=tail,
+        outliers=outliers,
         far=far,
         others=others,
         precision=_sum(series.precision[begin:], last, lag) / after * restless,
         blocks=_sum(series.blocks[begin:], last, lag),
         runs=_sum(series.runs[begin:], last, lag),
     )
+
+
+def _noise_beside(points: Floats, levels: Levels, rows: Integers) -> Noise:
+    """What `noise` says, of few of the series at a time: what it holds is as large as all points of these levels."""
+    each = len(levels.counts) // len(points)
+    edges = rows.searchsorted(np.arange(_NOISES_AT_ONCE, len(points), _NOISES_AT_ONCE) * each)
+    parts = [noise(points, levels, some) for some in np.split(rows, edges) if len(some)]
+    return Noise(*[np.concatenate([getattr(part, name) for part in parts]) for name in Noise.__dataclass_fields__])
 
 
 def _of_like_lags(lag: Integers) -> list[Any]:

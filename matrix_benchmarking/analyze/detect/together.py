@@ -22,23 +22,25 @@ from matrix_benchmarking.analyze.detect.judge import (
     MINIMUM_EFFECT,
     chance_of_none,
     doubtful,
-    judge,
+    judge_watched,
     no_change,
     reruns,
     sight,
 )
 from matrix_benchmarking.analyze.detect.judgement import Judgement
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to, estimate
+from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to
 from matrix_benchmarking.analyze.detect.logarithms import is_doubled
+from matrix_benchmarking.analyze.detect.running import estimate_beside
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
 from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 T = TypeVar("T", Split, Weighed)
 S = TypeVar("S", np.float64, np.bool_)
 
-_AT_ONCE = 2_000_000
-"""So many numbers an array of estimates may have: 16 megabytes, of which a handful are held at a time."""
+_AT_ONCE = 3_000_000
+"""So many numbers an array of estimates may have: 24 megabytes, of which a handful are held at a time."""
 LONGEST_TOGETHER = 1000
 """A series of more points has arrays of its own that are long enough."""
 _FIRST_SPLITS = 32
@@ -57,12 +59,14 @@ class _Beside:
         series: one behind the other.
         prior: that of each, numbers of shape (series, 1).
         scales: what the values of each were divided by.
+        index: of the points of each in its values, shape (series, n).
     """
 
     places: Integers
     series: Series
     prior: Prior
     scales: Floats
+    index: Integers
 
     @property
     def length(self) -> int:
@@ -82,16 +86,17 @@ class _Beside:
     def only(self, rows: Integers) -> _Beside:
         arrays = {name: self.rows(getattr(self.series, name))[rows].ravel() for name in ARRAYS}
         series = Series(**arrays, prior=self.series.prior, beside=len(rows))
-        return _Beside(self.places[rows], series, _of(self.prior, rows), self.scales[rows])
+        return _Beside(self.places[rows], series, _of(self.prior, rows), self.scales[rows], self.index[rows])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Newest:
-    """Of each series the split that looks most like a change now, and what it weighs: numbers of shape (series,).
+    """Of each of the series at *places* the split that looks most like a change now, and what it weighs: all (series,).
 
     And the smallest step that would have been seen, and for how many versions: see :func:`.smallest.smallest_steps`.
     """
 
+    places: Integers
     split: Split
     weighed: Weighed
     excess: Floats
@@ -118,70 +123,85 @@ def judge_all(
     """
     minimum = checked(minimum_effect, minimum_effect_absolute)
     check_confidence(confidence)
-    blocks = [None] * len(values) if blocks is None else blocks
-    found = unchanged(values, [minimum] * len(values), blocks=blocks, confidence=confidence)
+    found = watched_together(values, [minimum] * len(values), blocks=blocks, confidence=confidence)
     return [
-        quiet
-        or judge(
-            one,
+        seen
+        if isinstance(seen, Judgement)
+        else judge_watched(
+            seen,
             lower_is_better=lower_is_better,
             minimum_effect=minimum_effect,
             minimum_effect_absolute=minimum_effect_absolute,
             confidence=confidence,
-            blocks=of,
         )
-        for quiet, one, of in zip(found, values, blocks, strict=True)
+        for seen in found
     ]
 
 
-def unchanged(
+def watched_together(
     values: Iterable[Values],
     minima: Sequence[Minimum],
     *,
     blocks: Iterable[Blocks | None] | None = None,
     confidence: float = CONFIDENCE,
-) -> list[Judgement | None]:
-    """What `judge` says of each of the series in which nothing shows; None for those to be gone along one by one.
+    points: int | None = None,
+) -> list[Judgement | Watched]:
+    """What `judge` says of each of the series in which nothing shows, and what `watch` sees along the others.
 
     Args:
         values: of each series as those of `judge`.
         minima: the smallest effect that counts, of each series, in the values' unit.
         blocks: of each series.
         confidence: of the intervals.
+        points: so many of a series that is too long to lie beside others; all unless given.
     """
-    found: list[Judgement | None] = [None] * len(minima)
-    for every in _side_by_side(values, [None] * len(minima) if blocks is None else blocks):
-        quiet, newest = zip(*[_looked_at(part, _minimum(part, minima)) for part in every.parts()], strict=True)
-        chosen = every.only(np.flatnonzero(np.concatenate(quiet)))
-        if not len(chosen.places):
-            continue
-        judgements = _judgements(chosen, _joined(newest), _minimum(chosen, minima), confidence)
-        for place, judgement in zip(chosen.places, judgements, strict=True):
-            found[place] = judgement
-    return found
+    found: dict[int, Judgement | Watched] = {}
+    for every in _side_by_side(values, [None] * len(minima) if blocks is None else blocks, points, found):
+        looks = [_looked_at(part, _minimum(part, minima)) for part in every.parts()]
+        found.update(each for _, others in looks for each in others.items())
+        newest = _joined([one for one, _ in looks])
+        if len(newest.places):
+            chosen = every.only(np.flatnonzero(np.isin(every.places, newest.places)))
+            judgements = _judgements(chosen, newest, _minimum(chosen, minima), confidence)
+            found.update(zip(newest.places.tolist(), judgements, strict=True))
+    return [found[place] for place in range(len(minima))]
 
 
-def _side_by_side(values: Iterable[Values], blocks: Iterable[Blocks | None]) -> Iterator[_Beside]:
-    """The series of each length that is long enough to be judged, and not too long to lie beside others."""
-    groups: dict[tuple[int, bool], list[tuple[int, Series, float]]] = {}
+def _side_by_side(
+    values: Iterable[Values],
+    blocks: Iterable[Blocks | None],
+    points: int | None,
+    found: dict[int, Judgement | Watched],
+) -> Iterator[_Beside]:
+    """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
+    groups: dict[tuple[int, bool], list[tuple[int, Series, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
+    least = _least(Prior())
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
+            found[place] = watch(one, points, of)
             continue
         single = single_runs(one)
-        if single is not None:
+        if single is not None and len(single) >= least:
             alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else _fresh(of)))
+            continue
+        series, index, scale = prepare(one, of)
+        if len(series.points) < _least(series.prior):
+            found[place] = Watched(series, index, scale, scan.walk(series), (series, index))
         else:
-            series, _, scale = prepare(one, of)
-            groups.setdefault((len(series.points), series.prior.degrees > 0.0), []).append((place, series, scale))
-    for length, found in alone.items():
-        if length >= scan.least_history(Prior()) + 2:
-            for some in _some(found, length):
-                yield _of_single_runs(*zip(*some, strict=True))
+            group = groups.setdefault((len(series.points), series.prior.degrees > 0.0), [])
+            group.append((place, series, scale, index))
+    for length, singles in alone.items():
+        for some in _some(singles, length):
+            yield _of_single_runs(*zip(*some, strict=True))
     for (length, _), several in groups.items():
-        if length >= scan.least_history(several[0][1].prior) + 2:
-            for those in _some(several, length):
-                yield _of_prepared(*zip(*those, strict=True))
+        for those in _some(several, length):
+            yield _of_prepared(*zip(*those, strict=True))
+
+
+def _least(prior: Prior) -> int:
+    """So many points a series needs to be judged."""
+    return scan.least_history(prior) + 2
 
 
 def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
@@ -217,15 +237,18 @@ def _of_single_runs(
     empty = np.zeros(points.size)
     variance = precision(ones, stretches.ravel())
     series = Series(flat, ones, variance, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
-    return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales)
+    index = np.broadcast_to(np.arange(points.shape[1]), points.shape)
+    return _Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales, index)
 
 
-def _of_prepared(places: Sequence[int], several: Sequence[Series], scales: Sequence[float]) -> _Beside:
+def _of_prepared(
+    places: Sequence[int], several: Sequence[Series], scales: Sequence[float], index: Sequence[Integers]
+) -> _Beside:
     arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in ARRAYS}
     arrays["stretches"] = _apart([one.stretches for one in several])
     priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
     series = Series(**arrays, prior=several[0].prior, beside=len(several))
-    return _Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales))
+    return _Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales), np.array(index))
 
 
 def _apart(stretches: Sequence[Integers]) -> Integers:
@@ -233,41 +256,64 @@ def _apart(stretches: Sequence[Integers]) -> Integers:
     return np.concatenate([each + place * len(each) for place, each in enumerate(stretches)])
 
 
-def _looked_at(part: _Beside, minimum: Minimum) -> tuple[Flags, _Newest]:
-    """In which of the series nothing shows, and how their newest points look."""
+def _looked_at(part: _Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judgement | Watched]]:
+    """How the newest points of the series look in which nothing shows, and what is seen along the others."""
     least = scan.least_history(part.series.prior)
-    levels = estimate(part.rows(part.series.points), counts_up_to(part.length - 1, least))
-    quiet = ~_alarmed(part, levels, least)
+    counts, length = counts_up_to(part.length - 1, least), part.length
+    levels = estimate_beside(part.rows(part.series.points), counts)
+    quiet_until = _quiet_until(part, levels, least)
     if part.series.prior.degrees > 0.0:
         means = part.rows(part.series.means)
-        quiet &= ~crosses(means, estimate(means, counts_up_to(part.length - 1, least)), part.prior)
-    last, lag = every_lag(levels, part.length - 1)
-    ends = np.repeat(last[0] + part.length * np.arange(len(quiet)), len(lag))
-    rows = np.repeat(np.arange(len(quiet)), len(lag))
-    found = weigh(part.series, 0, levels, (ends, np.tile(lag, len(quiet))), _each(part.prior, rows))
-    best = part.rows(found.excess).argmax(axis=1) + len(lag) * np.arange(len(quiet))
-    quiet &= found.excess[best] < -_NEAR
-    quiet &= ~part.rows(is_doubled(levels, found.split, rows, len(quiet))).any(axis=1)
+        quiet_until[crosses(means, estimate_beside(means, counts), part.prior)] = 0
+    every = np.arange(len(part.places))
+    last, lag = every_lag(levels, length - 1)
+    ends, rows = np.repeat(last[0] + length * every, len(lag)), np.repeat(every, len(lag))
+    found = weigh(part.series, 0, levels, (ends, np.tile(lag, len(every))), _each(part.prior, rows))
+    best = part.rows(found.excess).argmax(axis=1) + len(lag) * every
+    quiet = (quiet_until == length) & (found.excess[best] < -_NEAR)
+    quiet &= ~part.rows(is_doubled(levels, found.split, rows, len(every))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)
     split, weighed = _only(found.split, best), _only(found.weighed, best)
-    return quiet, _Newest(split, weighed, found.excess[best], steps[quiet], versions[quiet])
+    newest = _Newest(part.places[quiet], split, weighed, found.excess[best], steps[quiet], versions[quiet])
+    others = np.flatnonzero(~quiet).tolist()
+    return newest, {int(part.places[row]): _watched(part, row, levels, int(quiet_until[row])) for row in others}
 
 
-def _alarmed(part: _Beside, levels: Levels, least: int) -> Flags:
-    """In which of the series a split is over its threshold; of each the earliest splits are weighed first."""
-    last, lag = candidates(part.series, 0, levels, (least, part.length), part.prior)
-    alarmed = np.zeros(len(part.places), dtype=bool)
-    row = last // part.length
-    few = _FIRST_SPLITS
-    while len(last):
+def _quiet_until(part: _Beside, levels: Levels, least: int) -> Integers:
+    """Of each series the first point up to which a split is near its threshold; its length where none is."""
+    length = part.length
+    last, lag = candidates(part.series, 0, levels, (least, length), part.prior)
+    until = np.full(len(part.places), length)
+    row, few = last // length, _FIRST_SPLITS
+    while len(last):  # of each series the earliest splits are weighed first
         number = np.arange(len(row)) - row.searchsorted(row)
-        now = number < few
-        found = weigh(part.series, 0, levels, (last[now], lag[now]), _each(part.prior, row[now]))
-        alarmed[row[now][(found.excess >= -_NEAR) | is_doubled(levels, found.split, row[now], len(part.places))]] = True
-        left = ~now & ~alarmed[row]
+        near = np.flatnonzero(number < few)
+        for at_best in (True, False) if part.series.prior.degrees == 0.0 else (False,):
+            if len(near):
+                near = near[_is_near(part, levels, last[near], lag[near], at_best=at_best)]
+        np.minimum.at(until, row[near], last[near] % length)
+        left = (number >= few) & (until[row] == length)
         last, lag, row, few = last[left], lag[left], row[left], 4 * few
-    return alarmed
+    return until
+
+
+def _is_near(part: _Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> Flags:
+    """Which of the splits come near their threshold; *at_best* they may, see :func:`.splits.weigh`."""
+    row = last // part.length
+    found = weigh(part.series, 0, levels, (last, lag), _each(part.prior, row), at_best=at_best)
+    return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places))
+
+
+def _watched(part: _Beside, row: int, levels: Levels, quiet_until: int) -> Watched:
+    """What is seen along one of the series, in which nothing shows up to the point *quiet_until*."""
+    one = part.only(np.array([row]))
+    prior = Prior(*[float(getattr(one.prior, name)[0, 0]) for name in Prior.__dataclass_fields__])
+    series = dataclasses.replace(one.series, prior=prior)
+    each = len(levels.counts) // len(part.places)
+    known = scan.Walk(quiet_until, [], 0, prior, [levels.part(slice(row * each, (row + 1) * each))])
+    index = part.index[row]
+    return Watched(series, index, float(part.scales[row]), scan.walk(series, known), (series, index))
 
 
 def _judgements(every: _Beside, newest: _Newest, minimum: Minimum, confidence: float) -> Iterator[Judgement]:
@@ -327,11 +373,10 @@ def _only(numbers: T, which: Integers) -> T:
 
 
 def _joined(parts: Sequence[_Newest]) -> _Newest:
-    return _Newest(
-        _behind([part.split for part in parts]),
-        _behind([part.weighed for part in parts]),
-        *[np.concatenate([getattr(part, name) for part in parts]) for name in ("excess", "steps", "versions")],
+    places, *others = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("places", "excess", "steps", "versions")
     )
+    return _Newest(places, _behind([part.split for part in parts]), _behind([part.weighed for part in parts]), *others)
 
 
 def _behind(parts: Sequence[T]) -> T:

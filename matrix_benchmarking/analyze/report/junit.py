@@ -11,8 +11,9 @@ import io
 import re
 import xml.etree.ElementTree as ET
 
+from ..select.selection import NotAnalysed
 from ..verdict import wording
-from ..verdict.model import Analysis, NotAnalysed, Outcome, SeriesVerdict, Status
+from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from .one_line import one_line
 from .worse import Worse, worse
 
@@ -81,7 +82,11 @@ def _outcome(case: ET.Element, verdict: SeriesVerdict, failure: Worse | None) ->
         attributes = {"message": _attribute(f"worse: {failure.size}, {failure.levels}"), "type": "regression"}
         ET.SubElement(case, "failure", attributes).text = "\n".join(_lines(verdict, failure))
     elif verdict.outcome in _SKIPPED:
-        ET.SubElement(case, "skipped", {"message": _attribute(verdict.why or wording.history_missing(verdict))})
+        ET.SubElement(
+            case,
+            "skipped",
+            {"message": _attribute(wording.untold(verdict) if verdict.why else wording.history_missing(verdict))},
+        )
     elif verdict.outcome is not Outcome.NO_CHANGE or verdict.reruns or verdict.alarms:
         ET.SubElement(case, "system-out").text = "\n".join(_lines(verdict, None))
 

@@ -58,6 +58,8 @@ def capped(text: str, limit_bytes: int, ending: str) -> str:
 def _sign(analysis: Analysis) -> str:
     if analysis.failed:
         return "❌"
+    if analysis.suspected:
+        return "⚠️"
     untold = (Outcome.NOT_ENOUGH_HISTORY, Outcome.CANT_TELL)
     is_known = any(one.outcome not in untold for one in analysis.verdicts)
     return "✅" if is_known else "❔"

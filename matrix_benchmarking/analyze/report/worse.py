@@ -71,8 +71,9 @@ def _worse(verdict: SeriesVerdict) -> Worse:
 
 
 def _is_about(verdict: SeriesVerdict, alarm: Alarm) -> bool:
-    """Whether the sizes of the verdict, which is about the last change, are those of *alarm*."""
-    return verdict.outcome is Outcome.REGRESSION and verdict.first_bad_version == alarm.first_bad
+    """Whether the sizes of the verdict, which is about two sides or the last change, are those of *alarm*."""
+    is_last = bool(verdict.stands_on) or verdict.first_bad_version == alarm.first_bad
+    return verdict.outcome is Outcome.REGRESSION and is_last
 
 
 def _others(count: int) -> str:

@@ -61,8 +61,11 @@ class SelectedSeries:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Skipped:
-    """Runs of a KPI that take no part: *reason* is a sentence's end; *series* is empty where it isn't about one."""
+class NotAnalysed:
+    """Runs of a KPI that take no part: *series*, in words, is empty where they are all of the KPI's.
+
+    *reason* is a sentence's end, such as ``1B_cost is unknown at all 5 runs``.
+    """
 
     kpi: str
     series: str
@@ -90,7 +93,7 @@ class Selection:
     newest: str | None
     kpis: tuple[str, ...]
     series: tuple[SelectedSeries, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[NotAnalysed, ...]
     notes: tuple[str, ...]
     runs: int
     order: str = ""
@@ -159,7 +162,7 @@ def select_runs(
     """As :func:`select`, of runs that have their labels; *notes* come before those that are made here."""
     kpis, about_kpis = _chosen(workload, kpi_filter)
     axis = order.axis
-    found, skipped = [], list[Skipped]()
+    found, skipped = [], list[NotAnalysed]()
     for kpi in kpis:
         of_kpi = series_of(runs, workload, kpi, order)
         texts = dict(zip(map(_step_key, of_kpi.steps), step_texts(of_kpi), strict=True))
@@ -285,7 +288,7 @@ def _plain(value: Any) -> Any:
     return None if value is NOT_SET else hashable(value)
 
 
-def _skipped(found: KPISeries, runs: Sequence[LabelledRun], order: Order) -> list[Skipped]:
+def _skipped(found: KPISeries, runs: Sequence[LabelledRun], order: Order) -> list[NotAnalysed]:
     """The runs of a KPI that take no part: a series that has no value at all, then the rest by reason."""
     name = found.kpi.name
     groups: dict[Any, list[LabelledRun]] = {}
@@ -297,16 +300,16 @@ def _skipped(found: KPISeries, runs: Sequence[LabelledRun], order: Order) -> lis
         if not runs:
             return []
         reasons = "; ".join(f"{reason} ({count})" for reason, count in found.left_out.items())
-        return [Skipped(name, "", {}, reasons or "no run has it", len(runs))]
+        return [NotAnalysed(name, "", {}, reasons or "no run has it", len(runs))]
     listed = [
-        Skipped(name, _alone(group[0].labels, groups), group[0].labels, _why(group, found, order), len(group))
+        NotAnalysed(name, _alone(group[0].labels, groups), group[0].labels, _why(group, found, order), len(group))
         for group in without
     ]
     rest = collections.Counter(found.left_out)
     for group in without:
         for reason, count in known_runs(group, found.kpi, order, found.axis)[1].items():
             rest[reason] -= count
-    return [*listed, *(Skipped(name, "", {}, reason, count) for reason, count in rest.items() if count > 0)]
+    return [*listed, *(NotAnalysed(name, "", {}, reason, count) for reason, count in rest.items() if count > 0)]
 
 
 def _why(group: Sequence[LabelledRun], found: KPISeries, order: Order) -> str:

@@ -21,13 +21,10 @@ from ..detect.drift import slope
 from ..detect.series import Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select
-from . import sides
 from .alarms import Raised, alarms_of, levels_known
-from .events import new_events
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import known_alarms
-from .model import Analysis, Change, NotAnalysed, Outcome, SeriesVerdict
-from .pairs import Question, of_comparison
+from .model import Analysis, Change, Outcome, SeriesVerdict
 from .severity import severity, unjudged
 
 ONE_BLOCK = (
@@ -51,15 +48,10 @@ def analyse_runs(
 ) -> Analysis:
     """The verdicts on all series among *entries*; see :func:`analyse` and :func:`..select.selection.select`."""
     now = dt.datetime.now(dt.UTC) if now is None else now
-    now_us, entries = int(now.timestamp() * 10**6), list(entries)
+    now_us = int(now.timestamp() * 10**6)
     selection = select(entries, workload, order=order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us)
     effects = {**workload.regression.minimum_effects, **(minimum_effects or {})}
-    events = [event for event in events if event.subject.workload == workload.name]
-    analysis = analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate)
-    known = known_alarms([*events, *new_events(analysis, known_alarms(events))])
-    question = Question(data, sides.Blocks(lambda: entries), effects, known, now=now, rate=rate)
-    note = of_comparison(analysis, selection, question, axis=None if order is None else order.axis)
-    return dataclasses.replace(analysis, notes=(*analysis.notes, *([note] if note else [])))
+    return analyse(selection, data=data, minimum_effects=effects, events=events, now=now, rate=rate)
 
 
 def analyse(
@@ -103,7 +95,7 @@ def analyse(
         verdicts=tuple(verdicts),
         not_analysed=(
             *(unjudged(one, len(one.points) - 2, len(one.points) - 1) for one in shown),
-            *(NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped),
+            *selection.skipped,
         ),
         order=selection.order,
         notes=selection.notes,
@@ -132,7 +124,15 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
         known = of[id(entry)]
         return known.campaign, -1 - at if in_turn and known.round is None and not entry.campaign else known.round
 
+    of_runs: dict[tuple[tuple[int, ...], ...], Blocks] = {}  # KPIs of the same runs share them
+
     def blocks(one: SelectedSeries) -> Blocks:
+        runs = tuple([tuple(map(id, point.entries)) for point in one.points])
+        if runs not in of_runs:
+            of_runs[runs] = measured(one)
+        return of_runs[runs]
+
+    def measured(one: SelectedSeries) -> Blocks:
         latest, found = -math.inf, list[list[tuple[int, int | None]]]()
         for at, point in enumerate(one.points):
             known = [time for entry in point.entries for time in times[id(entry)]]

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...workload import MinimumEffect
 from .. import detect
-from ..detect import Judgement, changes_of, judge_watched, p_values, watch
+from ..detect import Judgement, Watched, changes_of, judge_watched, p_values, watch
 from ..detect.drift import goes_on
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, power_of_two
@@ -54,28 +54,25 @@ def judged_together(
     series: Sequence[SelectedSeries], minima: Sequence[MinimumEffect], blocks: Callable[[SelectedSeries], Blocks]
 ) -> list[JudgedSeries]:
     """Each of *series* as :func:`judged` sees it; those in which nothing shows beside each other."""
-    short = [place for place, one in enumerate(series) if len(one.points) <= detect.LONGEST_TOGETHER]
-    values = (series[place].values for place in short)
-    least = [detect.Minimum(minima[place].relative, minima[place].absolute) for place in short]
-    found = detect.unchanged(values, least, blocks=(blocks(series[place]) for place in short))
-    quiet = dict(zip(short, found, strict=True))
+    values = (one.values for one in series)
+    least = [detect.Minimum(one.relative, one.absolute) for one in minima]
+    found = detect.watched_together(values, least, blocks=map(blocks, series), points=AT_ONCE)
     return [
-        judged(one, minimum, blocks(one))
-        if (judgement := quiet.get(place)) is None
-        else JudgedSeries(one, judgement, (), (), None, minimum)
-        for place, (one, minimum) in enumerate(zip(series, minima, strict=True))
+        JudgedSeries(one, seen, (), (), None, minimum) if isinstance(seen, Judgement) else judged(one, minimum, seen)
+        for one, minimum, seen in zip(series, minima, found, strict=True)
     ]
 
 
-def judged(series: SelectedSeries, minimum: MinimumEffect, blocks: Blocks | None = None) -> JudgedSeries:
-    """*series* with its changes that reach the *minimum*; *blocks* are those of its runs."""
+def judged(series: SelectedSeries, minimum: MinimumEffect, seen_along: Watched | None = None) -> JudgedSeries:
+    """*series* with its changes that reach the *minimum*; *seen_along* it is what `watch` said of its blocks."""
     values, kpi = series.values, series.kpi
     options: dict[str, Any] = {
         "lower_is_better": kpi.lower_better,
         "minimum_effect": minimum.relative,
         "minimum_effect_absolute": minimum.absolute,
     }
-    kept, series_values, watched = list(range(len(values))), list(values), watch(values, AT_ONCE, blocks)
+    kept, series_values = list(range(len(values))), list(values)
+    watched = seen_along or watch(values, AT_ONCE)
     found: list[tuple[Change, float]] = []
     place = 0
 

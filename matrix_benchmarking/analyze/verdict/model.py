@@ -10,6 +10,7 @@ from typing import Any
 
 from ...kpi import KPIDefinition
 from ..detect import Estimate
+from ..select.selection import NotAnalysed
 from ..select.series import SeriesPoint
 
 
@@ -115,7 +116,7 @@ class SeriesVerdict:
         kpi: what is measured, with its unit, direction and format.
         labels: what identifies the series besides the KPI.
         name: the series in words, by the labels that tell it from others; ``all runs`` where there is one.
-        outcome: the verdict. Never NOT_ANALYSED: see :class:`NotAnalysed`.
+        outcome: the verdict. Never NOT_ANALYSED: see :class:`.selection.NotAnalysed`.
         points: one a version, the oldest first.
         versions: each point in words, as ``1.3.0``, or its time where no version orders the series.
         effect: new level / old level − 1, with its interval; None where unknown.
@@ -190,25 +191,6 @@ class SeriesVerdict:
     def last_good_version(self) -> str | None:
         """In words; None without a change."""
         return None if self.last_good is None else self.versions[self.last_good]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class NotAnalysed:
-    """A series, or all runs of a KPI, that could not be analysed.
-
-    Attributes:
-        kpi: its name.
-        series: in words; empty where it is about all of the KPI.
-        labels: of the series.
-        reason: a sentence's end, such as ``1B_cost is unknown at all 5 runs``.
-        runs: how many it is about.
-    """
-
-    kpi: str
-    series: str
-    labels: Mapping[str, Any]
-    reason: str
-    runs: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import datetime as dt
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,18 +15,14 @@ from ..detect.discovery import RATE
 from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.order_sources import named
-from ..select.selection import SelectedSeries, Selection, select_runs
+from ..select.selection import NotAnalysed, SelectedSeries, Selection, select_runs
 from ..select.versions import in_words
 from .beside import of_history
-from .causes import causes
 from .lifecycle import Known
-from .model import Analysis, NotAnalysed, Outcome
+from .model import Analysis
 from .severity import severity, unjudged
-from .side_wording import outcome_label
 from .sides import Blocks, Pair, verdicts_of
 
-MOST_COMPARED = 2_000
-"""Of a history with more series, its newest version is not compared with the last good one beside."""
 BUILD = "build"
 """The key by which the runs of two builds are told apart."""
 _OLD, _NEW = 0, 1
@@ -152,28 +147,6 @@ def compare_versions(
     return analysis_of(selection, pairs, others, question, f"{called} against {old}")
 
 
-def of_comparison(analysis: Analysis, selection: Selection, question: Question, *, axis: str | None) -> str:
-    """What a comparison of the newest version with the last good one alone says of what the history calls worse.
-
-    About the cause of most alarms; empty where that says as much, or there is nothing to compare.
-    """
-    first = next(iter(causes(analysis)), None)
-    if first is None or analysis.newest is None or len(selection.series) > MOST_COMPARED:
-        return ""
-    good = first.alarms[0].last_good
-    failing = {one.id for one in analysis.failing if any(alarm in first.alarms for alarm in one.alarms)}
-    compared = compare_versions(selection, good, analysis.newest, question, axis=axis)
-    there = [one for one in compared.verdicts if one.id in failing]
-    less = collections.Counter(
-        outcome_label(one.outcome, one.looks_worse) for one in there if one.outcome is not Outcome.REGRESSION
-    )
-    if not less:
-        return ""
-    said = ", ".join(f"{count} × {words}" for words, count in less.most_common())
-    of = f"of {len(there)} series worse since {first.first_bad}"
-    return f"{analysis.newest} against {good} alone says less {of}: {said}; the history has more runs behind it"
-
-
 def version_pairs(
     selection: Selection, old: str, new: str | None, axis: str | None
 ) -> tuple[list[Pair], list[NotAnalysed]]:
@@ -239,7 +212,6 @@ def analysis_of(
         known=question.known, rate=question.rate, now=now,
     )  # fmt: skip
     verdicts.sort(key=severity)
-    skipped = [NotAnalysed(one.kpi, one.series, one.labels, one.reason, one.runs) for one in selection.skipped]
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
     return Analysis(
         workload=selection.workload,
@@ -247,7 +219,7 @@ def analysis_of(
         question=asked,
         newest=selection.newest,
         verdicts=tuple(verdicts),
-        not_analysed=(*shown, *alone, *skipped),
+        not_analysed=(*shown, *alone, *selection.skipped),
         order=selection.order,
         notes=selection.notes,
         runs=len({id(entry) for point in points for entry in point.entries}),

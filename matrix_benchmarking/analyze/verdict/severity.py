@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ...workload import MinimumEffect
 from ..detect import Estimate
-from ..select.selection import SelectedSeries
+from ..select.selection import NotAnalysed, SelectedSeries
 from .levels import amount
-from .model import NotAnalysed, Outcome, SeriesVerdict
+from .model import Outcome, SeriesVerdict
 
 SEVERITY = (
     Outcome.REGRESSION,
@@ -31,9 +31,9 @@ def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
 
 
 def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:
-    """A sorting key: what fails, then by outcome, new ones and large ones first; the rest stays in its order."""
+    """A sorting key: what fails, then by outcome, new, large and doubtful ones first; the rest stays in its order."""
     is_change = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
-    size = -size_of(verdict) if is_change else 0.0
+    size = -size_of(verdict) if is_change else float(not verdict.reruns)
     return not verdict.fails, SEVERITY.index(verdict.outcome), not verdict.is_new, size
 
 

@@ -42,7 +42,6 @@ def lead(analysis: Analysis) -> list[str]:
     if new and len(new) < len(analysis.failing):
         said.append(f"{len(new)} of them {is_or_are(len(new))} new with {analysis.newest}.")
     said += [cause_text(cause) for cause in causes(analysis) if len(cause.alarms) > 1][:CAUSES_NAMED]
-    said += [analysis.beside] if analysis.beside else []
     said += _suspected(analysis)
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
     if better:
@@ -70,6 +69,7 @@ def lead(analysis: Analysis) -> list[str]:
     if behind:
         said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
     said += _untold(analysis)
+    said += [analysis.beside] if analysis.beside else []
     short = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY))
     if short:
         said.append(f"{short} without enough history.")
@@ -81,9 +81,10 @@ def lead(analysis: Analysis) -> list[str]:
 
 
 def cause_text(cause: Cause) -> str:
-    """``4 alarms since 1.3.1 are one cause, 5d1c40d2f7a8.``"""
-    count = len(cause.alarms)
-    return f"{count} {plural(count, 'alarm')} since {cause.first_bad} {is_or_are(count)} one cause, {cause.id}."
+    """``4 alarms since 1.3.1 (last good 1.3.0) are one cause, 5d1c40d2f7a8.``"""
+    count, good = len(cause.alarms), {alarm.last_good for alarm in cause.alarms}
+    since = f"{cause.first_bad}{f' (last good {good.pop()})' if len(good) == 1 else ''}"
+    return f"{count} {plural(count, 'alarm')} since {since} {is_or_are(count)} one cause, {cause.id}."
 
 
 def _suspected(analysis: Analysis) -> list[str]:
@@ -92,29 +93,35 @@ def _suspected(analysis: Analysis) -> list[str]:
     counts = collections.Counter(looks(one) for one in suspected)
     said = [f"{counts[way]} suspected to be {way}" for way in ("worse", "better") if counts[way]]
     why = "" if any(one.stands_on for one in suspected) else "one block of runs alone says so, and "
-    return [f"{' and '.join(said)}: {why}{again(analysis.newest)} would tell."] if said else []
+    again = f"measuring {analysis.newest or 'them'} once more"
+    return [f"{' and '.join(said)}: {why}{again} would tell."] if said else []
 
 
 def _unchanged(analysis: Analysis) -> list[str]:
     """In how many series of a history nothing was shown, and what would have been; of two sides each says it."""
-    same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.would_show and one.would_show_in]
-    sizes = [one.would_show for one in same if one.would_show and one.effect is not None]
+    same = [one for one in analysis.having(Outcome.NO_CHANGE) if not one.reruns]
+    known = [one for one in same if one.would_show_in and one.would_show and one.effect is not None]
+    sizes = [one.would_show for one in known if one.would_show]
     if not sizes:
         return []
     by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
-    most = max(one.would_show_in for one in same)
-    return [f"No difference shown in {len(same)}; {by} % would have been within {most} versions."]
+    within = f"{by} % would have been within {max(one.would_show_in for one in known)} versions"
+    of = "" if len(known) == len(same) else f", in {len(known)} of them"
+    return [f"No difference shown in {len(same)}; {within}{of}."]
 
 
 def _untold(analysis: Analysis) -> list[str]:
     """Why some can't be told, each reason once, and what to measure next."""
     counts = collections.Counter(one.why for one in analysis.having(Outcome.CANT_TELL))
+    if list(counts.values()) == [len(analysis.verdicts)]:  # the headline has counted them
+        return [f"{why[:1].upper()}{why[1:]}." for why in counts]
     return [f"{count} can't be told: {why}." for why, count in counts.items()]
 
 
-def again(newest: str | None) -> str:
-    """What confirms a suspicion, or not."""
-    return f"to measure {'them' if newest is None else newest} once more"
+def untold(verdict: SeriesVerdict) -> str:
+    """Why it can't be told, and what to measure next; of two sides also what was measured."""
+    measured = f"{short_size(verdict)}, {levels(verdict.kpi, verdict)}; " if verdict.stands_on else ""
+    return f"{measured}{verdict.why}"
 
 
 def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
@@ -128,7 +135,7 @@ def sentence(verdict: SeriesVerdict) -> str:
     if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
         return f"{name}: {history_missing(verdict)}."
     if verdict.outcome is Outcome.CANT_TELL:
-        return f"{name}: {verdict.why}."
+        return f"{name}: {untold(verdict)}."
     runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
     if verdict.stands_on:
         behind = f"{levels(kpi, verdict)}, {runs} {verdict.stands_on}"
@@ -153,6 +160,29 @@ def _against(verdict: SeriesVerdict) -> str:
         return ", no difference shown"
     what = f"suspected to be {looks(verdict)}" if verdict.outcome is Outcome.SUSPECTED else looks(verdict)
     return f" is {what} at {verdict.first_bad_version} than at {verdict.last_good_version}"
+
+
+def is_told(verdict: SeriesVerdict) -> bool:
+    """Whether there is more to say of a series than that it is counted: it fails, changed, or is in doubt."""
+    changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
+    return verdict.fails or changed or (verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns))
+
+
+def verdict_text(verdict: SeriesVerdict) -> str:
+    """The verdict in a cell of a table: ``worse, new``, ``worse, acknowledged``, ``in doubt: 2 more runs``."""
+    outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
+    if outcome is Outcome.REGRESSION:
+        state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
+        return f"worse{new}{state}"
+    if outcome is Outcome.IMPROVEMENT:
+        return f"better{new}{', with an open alarm' if verdict.fails else ''}"
+    if outcome is Outcome.SUSPECTED:
+        return f"suspected: {looks(verdict)}"
+    if outcome is Outcome.NO_CHANGE and verdict.reruns:
+        return f"in doubt: {verdict.reruns} more {plural(verdict.reruns, 'run')}"
+    if verdict.changes:
+        return f"back on an old level{new}"
+    return "no difference shown" if outcome is Outcome.NO_CHANGE else str(outcome.value)
 
 
 def looks(verdict: SeriesVerdict) -> str:

@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from matrix_benchmarking.analyze.best import Best, rank
+from matrix_benchmarking.analyze.best import Best, among, rank
 from matrix_benchmarking.analyze.intervals import Sample, summarise
 from matrix_benchmarking.analyze.points import Point, by_point, part, varying
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Side, compare_sides
@@ -155,10 +155,14 @@ def groups(found: Iterable[Step]) -> list[list[Step]]:
     return sorted(together.values(), key=len, reverse=True)
 
 
-def best_of(found: Iterable[Step]) -> Step | None:
-    """The step with the highest best throughput; None where none is known."""
-    known = [step for step in found if step.best is not None]
-    return max(known, key=lambda step: step.best.value if step.best else 0.0, default=None)
+def best_of(found: Iterable[Step], ranking: Best) -> list[Step]:
+    """Of steps that may be compared with each other the best one, and behind it what can't be told apart from it.
+
+    Empty where no throughput is known.
+    """
+    known = {id(step.best): step for step in found if step.best is not None}
+    groups = among(ranking, lambda point: id(point) in known)
+    return [known[id(one.point)] for group in groups for one in (group.standings[0], *group.undecided)]
 
 
 def compare(pairs: Sequence[tuple[Step, Step]], blocks: Blocks) -> list[Compared | None]:

@@ -251,6 +251,9 @@ def test_what_is_suspected_says_how_it_looks() -> None:
     (line,) = [line for line in markdown(analyses.analysis(suspected)).splitlines() if line.startswith("* ")]
     assert line.startswith("* `throughput` of `batch_size 8, image onnx-int8`: ")
     assert line.endswith("10.0 → 9.0 1/s")
+    assert markdown(analyses.analysis(suspected)).startswith("## ⚠️")
+    better = dataclasses.replace(suspected, difference=analyses.Estimate(1, 0, 2), new_level=11.0)
+    assert markdown(analyses.analysis(better)).startswith("## ✅")
 
 
 def test_a_fence_is_longer_than_any_in_the_code() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from toy_runs import DAY_US, entry, workload
 
 from matrix_benchmarking.analyze.select.order import OrderUnknown
-from matrix_benchmarking.analyze.select.selection import SelectedSeries, Selection, Skipped, select, series_id
+from matrix_benchmarking.analyze.select.selection import NotAnalysed, SelectedSeries, Selection, select, series_id
 from matrix_benchmarking.matrix import NOT_SET
 
 CASES = yaml.safe_load((Path(__file__).parent / "selection_cases.yaml").read_text(encoding="utf-8"))
@@ -29,7 +29,7 @@ def line(series: SelectedSeries) -> str:
     return " ".join([f"{series.kpi.name} of {series.name}: {points}", *(f"({note})" for note in series.notes)])
 
 
-def skipped_line(skipped: Skipped) -> str:
+def skipped_line(skipped: NotAnalysed) -> str:
     return f"{skipped.kpi}{f' of {skipped.series}' if skipped.series else ''}: {skipped.reason} [{skipped.runs}]"
 
 

@@ -265,7 +265,7 @@ def test_alarms_that_begin_with_one_version_are_one_cause() -> None:
     )
     assert first.id != second.id
     assert [one.id for one in causes(analyse(list(reversed(entries))))] == [first.id, second.id]
-    assert f"2 alarms since 1.24.0 are one cause, {first.id}." in wording.lead(analysis)
+    assert f"2 alarms since 1.24.0 (last good 1.23.0) are one cause, {first.id}." in wording.lead(analysis)
     known = known_alarms(new_events(analysis, {}))
     assert {each.id for each in chosen(known, [first.id[:6]])} == {alarm.id for alarm in first.alarms}
     said = events_of(chosen(known, [first.id], Action.ACKNOWLEDGED), Action.ACKNOWLEDGED, author="ada", now=NOW)

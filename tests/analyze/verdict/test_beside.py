@@ -1,8 +1,7 @@
-"""What a history says beside a comparison, and the other way round; alarms that an analysis doesn't see."""
+"""What a history says beside a comparison; alarms that an analysis doesn't see."""
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 from collections.abc import Sequence
 
@@ -11,7 +10,6 @@ import pytest
 from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.select.selection import select
-from matrix_benchmarking.analyze.verdict import pairs
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.events import new_events
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, unseen
@@ -46,26 +44,11 @@ def analysed(runs: list[Entry]) -> Analysis:
 STEP = [100.0] * 12 + [104.0] * 4
 
 
-def test_a_history_says_what_its_newest_version_against_the_last_good_one_alone_would_say() -> None:
+def test_a_failing_history_says_nothing_of_the_comparison_that_nobody_asked_for() -> None:
+    """Of one campaign a version, two versions alone always say less: that would stand under each failing analysis."""
     analysis = analysed(nightly(STEP))
     assert [one.first_bad_version for one in analysis.failing] == ["1.12"]
-    assert analysis.notes[-1] == (
-        "1.15 against 1.11 alone says less of 1 series worse since 1.12: 1 × suspected: worse; the history has more "
-        "runs behind it"
-    )
-
-
-def test_a_comparison_that_says_as_much_is_not_mentioned() -> None:
-    runs = nightly([100.0] * 12 + [150.0] * 4)
-    in_rounds = [dataclasses.replace(run, campaign="c", round=number % 3 + 1) for number, run in enumerate(runs)]
-    analysis = analysed(in_rounds)
-    assert analysis.failing
-    assert not any("alone" in note for note in analysis.notes)
-
-
-def test_of_very_many_series_no_comparison_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pairs, "MOST_COMPARED", 0)
-    assert not any("alone" in note for note in analysed(nightly(STEP)).notes)
+    assert analysis.notes == ()
 
 
 @pytest.mark.parametrize(

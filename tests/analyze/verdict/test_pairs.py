@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import re
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze.report.junit import junit
 from matrix_benchmarking.analyze.select.selection import select, series_id
 from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id
@@ -18,9 +21,11 @@ from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import IN_TURN, Blocks
+from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, Blocks
+from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.plotting.regression_tables import brief_table
 from matrix_benchmarking.workload import MinimumEffect
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
@@ -108,23 +113,65 @@ def test_labels_that_may_differ_are_left_out_of_the_pairing() -> None:
     assert [one.outcome for one in analysis.verdicts] == [Outcome.IMPROVEMENT]
 
 
+def test_labels_that_nobody_has_are_refused_or_noted() -> None:
+    old, new = build("torch", {"torch": 100}), build("onnx", {"onnx": 80}, seed=2)
+    with pytest.raises(ConfigError, match="no run has a label or setting to ignore 'imag': did you mean 'image'"):
+        compare(old, new, ignored=["imag"])
+    tolerated = compare(old, new, ignored=["imag", "image"], is_tolerant=True)
+    assert len(tolerated.verdicts) == 1
+    assert any(note.startswith("no run has a label or setting to ignore 'imag'") for note in tolerated.notes)
+
+
+def test_builds_that_have_no_series_in_common_differ_in_labels_that_are_named() -> None:
+    old, new = build("before", dict.fromkeys("abcd", 10.0)), build("after", dict.fromkeys("efgh", 10.0), seed=2)
+    analysis = compare(old, new)
+    said = "they differ in image (a, b, c and 1 more | e, f, g and 1 more); leave it out with --ignored-keys=image"
+    assert {one.reason for one in analysis.not_analysed if one.series} == {said}
+    on_gpus = Build("after", [_with_setting(one, gpus=1) for one in new.entries])
+    assert {one.reason for one in compare(old, on_gpus).not_analysed if one.series} == {
+        "they differ in image (a, b, c and 1 more | e, f, g and 1 more) and gpus ((not set) | 1); "
+        "leave them out with --ignored-keys=image,gpus"
+    }
+    crossed = [_with_setting(one, gpus=2 if one.settings["image"] == "a" else 1) for one in old.entries]
+    swapped = build("after", {"a": 10.0, "b": 10.0, "c": 10.0, "d": 10.0}, seed=2).entries
+    other = [_with_setting(one, gpus=1 if one.settings["image"] == "a" else 2) for one in swapped]
+    reasons = {one.reason for one in compare(Build("before", crossed), Build("after", other)).not_analysed}
+    assert reasons == {"it is in before only", "it is in after only"}
+
+
+def _with_setting(run: Entry, **more: Any) -> Entry:
+    labels = {**(run.facts.labels or {}), **more} if run.facts is not None else more
+    assert run.facts is not None
+    return dataclasses.replace(
+        run, settings={**run.settings, **more}, facts=dataclasses.replace(run.facts, labels=labels)
+    )
+
+
 def test_what_was_measured_one_after_the_other_can_not_be_told_however_large_it_is() -> None:
     apart = compare(build("before", IMAGES, campaign="first"), build("after", dict.fromkeys(IMAGES, 90.0), seed=2))
     assert set(outcomes(apart).values()) == {"can't be told"}
     assert not apart.failed
     said = " ".join(wording.lead(apart))
     assert said.startswith("Whether 6 series of 1 KPI are worse can't be told: after against before.")
-    assert (
-        f"6 can't be told: measured one after the other, this can't be told from the machine's mood; {IN_TURN}" in said
-    )
+    assert f"Measured one after the other, this can't be told from the machine's mood; {IN_TURN}." in said
     assert apart.verdicts[0].effect is not None
     assert apart.verdicts[0].effect.high == np.inf
+    words = wording.untold(apart.verdicts[0])
+    assert re.match(r"\+\d\d\.\d %, \S+ → \S+ USD; ", words)
+    assert words.endswith(f" USD; {ONE_AFTER_THE_OTHER}")
+    skipped = ET.fromstring(junit(apart)).iter("skipped")
+    assert words in [one.get("message") for one in skipped]
+    cells = [cell for row in brief_table(apart.verdicts, "", lambda entry, text: text).rows for cell in row]
+    assert words in cells
 
 
 def test_one_common_round_is_too_few_and_the_verdict_says_so() -> None:
     once = compare(build("before", {"a": 100}, repeats=1), build("after", {"a": 130}, repeats=1, seed=2))
     assert outcomes(once) == {"a": "can't be told"}
-    assert wording.sentence(once.verdicts[0]).startswith("cost of all runs: both were measured in one round only")
+    (verdict,) = once.verdicts
+    seen = f"{wording.short_size(verdict)}, {wording.levels(verdict.kpi, verdict)}"
+    assert seen.startswith("+")
+    assert wording.sentence(verdict).startswith(f"cost of all runs: {seen}; both were measured in one round only")
 
 
 def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None:
@@ -139,7 +186,7 @@ def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None
     alone = compare(old, campaigns("after", 130, 11, 1))
     assert outcomes(alone) == {"a": "suspected"}
     assert not alone.failed
-    assert "1 suspected to be worse: to measure after once more would tell." in wording.lead(alone)
+    assert "1 suspected to be worse: measuring after once more would tell." in wording.lead(alone)
     assert "is suspected to be worse at after than at before" in wording.sentence(alone.verdicts[0])
 
 
@@ -229,8 +276,30 @@ def test_a_version_is_compared_with_another(releases: list[Entry]) -> None:
     analysis = versions(releases, "1.1.0", "1.4.0")
     assert outcomes(analysis) == {"a": "regression", "b": "no change"}
     assert analysis.question == "1.4.0 against 1.1.0"
-    assert (analysis.runs, analysis.points) == (20, 20)
+    assert (analysis.runs, analysis.points, analysis.made_at) == (20, 20, NOW)
     assert not versions(releases, "1.3.0", "1.4.0").failed
+    newest = versions(releases, "1.1.0", None)
+    assert newest.question == "the newest runs against 1.1.0"
+    assert [one.effect for one in newest.verdicts] == [one.effect for one in analysis.verdicts]
+
+
+def test_versions_that_have_no_series_in_common_differ_in_labels_that_are_named(releases: list[Entry]) -> None:
+    other = build("x", {"c": 1.0}, version="1.5.0").entries
+    reasons = {one.reason for one in versions([*releases, *other], "1.1.0", "1.5.0").not_analysed}
+    assert reasons == {
+        "they differ in image (a, b | c); 'matbench compare 1.1.0 1.5.0 --ignored-keys=image' compares them all the "
+        "same"
+    }
+    some = [one for one in releases if one.settings["version"] != "1.4.0" or one.settings["image"] == "a"]
+    assert {one.reason for one in versions(some, "1.1.0", "1.4.0").not_analysed} == {"there is no run at 1.4.0"}
+
+
+def test_a_comparison_is_made_now_unless_it_is_told_when(releases: list[Entry]) -> None:
+    chosen = select(releases, workload(), kpi_filter=["cost"])
+    before = dt.datetime.now(dt.UTC)
+    question = Question("runs", Blocks(lambda: releases))
+    analysis = compare_versions(chosen, "1.1.0", "1.4.0", question, axis="version")
+    assert before <= analysis.made_at <= dt.datetime.now(dt.UTC)
 
 
 def test_two_builds_and_two_versions_of_the_same_runs_are_the_same_question(releases: list[Entry]) -> None:
@@ -270,11 +339,13 @@ def known(version: str, status: Action = Action.RAISED, image: str = "a", **said
 
 
 def test_an_alarm_has_the_id_by_which_the_history_knows_it_or_none(releases: list[Entry]) -> None:
-    (unknown,) = versions(releases, "1.1.0", "1.4.0").failing[0].alarms
-    assert (unknown.id, unknown.is_new, unknown.note) == ("", True, "")
+    (found,) = versions(releases, "1.1.0", "1.4.0").failing
+    (unknown,) = found.alarms
+    assert (unknown.id, unknown.is_new, unknown.note, found.is_new) == ("", True, "", True)
     alarms = known("1.3.0")
-    (alarm,) = versions(releases, "1.1.0", "1.4.0", alarms).failing[0].alarms
-    assert (alarm.id, alarm.is_new) == (next(iter(alarms)), False)
+    (again,) = versions(releases, "1.1.0", "1.4.0", alarms).failing
+    (alarm,) = again.alarms
+    assert (alarm.id, alarm.is_new, again.is_new) == (next(iter(alarms)), False, False)
     assert alarm.note == "Worse since 1.3.0, as the history has it"
 
 
@@ -282,6 +353,9 @@ def test_an_alarm_has_the_id_by_which_the_history_knows_it_or_none(releases: lis
 def test_an_alarm_of_before_the_old_side_is_another_one(releases: list[Entry], elsewhere: str) -> None:
     (alarm,) = versions(releases, "1.1.0", "1.4.0", known(elsewhere)).failing[0].alarms
     assert alarm.id == ""
+    if elsewhere == "0.9.0":  # which the series has no longer
+        (alarm,) = versions(releases, "1.0.0", "1.4.0", known(elsewhere)).failing[0].alarms
+        assert alarm.id == ""
 
 
 def test_an_alarm_on_the_new_side_itself_is_this_one(releases: list[Entry]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -153,6 +154,13 @@ def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: 
     assert "20.0 ms avg_latency" in text
     _, (text,) = draw(encoder_bench, "Cost against latency", entries[1])
     assert text.endswith("No other point is the best under a limit on p95_latency.")
+    repeated = [
+        dataclasses.replace(one, kpis={**one.kpis, "1B_cost": one.kpis["1B_cost"] + noise}, repeat=repeat)
+        for one in entries
+        for repeat, noise in enumerate((-2.0, 0.0, 2.0))
+    ]
+    _, (text,) = draw(encoder_bench, "Cost against latency", *repeated)
+    assert "p95_latency. 1 point can't be told apart from it. Waiting" in text
 
 
 def test_the_surface_is_exact_for_a_power_law_and_empty_outside_of_the_hull() -> None:
@@ -186,7 +194,7 @@ def test_the_map_falls_back_to_the_points_alone(encoder_bench: Workload) -> None
     entries = [entry("a", 8, vus, 10.0 * vus) for vus in (1, 2, 4)]
     figure, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
     assert {trace.type for trace in figure.data} == {"scatter"}
-    assert text == "Lowest 1B_cost: cpu-1 10.00 USD at batch size 8, 1 virtual users."
+    assert text == "Lowest mean 1B_cost of each variant: cpu-1 10.00 USD at batch size 8, 1 virtual users."
 
 
 def test_the_lowest_of_all_has_its_price_and_an_edge_is_said(encoder_bench: Workload) -> None:
@@ -195,8 +203,25 @@ def test_the_lowest_of_all_has_its_price_and_an_edge_is_said(encoder_bench: Work
     star = next(trace for trace in figure.data if trace.name == contour.LOWEST)
     assert (list(star.x), list(star.y), list(star.text)) == ([4], [8.0], ["31.25 USD"])
     assert "31.25 USD at batch size 8, 4 virtual users (at the edge)" in text
-    lows = next(trace for trace in figure.data if trace.name == "lowest of its batch size")
-    assert sorted(zip(lows.x, lows.y, strict=True)) == [(4, 1.0), (4, 8.0)]
+    assert "can't be told apart" not in text  # nothing was repeated, so that isn't known
+
+
+def test_the_map_marks_what_may_be_the_lowest_as_the_ranking_has_it(encoder_bench: Workload) -> None:
+    costs = {("a", 1): 20.0, ("a", 2): 10.0, ("a", 4): 10.1, ("b", 1): 5.0, ("b", 2): 7.0, ("b", 4): 9.0}
+    entries = [
+        entry(image, 8, vus, cost + noise, repeat=repeat)
+        for (image, vus), cost in costs.items()
+        for repeat, noise in enumerate((-0.1, 0.0, 0.1))
+    ]
+    figure, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
+    stars = [trace for trace in figure.data if trace.name == contour.LOWEST]
+    assert [list(trace.x) for trace in stars] == [[2], [1]]
+    dots = [trace for trace in figure.data if trace.name == contour.UNDECIDED]
+    assert [list(trace.x) for trace in dots] == [[4], []]
+    assert text == (
+        "Lowest mean 1B_cost of each variant: b 5.00 USD at batch size 8, 1 virtual users; a "
+        "10.00 USD at batch size 8, 2 virtual users (1 more can't be told apart from it)."
+    )
 
 
 def test_light_loads_are_left_out_where_heavy_ones_were_tried(encoder_bench: Workload) -> None:

@@ -81,8 +81,8 @@ def test_a_series_that_rises_all_the_way_is_flagged_and_one_that_passed_its_peak
     rising, passed, flat, dip = peaks(
         encoder_bench, *curve(1, 10, 20, 40), *curve(2, 10, 40, 30), *curve(4, 10, 40, 40.4), *curve(8, 20, 10, 40)
     )
-    assert (rising.rises, rising.is_open, rising.best_vus, rising.last_vus, rising.gain) == (True, True, 4, 4, 1.0)
-    assert (passed.rises, passed.is_open, passed.best_vus) == (False, False, 2)
+    assert (rising.rises, rising.is_open, rising.highest_vus, rising.last_vus, rising.gain) == (True, True, 4, 4, 1.0)
+    assert (passed.rises, passed.is_open, passed.highest_vus) == (False, False, 2)
     assert (flat.rises, flat.is_open) == (True, False)
     assert (dip.rises, dip.is_open) == (False, True)
 
@@ -92,12 +92,12 @@ def test_what_was_not_driven_far_enough_is_said(encoder_bench: Workload) -> None
     entries = [*curve(1, 10, 20, 40), *curve(2, 10, 40, 30), *curve(8, 20, 10, 40)]
     (text,) = enough_vus.conclusion(peaks(encoder_bench, *entries), kpi)
     assert text == (
-        "2 of 3 series have their best point at the most users that were tried. Not enough for 2 of them, 1 rising all "
-        "the way: cpu-1, batch size 8 (40.0 inputs/s at 4, the last step gained 300%); cpu-1, batch size 1 (40.0 "
+        "2 of 3 series have their highest mean at the most users that were tried. Not enough for 2 of them, 1 rising "
+        "all the way: cpu-1, batch size 8 (40.0 inputs/s at 4, the last step gained 300%); cpu-1, batch size 1 (40.0 "
         "inputs/s at 4, the last step gained 100%). Try more users."
     )
     (text,) = enough_vus.conclusion(peaks(encoder_bench, *curve(2, 10, 40, 30)), kpi)
-    assert text == "In the end all 1 series passed their best point: enough users were tried."
+    assert text == "In the end all 1 series passed their highest mean: enough users were tried."
     (text,) = enough_vus.conclusion(peaks(encoder_bench, *curve(2, 10)), kpi)
     assert "(only 1 was tried)" in text
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plotting_support.app_support import texts
+from plotting_support.app_support import elements, texts
 
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze import limit_wording, limits, wording
@@ -167,12 +167,15 @@ def releases(repository: Path, patch: pytest.MonkeyPatch, tmp_path_factory: pyte
         read_import(history, repository / "data/samples/encoder_history/history.jsonl.gz")
     given = ["--workload=encoder_bench", f"--history=sqlite:///{path}"]
     say = directory.joinpath
+    say("compared").write_text(printed("compare", "1.2.9", "1.3.4", *given, status=1), encoding="utf-8")
     patch.setenv("COLUMNS", "300")
     say("printed").write_text(printed("analyze_lts", *given, "--report-dest=analysis", status=1), encoding="utf-8")
     printed("visualize", "--generate", *given)
     say("alarms.json").write_text(printed("alarms", "--format=json", *given), encoding="utf-8")
     say("alarms").write_text(printed("alarms", *given), encoding="utf-8")
     say("history").write_text(printed("history", "show", given[1]), encoding="utf-8")
+    say("check").write_text(printed("check", *given), encoding="utf-8")
+    say("compared again").write_text(printed("compare", "1.2.9", "1.3.4", *given, status=1), encoding="utf-8")
     return directory
 
 
@@ -247,6 +250,7 @@ def test_lists_of_alarms_metrics_and_annotations_have_the_same_ids_and_numbers(
     (cause,) = document["causes"]
     table = (releases / "alarms").read_text(encoding="utf-8")
     printed_lines = (releases / "printed").read_text(encoding="utf-8")
+    annotations = printed_lines[printed_lines.index("::error") :].replace("%25", "%").replace("%0A", " ")
     metrics = (releases / "analysis" / "metrics.txt").read_text(encoding="utf-8")
     for one in worse:
         alarm = listed[one["alarms"][0]["id"]]
@@ -256,10 +260,74 @@ def test_lists_of_alarms_metrics_and_annotations_have_the_same_ids_and_numbers(
             assert alarm[level] == pytest.approx(one[level])
         assert alarm["cause"] == cause["id"]
         assert alarm["id"][:8] in table
-        assert one["sentence"].split(":")[0] in printed_lines[printed_lines.index("::error") :]
+        annotation = (
+            f"is worse::{one['sentence']} Alarm {alarm['id']}. If it is meant: matbench alarms ack {alarm['id']} "
+        )
+        assert annotation in annotations
+        (size,) = re.findall(r": (\S+ %) \(", one["sentence"])
+        assert size in table  # a list of alarms knows no format of a KPI, so its levels have other digits
         (ratio,) = re.findall(rf'kpi_change_ratio{{.*kpi="{one["kpi"]["name"]}",.*}} (\S+)', metrics)
         assert float(ratio) == pytest.approx(one["effect"]["value"])
     assert "Alarms: 4 open" in (releases / "history").read_text(encoding="utf-8")
+
+
+def test_as_many_series_show_no_difference_on_the_terminal_as_on_the_page(releases: Path) -> None:
+    """Also those for which no size is known that would have been seen."""
+    said = "No difference shown in 6; 7.4 to 16.7 % would have been within 5 versions, in 4 of them."
+    assert said in (releases / "printed").read_text(encoding="utf-8")
+    page = page_text(releases / "report" / "regression-analysis.html")
+    assert said in page
+    assert "6 series without a difference shown" in page
+
+
+def test_the_findings_are_counted_alike_by_the_check_and_beside_each_answer(
+    releases: Path, document: dict[str, Any], in_the_application: Pages
+) -> None:
+    counted, _ = (releases / "check").read_text(encoding="utf-8").split(", in 180 runs of ")
+    assert counted == "3 findings, none of which changes an answer"
+    assert document["check"] == counted
+    said = [(releases / "printed").read_text(encoding="utf-8"), shown(in_the_application, "?show=check")]
+    said += [page_text(releases / "report" / name) for name in ("index.html", "check.html", "regression-analysis.html")]
+    for text in said:
+        assert counted in text
+
+
+def test_the_cards_of_the_index_say_what_their_pages_say(releases: Path, in_the_application: Pages) -> None:
+    index, report = page_text(releases / "report" / "index.html"), releases / "report"
+    cards = {
+        "check.html": "3 findings, none of which changes an answer.",
+        "regression-analysis.html": "4 of 10 series of 5 KPIs are worse: 1.3.4 against its history.",
+        "kpi-history.html": "1B_cost: 1 of 2 series is worse, 1 shows no difference.",
+        "compare.html": "4 of 10 series of 5 KPIs are worse: 1.3.4 against 1.3.0. 4 alarms since 1.3.1 (last good "
+        "1.3.0) are one cause, 476f7d059f0a.",
+        "error-report.html": "None of 180 tests failed, all finished, no artifact is damaged or missing.",
+    }
+    for page, said in cards.items():
+        assert said in index, page
+        assert said in page_text(report / page), page
+        assert said in shown(in_the_application, f"?show={page.removesuffix('.html')}"), page
+
+
+def test_what_the_application_makes_when_it_is_seen_says_the_same(
+    document: dict[str, Any], in_the_application: Pages
+) -> None:
+    query = "?show=kpi-history&cfg.kpi=p95_latency"
+    late = [one.id for one in elements(in_the_application.page(query, [])[0], "Store")]
+    said = [in_the_application.part(query, one["of"], one["index"]) for one in late if one["type"] == "wanted"]
+    (sentence,) = [one["sentence"] for one in worse_of(document) if one["kpi"]["name"] == "p95_latency"]
+    assert sentence in line(texts(said))
+
+
+def test_a_comparison_of_known_alarms_has_the_interval_of_its_own_change(releases: Path) -> None:
+    """As before the history knew of them: the sizes of an alarm are of its versions, not of these two."""
+    before, after = ((releases / name).read_text(encoding="utf-8") for name in ("compared", "compared again"))
+    intervals = re.findall(r"\([+−][0-9.]+ to [+−][0-9.]+ %\)", before)
+    assert len(set(intervals)) == 4
+    assert set(re.findall(r"\([+−][0-9.]+ to [+−][0-9.]+ %\)", after)) == set(intervals)
+    assert "4 alarms since 1.3.1 (last good 1.3.0) are one cause" in after
+    annotation = after[after.index("::error") :].replace("%25", "%")
+    assert " is worse at 1.3.4 than at 1.2.9: " in annotation
+    assert " Worse since 1.3.1, as the history has it. Alarm " in annotation
 
 
 def test_a_comparison_says_what_the_history_says_of_the_same_series(releases: Path) -> None:

@@ -93,6 +93,17 @@ def test_a_change_that_may_be_chance_is_in_brackets_and_no_gain(workload: Worklo
     assert text == "Nowhere was more gained or lost than chance explains."
 
 
+def test_the_steps_page_names_what_cant_be_told_apart_from_the_best(workload: Workload, tmp_path: Path) -> None:
+    for repeat, noise in enumerate((-5.0, 0.0, 5.0)):
+        for step, rate in ((1, 50 + noise), (2, 51 - noise), (3, 20 + noise)):
+            write(tmp_path, {"experiment": step, "workers": step, "repeat": repeat}, log(rate))
+    matrix = parse_tree(workload, tmp_path)
+    _, text = draw(workload, matrix, "Best throughput of each step")
+    assert text[0].startswith("Best: experiment 2: 51.00 requests/s")
+    assert text[0].endswith("Can't be told apart from it: experiment 1 (50.00 requests/s).")
+    assert Catalogue(matrix, workload).report("Steps").summary() == text[0]
+
+
 def test_unknown_loads_are_unknown_and_a_cpu_alone_can_be_saturated(workload: Workload, repeated: Matrix) -> None:
     figure, text = draw(workload, repeated, "CPU and GPU over concurrency")
     assert text[0] == ("Of 6 points of all curves: CPU saturated at 3, CPU not saturated, GPU unknown at 3.")

@@ -1,12 +1,14 @@
-"""Cost over virtual users and batch size: a map for each variant, with its lowest places."""
+"""Cost over virtual users and batch size: a map for each variant, with what may be its lowest places."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.best import Group
+from matrix_benchmarking.analyze.points import Point
 from matrix_benchmarking.filters import show
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
@@ -14,7 +16,20 @@ from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.controls import Control, Number
 
-from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, points_frame, rankable, variant_names
+from .points import (
+    BATCH_SIZE,
+    FIRST_RUN,
+    POINT,
+    VARIANT,
+    VUS,
+    compared,
+    listed,
+    place_of,
+    point_of,
+    points_frame,
+    rankable,
+    variant_names,
+)
 
 if TYPE_CHECKING:
     import numpy
@@ -28,7 +43,7 @@ BUSY_VUS = 20
 """From here on a server is loaded; below, the cost says more of the load than of the server."""
 MINIMUM_VUS = "minimum_vus"
 STAR = "#e4002b"
-LOWEST = "lowest of all"
+LOWEST, UNDECIDED = "lowest mean of a variant", "can't be told apart from the lowest"
 
 
 class CostMap(Plot):
@@ -37,8 +52,8 @@ class CostMap(Plot):
     name: ClassVar[str] = "Cost over virtual users and batch size"
     how_to_read: ClassVar[str] = (
         "Dark is cheap; colours follow the percentiles of all costs shown. Between the points the cost is interpolated "
-        "in logarithms, and outside of what was measured nothing is drawn. Star: the lowest cost; white dots: the "
-        "lowest of each batch size."
+        "in logarithms, and outside of what was measured nothing is drawn. Star: the lowest mean of a variant; red "
+        "dots: the points that can't be told apart from it."
     )
 
     def controls(self) -> Sequence[Control]:
@@ -75,7 +90,8 @@ class CostMap(Plot):
         chosen = frame[frame[VUS] >= least]
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."
-        return cost_maps(chosen, kpi), conclusion(chosen, kpi, least, len(frame) - len(chosen))
+        best = {variant: compared(self.catalogue.best, part) for variant, part in chosen.groupby(VARIANT)}
+        return cost_maps(chosen, kpi, best), conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
 
 
 def default_minimum(users: Sequence[float]) -> float:
@@ -103,8 +119,8 @@ def surface(users: Sequence[float], sizes: Sequence[float], costs: Sequence[floa
     return numpy.asarray(numpy.exp(logarithms))
 
 
-def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
-    """One map a variant, all with one scale of colours: real points, the lowest of each batch size and of all."""
+def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Group]) -> go.Figure:
+    """One map a variant, all with one scale of colours: real points, and those of which one is the *best* there."""
     from plotly.subplots import make_subplots
 
     shown = sorted(set(frame[VARIANT]))
@@ -116,33 +132,41 @@ def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition) -> go.Figure:
     levels = _levels(list(frame[kpi.name]))
     for number, variant in enumerate(shown):
         place = {"row": number // columns + 1, "col": number % columns + 1}
-        _draw(figure, frame[frame[VARIANT] == variant], kpi, levels, place, with_legend=number == 0)
+        part = frame[frame[VARIANT] == variant]
+        _draw(figure, part, best[variant], kpi, levels, place, with_legend=number == 0)
     sizes = [float(size) for size in frame[BATCH_SIZE]]
     for values, axes in ((list(frame[VUS]), figure.update_xaxes), (sizes, figure.update_yaxes)):
-        ticks = template.log_ticks(values)
-        axes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], showticklabels=True)
+        axes(type="log", **template.log_axis(values), showticklabels=True)
     for column in range(1, columns + 1):
         figure.update_xaxes(title=VUS, row=-(-(len(shown) - column + 1) // columns), col=column)
     figure.update_yaxes(title=BATCH_SIZE, col=1)
     return template.apply(figure, height=150 + ROW_HEIGHT * rows)
 
 
-def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition, least: float, left_out: int) -> list[str]:
-    """The lowest place of each variant, and whether it is on the edge of what was tried."""
-    lowest = frame.loc[frame.groupby(VARIANT)[kpi.name].idxmin()].sort_values(kpi.name)
-    places = "; ".join(
-        f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
-        f"{' (at the edge)' if _on_edge(frame[frame[VARIANT] == row[VARIANT]], row) else ''}"
-        for _, row in lowest.head(6).iterrows()
-    )
-    more = f"; and {len(lowest) - 6} more" if len(lowest) > 6 else ""
+def conclusion(
+    frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Group], least: float, left_out: int
+) -> list[str]:
+    """The lowest mean of each variant, whether it is on the edge of what was tried, and how many may be as good."""
+    said = []
+    for variant in sorted(best, key=lambda variant: best[variant].best.value):
+        of_variant, undecided = frame[frame[VARIANT] == variant], len(best[variant].undecided)
+        row = _rows(of_variant, [best[variant].best]).iloc[0]
+        notes = [*(["at the edge"] if _on_edge(of_variant, row) else [])]
+        notes += [f"{undecided} more can't be told apart from it"] if undecided else []
+        said.append(place_of(row, kpi) + (f" ({'; '.join(notes)})" if notes else ""))
     hidden = f" {left_out} points below {least:g} {VUS} are left out." if left_out else ""
-    return [f"Lowest {kpi.name}: {places}{more}.{hidden}"]
+    return [f"Lowest mean {kpi.name} of each variant: {listed(said)}.{hidden}"]
+
+
+def _rows(frame: pandas.DataFrame, points: Iterable[Point]) -> pandas.DataFrame:
+    """The rows of *frame* that these points have."""
+    return frame[frame[POINT].isin({point_of(point.runs) for point in points})]
 
 
 def _draw(
     figure: go.Figure,
     frame: pandas.DataFrame,
+    best: Group,
     kpi: KPIDefinition,
     levels: list[tuple[float, float]],
     place: dict[str, int],
@@ -173,12 +197,18 @@ def _draw(
             **place,
         )
     mark = {"hovertemplate": "%{hovertext}<extra></extra>", "mode": "markers+text", "showlegend": with_legend}
-    low = frame.loc[frame.groupby(BATCH_SIZE)[kpi.name].idxmin()]
-    best = frame.loc[[frame[kpi.name].idxmin()]]
     for rows, name, style in (
         (frame, "measured", {"symbol": "circle-open", "size": 8, "color": "#555555", "line": {"width": 1.5}}),
-        (low, "lowest of its batch size", {"symbol": "circle", "size": 8, "color": "#ffffff", "line": {"width": 1}}),
-        (best, LOWEST, {"symbol": "star", "size": 17, "color": STAR, "line": {"width": 1, "color": "white"}}),
+        (
+            _rows(frame, [one.point for one in best.undecided]),
+            UNDECIDED,
+            {"symbol": "circle", "size": 9, "color": STAR, "line": {"width": 1, "color": "white"}},
+        ),
+        (
+            _rows(frame, [best.best]),
+            LOWEST,
+            {"symbol": "star", "size": 17, "color": STAR, "line": {"width": 1, "color": "white"}},
+        ),
     ):
         figure.add_scatter(
             x=list(rows[VUS]),
@@ -186,7 +216,7 @@ def _draw(
             hovertext=list(rows["hover"]),
             customdata=clicks.marks(rows[FIRST_RUN]),
             text=[kpi.show(value) if name == LOWEST else "" for value in rows[kpi.name]],
-            textposition="bottom left" if float(rows[VUS].iloc[-1]) > _middle(users) else "bottom right",
+            textposition="bottom left" if len(rows) and float(rows[VUS].iloc[-1]) > _middle(users) else "bottom right",
             cliponaxis=False,
             textfont={"color": "#ffffff" if grid is not None else STAR, "size": 13},
             marker=style,

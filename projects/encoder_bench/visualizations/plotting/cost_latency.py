@@ -147,10 +147,8 @@ def cost_against_latency(
         customdata=clicks.marks(best[FIRST_RUN]),
         hovertemplate="%{hovertext}<extra></extra>",
     )
-    for axis, kpi in (("x", latency), ("y", cost)):
-        ticks = template.log_ticks(list(frame[kpi.name]))
-        text = [f"{tick:,g}" for tick in ticks]
-        (figure.update_xaxes if axis == "x" else figure.update_yaxes)(tickvals=ticks, ticktext=text)
+    figure.update_xaxes(**template.log_axis(list(frame[latency.name])))
+    figure.update_yaxes(**template.log_axis(list(frame[cost.name])))
     figure.update_layout(legend={"orientation": "v", "x": 1.02, "xanchor": "left", "y": 1, "yanchor": "top"})
     return template.apply(clicks.plain(figure), height=520)
 
@@ -163,6 +161,8 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> s
         f"{start} is {wording.point_label(point.settings, group)}: {cost.show(point.value)} at "
         f"{latency.show(choice.cheapest.mean)} {latency.name}."
     )
+    if point is group.best and group.undecided:
+        lead += f" {len(group.undecided)} {wording.plural(len(group.undecided), 'point')} can't be told apart from it."
     tighter = [step for step in choice.steps if step.point is not point][::-1]
     if not tighter:
         return f"{lead} No other point is the best under a limit on {latency.name}."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.wording import plural
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
@@ -123,13 +123,9 @@ def clusters(entries: Iterable[Entry], kpi: KPIDefinition, names: Sequence[str])
 
 def _cluster(variant: str, runs: Sequence[Entry], kpi: KPIDefinition) -> Cluster:
     values = tuple(entry.kpis[kpi.name] for entry in runs)
-    mean = math.fsum(values) / len(values)
-    deviation = None
-    if len(values) > 1:
-        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
-        if deviation <= 1e-12 * max(1.0, abs(mean)):
-            deviation = 0.0
-    return Cluster(variant, tuple(runs), values, mean, deviation)
+    found = summarise(values)
+    is_same = found.deviation is not None and found.deviation <= 1e-12 * max(1.0, abs(found.mean))
+    return Cluster(variant, tuple(runs), values, found.mean, 0.0 if is_same else found.deviation)
 
 
 def runs_by_variant(

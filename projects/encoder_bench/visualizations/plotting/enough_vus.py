@@ -1,4 +1,4 @@
-"""Did we try enough virtual users? Throughput over the load, and what stopping earlier would have cost."""
+"""Did we try enough virtual users? The highest mean throughput, and what stopping earlier would have cost."""
 
 from __future__ import annotations
 
@@ -25,37 +25,37 @@ LISTED = 2
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Peak:
-    """Where a series has its best point.
+    """Where the mean of a series is highest.
 
     Attributes:
         line: variant and batch size.
-        best_vus, best: the best point.
+        highest_vus, highest: where, and how high.
         last_vus: the most users that were tried.
         rises: True if every step gained.
         gain: of the last step, as a fraction; None for a single point.
     """
 
     line: str
-    best_vus: float
-    best: float
+    highest_vus: float
+    highest: float
     last_vus: float
     rises: bool
     gain: float | None
 
     @property
     def is_open(self) -> bool:
-        """True if more users might have done better: the best point is the last, and was still rising."""
-        return self.best_vus == self.last_vus and (self.gain is None or self.gain > STILL_RISING)
+        """True if more users might have done better: the highest point is the last, and was still rising."""
+        return self.highest_vus == self.last_vus and (self.gain is None or self.gain > STILL_RISING)
 
 
 class EnoughVUs(Plot):
-    """Best throughput of each series if the load had stopped at N users; a slider chooses N."""
+    """Highest mean throughput of each series if the load had stopped at N users; a slider chooses N."""
 
     name: ClassVar[str] = "Did we try enough VUs?"
     how_to_read: ClassVar[str] = (
-        "The bars are the best throughput of each variant and batch size; the percentage is the share of what was "
-        "found in the end. Move the slider to see what fewer users would have found, in the bars and in the sentence "
-        "above them."
+        "The bars are the highest mean throughput of each variant and batch size; the percentage is the share of what "
+        "was found in the end. Move the slider to see what fewer users would have found, in the bars and in the "
+        "sentence above them."
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
@@ -82,7 +82,7 @@ def peaks(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[Peak]:
 
 
 def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequence[str] | None = None) -> go.Figure:
-    """A bar for each series with its best throughput up to N users, and a slider for N."""
+    """A bar for each series with its highest mean throughput up to N users, and a slider for N."""
     import plotly.graph_objects as go
 
     users = sorted(set(frame[VUS]))
@@ -94,22 +94,22 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
     }
     order = sorted(places, key=places.__getitem__, reverse=True)
     colours = template.colours_of(all_variants or sorted(set(frame[VARIANT])))
-    bests = [_best_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
-    final = bests[-1][kpi.name]
-    said = [missed(found[kpi.name], final, limit) for limit, found in zip(users, bests, strict=True)]
+    by_limit = [_highest_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
+    final = by_limit[-1][kpi.name]
+    said = [missed(found[kpi.name], final, limit) for limit, found in zip(users, by_limit, strict=True)]
     figure = go.Figure()
-    for limit, found in zip(users, bests, strict=True):
-        best = found[kpi.name]
-        present = [line for line in order if line in best.index]
+    for limit, found in zip(users, by_limit, strict=True):
+        highest = found[kpi.name]
+        present = [line for line in order if line in highest.index]
         figure.add_bar(
-            x=[float(best[line]) for line in present],
+            x=[float(highest[line]) for line in present],
             y=present,
             orientation="h",
             visible=bool(limit == users[-1]),
             marker_color=[colours[places[line][0]] for line in present],
             customdata=clicks.marks(found.loc[present, FIRST_RUN]),
-            text=[f"{best[line] / final[line]:.0%}" if final[line] else "" for line in present],
-            hovertemplate=f"%{{y}}<br>best up to {limit:g} virtual users: %{{x:,.1f}} {kpi.unit} "
+            text=[f"{highest[line] / final[line]:.0%}" if final[line] else "" for line in present],
+            hovertemplate=f"%{{y}}<br>highest up to {limit:g} virtual users: %{{x:,.1f}} {kpi.unit} "
             "(%{text} of what was found in the end)<extra></extra>",
             showlegend=False,
         )
@@ -133,37 +133,37 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
     figure.add_annotation(
         text=said[-1], x=0, y=1, xref="paper", yref="paper", yanchor="bottom", align="left", showarrow=False
     )
-    figure.update_xaxes(title=f"best {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.08])
+    figure.update_xaxes(title=f"highest mean {kpi.name} ({kpi.unit})", range=[0, float(final.max()) * 1.08])
     figure.update_yaxes(categoryorder="array", categoryarray=order)
     figure.update_layout(margin_t=75)
     return template.apply(figure, height=260 + 26 * len(order))
 
 
-def missed(best: pandas.Series[float], final: pandas.Series[float], limit: float) -> str:
-    """What stopping at *limit* users would have missed of the *final* best of each series, as plotly shall write it."""
-    shares = {line: best.get(line, 0.0) / final[line] for line in final.index if final[line]}
+def missed(highest: pandas.Series[float], final: pandas.Series[float], limit: float) -> str:
+    """What stopping at *limit* users would have missed of the *final* mean of each series, as plotly shall write it."""
+    shares = {line: highest.get(line, 0.0) / final[line] for line in final.index if final[line]}
     short = sorted((share, line) for line, share in shares.items() if share < 1)
     if not short:
-        return f"Up to {limit:g} virtual users: the best of all {len(final)} series was found."
+        return f"Up to {limit:g} virtual users: the highest mean of all {len(final)} series was found."
     named = [f"{line} ({share:.1%})" if share else f"{line} (not measured)" for share, line in short[:LISTED]]
     more = [f"{len(short) - LISTED} more"] if len(short) > LISTED else []
-    count = f"the best of {len(short)} of {len(final)} series was still to come:"
+    count = f"the highest mean of {len(short)} of {len(final)} series was still to come:"
     return f"Up to {limit:g} virtual users: {count}<br>{'; '.join([*named, *more])}."
 
 
-def _best_of_each(frame: pandas.DataFrame, lines: pandas.Series[str], kpi: KPIDefinition) -> pandas.DataFrame:
+def _highest_of_each(frame: pandas.DataFrame, lines: pandas.Series[str], kpi: KPIDefinition) -> pandas.DataFrame:
     """The point with the highest throughput of each of the *lines*, by their names."""
-    best = frame.groupby(lines)[kpi.name].idxmax()
-    return frame.loc[best].set_axis(best.index)
+    highest = frame.groupby(lines)[kpi.name].idxmax()
+    return frame.loc[highest].set_axis(highest.index)
 
 
 def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
     """Whether the peaks were passed, and which series should have been driven further."""
-    last = [peak for peak in found if peak.best_vus == peak.last_vus]
+    last = [peak for peak in found if peak.highest_vus == peak.last_vus]
     if not last:
-        return [f"In the end all {len(found)} series passed their best point: enough users were tried."]
+        return [f"In the end all {len(found)} series passed their highest mean: enough users were tried."]
     still = [peak for peak in last if peak.is_open]
-    flat = f"{len(last)} of {len(found)} series have their best point at the most users that were tried"
+    flat = f"{len(last)} of {len(found)} series have their highest mean at the most users that were tried"
     if not still:
         return [f"{flat}, and the last step gained less than {STILL_RISING:.0%} in each: they have levelled off."]
     rising = sum(peak.rises for peak in still)
@@ -177,7 +177,7 @@ def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
 def _open(peak: Peak, kpi: KPIDefinition) -> str:
     if peak.gain is None:
         return f"{peak.line} (only {peak.last_vus:g} was tried)"
-    return f"{peak.line} ({kpi.show(peak.best)} at {peak.last_vus:g}, the last step gained {peak.gain:.0%})"
+    return f"{peak.line} ({kpi.show(peak.highest)} at {peak.last_vus:g}, the last step gained {peak.gain:.0%})"
 
 
 def _only(at: int, count: int) -> list[bool]:

@@ -68,8 +68,7 @@ def latency_against_throughput(
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=9, marker_opacity=0.85)
     figure.update_xaxes(rangemode="tozero")
-    ticks = template.log_ticks(list(frame[latency.name]))
-    figure.update_yaxes(tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks])
+    figure.update_yaxes(**template.log_axis(list(frame[latency.name])))
     return template.apply(clicks.plain(figure))
 
 

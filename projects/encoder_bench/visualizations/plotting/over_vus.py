@@ -17,6 +17,8 @@ from .points import (
     answering,
     batch_sizes,
     known_batch_sizes,
+    listed,
+    place_of,
     points_frame,
     variant_names,
 )
@@ -89,20 +91,15 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_size=7, line_width=1.8)
     figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{VARIANT}=")))
-    ticks = template.log_ticks(list(frame[VUS]))
-    figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_xaxes(**template.log_axis(list(frame[VUS])))
     figure.update_yaxes(rangemode="tozero")
     return template.apply(clicks.plain(figure), height=HEIGHT_OF_A_ROW * rows + 140)
 
 
 def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:
-    """Where each variant is best."""
+    """Where the mean of each variant is lowest, or highest: of these runs, which says nothing of chance."""
     if frame.empty:
         return "The answers of all points are beyond a limit."
-    best_row = frame.groupby(VARIANT)[kpi.name].agg("idxmin" if kpi.lower_better else "idxmax")
-    best = [
-        f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
-        for _, row in frame.loc[best_row].iterrows()
-    ]
-    listed = "; ".join(best[:6]) + (f"; and {len(best) - 6} more" if len(best) > 6 else "")
-    return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name}: {template.plain(listed)}."
+    ends = frame.groupby(VARIANT)[kpi.name].agg("idxmin" if kpi.lower_better else "idxmax")
+    places = listed([place_of(row, kpi) for _, row in frame.loc[ends].iterrows()])
+    return f"{'Lowest' if kpi.lower_better else 'Highest'} mean {kpi.name} of each variant: {template.plain(places)}."

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import Cause, by_point, varying
 from matrix_benchmarking.analyze.wording import variant_label
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 VARIANT, BATCH_SIZE, VUS = "variant", "batch size", "virtual users"
 FIRST_RUN, POINT = "first run", "point"
+NAMED = 6
+"""How many variants a sentence names."""
 
 
 def points_frame(
@@ -68,6 +71,24 @@ def scope_names(matrix: Matrix, workload: Workload, names: Sequence[str]) -> lis
     """Those of *names* that vary in the whole matrix, behind what must not be compared across, such as the task."""
     differing = varying(entry.settings for entry in matrix)
     return [name for name in (*workload.group_keys, *names) if name in differing] or list(names[:1])
+
+
+def compared(best: Best, frame: pandas.DataFrame) -> Group:
+    """The points of *frame*, which are of one group of the ranking *best*, compared with each other, the best first."""
+    wanted = set(frame[POINT])
+    (found,) = among(best, lambda point: point_of(point.runs) in wanted)
+    return found
+
+
+def listed(rows: Sequence[str]) -> str:
+    """The first few of *rows*, and how many more there are."""
+    more = [f"and {len(rows) - NAMED} more"] if len(rows) > NAMED else []
+    return "; ".join([*rows[:NAMED], *more])
+
+
+def place_of(row: Any, kpi: KPIDefinition) -> str:
+    """A row of a frame in words: its variant, its mean and where that was."""
+    return f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
 
 
 def rankable(catalogue: Catalogue, entries: Iterable[Entry]) -> list[Entry]:

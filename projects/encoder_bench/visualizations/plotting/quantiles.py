@@ -80,10 +80,8 @@ def latency_quantiles(frame: pandas.DataFrame) -> go.Figure:
         place = {"row": number // columns + 1, "col": number % columns + 1}
         for at, percent in enumerate(QUANTILES):
             _draw(figure, part[part["quantile"] == percent], percent, template.COLOURS[at], place, number == 0)
-    ticks = template.log_ticks(list(frame[VUS]))
-    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
-    heights = template.log_ticks([*frame["low"], *frame["high"]])
-    figure.update_yaxes(type="log", tickvals=heights, ticktext=[f"{tick:,g}" for tick in heights])
+    figure.update_xaxes(type="log", **template.log_axis(list(frame[VUS])))
+    figure.update_yaxes(type="log", **template.log_axis([*frame["low"], *frame["high"]]))
     figure.update_yaxes(title="latency (ms)", col=1)
     for column in range(1, columns + 1):
         figure.update_xaxes(title=VUS, row=-(-(len(facets) - column + 1) // columns), col=column)

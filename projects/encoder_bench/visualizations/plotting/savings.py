@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.best import Best, Group, narrowed
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from .points import BATCH_SIZE, FIRST_RUN, POINT, VUS, point_of, points_frame, rankable, scope_names, variants
+from .points import (
+    BATCH_SIZE,
+    FIRST_RUN,
+    POINT,
+    VUS,
+    batch_sizes,
+    compared,
+    point_of,
+    points_frame,
+    rankable,
+    scope_names,
+    variants,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -55,7 +67,7 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
     for (hardware, size, users), group in points.dropna(subset=[kpi.name]).groupby([HARDWARE, BATCH_SIZE, VUS]):
         if group[IMAGE].nunique() < 2:
             continue
-        there = _compared(set(group[POINT]), kpi, best)
+        there = compared(best, group)
         ordered = group.set_index(POINT).loc[[point_of(one.point.runs) for one in there.standings]]
         first, worst = ordered.iloc[0], ordered.iloc[-1]
         saving = 1 - first[kpi.name] / worst[kpi.name] if worst[kpi.name] else 0.0
@@ -75,21 +87,12 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
     return pandas.DataFrame(rows, columns=columns)
 
 
-def _compared(points: Set[int], kpi: KPIDefinition, best: Best) -> Group:
-    """The *points* of one load, which are of one group of the ranking, compared with each other."""
-    for group in best.groups:
-        there = [one.point for one in group.standings if point_of(one.point.runs) in points]
-        if there:
-            return narrowed(group, kpi, there)
-    raise ValueError("no point of this load is in the ranking")
-
-
 def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequence[str]) -> go.Figure:
     """A facet for each hardware; batch size over users, both logarithmic where they are numbers."""
     import plotly.express as px
 
     drawn = frame.assign(area=frame[SAVING].clip(lower=0.02))
-    sizes = sorted(set(frame[BATCH_SIZE]), key=lambda each: (not _is_number(each), _number(each), each))
+    sizes = batch_sizes(frame)
     hardware = sorted(set(frame[HARDWARE]))
     columns = min(COLUMNS, len(hardware))
     rows = -(-len(hardware) // columns)
@@ -113,8 +116,7 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
     )
     figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_sizemin=SMALLEST)
     figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{HARDWARE}=")))
-    ticks = template.log_ticks(list(frame[VUS]))
-    figure.update_xaxes(tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_xaxes(**template.log_axis(list(frame[VUS])))
     figure.update_yaxes(type="category")
     return template.apply(clicks.plain(figure), height=150 + rows * (120 + 42 * len(sizes)))
 
@@ -133,11 +135,3 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
         f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {most[SAVING]:.0%} by "
         f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.{told}",
     ]
-
-
-def _is_number(label: str) -> bool:
-    return label.replace(".", "", 1).isdigit()
-
-
-def _number(label: str) -> float:
-    return float(label) if _is_number(label) else 0.0

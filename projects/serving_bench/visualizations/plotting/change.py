@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.verdict.side_wording import interval_label
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared
 from matrix_benchmarking.plotting import clicks, template
@@ -36,7 +37,7 @@ class ThroughputOfEachStep(StepPlot):
         if not steps:
             return None, NOTHING
         made = changes(steps, self.catalogue.blocks)
-        text = [*conclusion(steps, made, self.catalogue.blocks), self._table(steps, made)]
+        text = [*conclusion(steps, made, self.catalogue.best, self.catalogue.blocks), self._table(steps, made)]
         return bars(steps, made, self.step_colours()), text
 
     def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Any:
@@ -53,8 +54,8 @@ class ThroughputOfEachStep(StepPlot):
             Column("Runs"),
         ]
         into = {id(change.new): change for change in made}
-        best = [best_of(group) for group in groups(steps)]
-        rows = [self._row(step, into.get(id(step)), is_best=any(step is one for one in best)) for step in steps]
+        best = {id(best_of(group, self.catalogue.best)[0]) for group in groups(steps)}
+        rows = [self._row(step, into.get(id(step)), is_best=id(step) in best) for step in steps]
         return table(columns, rows, caption="What each step changed, and what it did to the throughput")
 
     def _row(self, step: Step, change: Change | None, *, is_best: bool) -> Row:
@@ -110,9 +111,9 @@ def _bar_text(step: Step, compared: Compared | None) -> str:
     return f"{step.best.value:,.2f}<br>at {' or '.join(map(str, step.best_at))}{change}"
 
 
-def conclusion(steps: Sequence[Step], made: Sequence[Change], blocks: Blocks) -> list[str]:
+def conclusion(steps: Sequence[Step], made: Sequence[Change], ranking: Best, blocks: Blocks) -> list[str]:
     """Which steps are best and what was gained over the first, the largest gain and loss, and how sure that is."""
-    sentences = _best_sentences(steps, blocks)
+    sentences = _best_sentences(steps, ranking, blocks)
     known = [(change, change.best.judged.measure.value) for change in made if change.best is not None]
     gained = max(known, key=lambda item: item[1], default=None)
     lost = min(known, key=lambda item: item[1], default=None)
@@ -123,20 +124,24 @@ def conclusion(steps: Sequence[Step], made: Sequence[Change], blocks: Blocks) ->
     return [*sentences, repeats_sentence(steps)]
 
 
-def _best_sentences(steps: Sequence[Step], blocks: Blocks) -> list[str]:
-    """The best of the steps that may be compared with each other, and what it gained over the first of them."""
-    pairs = [(group[0], best) for group in groups(steps) if (best := best_of(group)) is not None]
-    gains = iter(compare([(first, best) for first, best in pairs if first is not best], blocks))
+def _best_sentences(steps: Sequence[Step], ranking: Best, blocks: Blocks) -> list[str]:
+    """The best of the steps that may be compared with each other, what it gained over the first, and what may be as
+    good.
+    """
+    found = [(group[0], *best_of(group, ranking)) for group in groups(steps)]
+    gains = iter(compare([(first, best) for first, best, *_ in found if first is not best], blocks))
     sentences = []
-    for first, best in pairs:
-        scope = "" if len(pairs) == 1 else f" for {group_label(best, steps)}"
+    for first, best, *others in found:
+        scope = "" if len(found) == 1 else f" for {group_label(best, steps)}"
         said = f"Best{scope}: {best.label}: {_best_value(best)} {at(best)} ({behind(best)})"
         compared = None if first is best else next(gains)
         if compared is None:
-            sentences.append(f"{said}, the first step.")
+            said = f"{said}, the first step."
         else:
             where = f"{first.label} ({_best_value(first)} {at(first)})"
-            sentences.append(f"{said}, {_change_label(compared)} against {where}.")
+            said = f"{said}, {_change_label(compared)} against {where}."
+        told = "; ".join(f"{step.label} ({_best_value(step)})" for step in others)
+        sentences.append(f"{said} Can't be told apart from it: {told}." if others else said)
     return sentences
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
 
@@ -44,7 +45,7 @@ def _frame(curves: Iterable[tuple[Step, str, Mapping[int, Sequence[Any]]]]) -> p
 
 
 def _row(step: Step, name: str, place: int, rates: Sequence[float], records: Sequence[Any]) -> dict[str, Any]:
-    mean = math.fsum(rates) / len(rates)
+    mean = summarise(rates).mean
     repeated = len(rates) > 1
     spread = f" ({min(rates):,.2f} to {max(rates):,.2f} in {len(rates)} runs)" if repeated else ""
     lines = [text(step.label), f"{name} {place}: {mean:,.2f} requests/s{spread}"]

@@ -7,13 +7,12 @@ from typing import ClassVar
 from matrix_benchmarking.plotting import PlotsReport
 
 from ..bottleneck import SATURATED
-from ..steps import best_of
 from . import change, utilization
 from .base import steps_of
 from .change_map import WhatEachStepChanged
 from .throughput import ThroughputCurves
 from .utilization import Utilization
-from .wording import best_sentence
+from .wording import best_sentences
 
 
 class ThroughputReport(PlotsReport):
@@ -27,8 +26,7 @@ class ThroughputReport(PlotsReport):
     plots = (ThroughputCurves,)
 
     def summary(self) -> str:
-        best = best_of(steps_of(self))
-        return best_sentence(best) if best else ""
+        return " ".join(best_sentences(steps_of(self), self.catalogue.best))
 
 
 class BottleneckReport(PlotsReport):
@@ -58,4 +56,4 @@ class StepsReport(PlotsReport):
 
     def summary(self) -> str:
         steps = [step for step in steps_of(self) if step.best is not None]
-        return change.conclusion(steps, [], self.catalogue.blocks)[0] if steps else ""
+        return change.conclusion(steps, [], self.catalogue.best, self.catalogue.blocks)[0] if steps else ""

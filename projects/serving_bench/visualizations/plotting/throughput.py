@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.plotting import Choice, Control, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from ..steps import Step, best_of
+from ..steps import Step
 from .base import NOTHING, StepPlot
 from .frames import ABOVE, BELOW, HOVER, PLACE, RATE, RUN, STEP, api_frame, baseline_frame
-from .wording import best_sentence, maximum_name, maximum_sentences, model_sentences
+from .wording import best_sentences, maximum_name, maximum_sentences, model_sentences
 
 if TYPE_CHECKING:
     import pandas
@@ -43,7 +44,9 @@ class ThroughputCurves(StepPlot):
         frames = api_frame(steps), baseline_frame(steps)
         is_logarithmic = self.option(args.cfg, AXIS) == "logarithmic"
         looks = self.step_colours(), self.step_symbols()
-        return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), conclusion(steps)
+        return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), conclusion(
+            steps, self.catalogue.best
+        )
 
 
 def maxima(steps: Iterable[Step]) -> dict[float, Step]:
@@ -88,8 +91,7 @@ def throughput_curves(
                 col=column,
             )
             shown.add(label)
-        ticks = template.log_ticks(list(frame[PLACE]))
-        figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks], row=1, col=column)
+        figure.update_xaxes(type="log", **template.log_axis(list(frame[PLACE])), row=1, col=column)
     _draw_maxima(figure, maxima, frames)
     rates = [rate for frame in frames for rate in frame[RATE]]
     figure.update_xaxes(title="concurrency (clients)", row=1, col=1)
@@ -133,13 +135,13 @@ def _draw_maxima(figure: go.Figure, maxima: Mapping[float, Step], frames: Sequen
         )
 
 
-def conclusion(steps: Sequence[Step]) -> list[str]:
+def conclusion(steps: Sequence[Step], ranking: Best) -> list[str]:
     """The best throughput, what of the model and of the maximum it is, and how far the curves were followed."""
-    best = best_of(steps)
-    if best is None:
+    best = best_sentences(steps, ranking)
+    if not best:
         return ["No run measured its throughput through the API.", *maximum_sentences(steps)]
     rising = [step for step in steps if step.api and step.throughput(max(step.api)).mean == _peak(step)]
-    sentences = [best_sentence(best), *model_sentences(steps), *maximum_sentences(steps)]
+    sentences = [*best, *model_sentences(steps), *maximum_sentences(steps)]
     if rising:
         several = f"{len(rising)} of {len(steps)} curves" if len(steps) > 1 else "The curve"
         verb = "have their" if len(rising) > 1 else "has its"

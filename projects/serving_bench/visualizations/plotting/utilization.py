@@ -92,8 +92,7 @@ def utilization(steps: Sequence[Step], saturated: float) -> go.Figure:
             )
         figure.add_hline(y=100 * saturated, line={"color": template.COLOURS[6], "dash": "dash", "width": 1}, **cell)
     places = [place for step in steps for place in step.api]
-    ticks = template.log_ticks(places)
-    figure.update_xaxes(type="log", tickvals=ticks, ticktext=[f"{tick:g}" for tick in ticks])
+    figure.update_xaxes(type="log", **template.log_axis(places))
     figure.update_yaxes(range=[0, 105])
     for column in range(1, columns + 1):
         last = max(index for index in range(len(steps)) if index % columns + 1 == column) // columns + 1

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 
 from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.side_wording import difference_label, outcome_label
 from matrix_benchmarking.analyze.verdict.sides import Compared
@@ -13,7 +14,7 @@ from matrix_benchmarking.analyze.wording import plural
 from matrix_benchmarking.kpi import collect
 
 from ..models import kpi
-from ..steps import BEST, Change, Step
+from ..steps import BEST, Change, Step, best_of, groups
 
 THROUGHPUT = collect(kpi)[BEST]
 
@@ -33,7 +34,13 @@ def at(step: Step) -> str:
     return "at concurrency " + " or ".join(str(place) for place in step.best_at)
 
 
-def best_sentence(step: Step) -> str:
+def best_sentences(steps: Iterable[Step], ranking: Best) -> list[str]:
+    """The best of the steps that may be compared with each other, for each such group a sentence or two."""
+    found = [best_of(group, ranking)[:1] for group in groups(steps)]
+    return [_best_sentence(step) for best in found for step in best]
+
+
+def _best_sentence(step: Step) -> str:
     """The best throughput of *step*, and what it is of the model by itself and of the theoretical maximum."""
     assert step.best is not None
     sentence = f"Highest API throughput: {step.label}: {rate(step.best.value)} {at(step)} ({behind(step)})."

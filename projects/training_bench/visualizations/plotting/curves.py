@@ -54,7 +54,7 @@ class LoadOverEpoch(Plot):
         if not found:
             return None, [*notes, "No run has a log of the load over a whole epoch of five samples or more."]
         figure = load_figure(found, device, strategy_order(cases))
-        return figure, [*notes, *curves_conclusion(found, device), *_left_out(cases, device)]
+        return figure, [*notes, *curves_conclusion(found, device), *_left_out(cases, found)]
 
 
 def load_curve(case: TrainingCase, device: Device) -> LoadCurve | None:
@@ -176,15 +176,11 @@ def _draw(
     )
 
 
-def _left_out(cases: Sequence[TrainingCase], device: Device) -> list[str]:
-    """How many counted epochs are not in the lines, for which reason ever."""
-    counted = used = 0
-    for case in cases:
-        for run in case.runs:
-            results = run.results
-            epochs = getattr(results, "epochs", None) or []
-            counted += len(of_epochs.counted(epochs, getattr(results, "warm_up_epochs", 0)))
-            used += len(run_curves(results, device))
+def _left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve]) -> list[str]:
+    """How many counted epochs are not in the lines that were *found*, for which reason ever."""
+    runs = [run.results for case in cases for run in case.runs]
+    epochs = [(getattr(one, "epochs", None) or [], getattr(one, "warm_up_epochs", 0)) for one in runs]
+    counted, used = sum(len(of_epochs.counted(*one)) for one in epochs), sum(curve.epochs for curve in found)
     if used == counted:
         return []
     return [

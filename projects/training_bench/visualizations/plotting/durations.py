@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze.best import Best, among
+from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -36,9 +40,9 @@ class EpochDuration(Plot):
             return None, "No successful run has an epoch that counts."
         kpi = self.workload.kpis[DURATION]
         figure = bars(
-            durations_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.catalogue.whole)
+            bars_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.catalogue.whole)
         )
-        return figure, durations_conclusion(cases, kpi)
+        return figure, durations_conclusion(cases, self.catalogue.best)
 
 
 class EpochParts(Plot):
@@ -58,17 +62,20 @@ class EpochParts(Plot):
         return parts_figure(frame, strategy_order(cases)), parts_conclusion(frame)
 
 
-def durations_frame(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> pandas.DataFrame:
-    """One row a case: strategy, I/O speed, mean and deviation (NaN for one run) in seconds, first run, hover."""
+def bars_frame(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> pandas.DataFrame:
+    """One row a case that has the KPI: strategy, I/O speed, mean, deviation (NaN for one run), first run, hover."""
     import pandas
 
     rows = []
     for case in cases:
-        spread = case.duration.deviation
-        lines = [f"{kpi.name} {kpi.show(case.duration.mean)}"]
-        lines += [] if spread is None else [f"standard deviation {kpi.show(spread)}"]
+        values = [run.kpis[kpi.name] for run in case.runs if kpi.name in run.kpis]
+        if not values:
+            continue
+        found = summarise(values)
+        lines = [f"{kpi.name} {kpi.show(found.mean)}"]
+        lines += [] if found.deviation is None else [f"standard deviation {kpi.show(found.deviation)}"]
         names = (template.text(case.label), template.text(case.speed))
-        numbers = (case.duration.mean, math.nan if spread is None else spread)
+        numbers = (found.mean, math.nan if found.deviation is None else found.deviation)
         rows.append((*names, *numbers, clicks.run_of(case.runs), hover(case, *lines)))
     return pandas.DataFrame(rows, columns=[CASE, SPEED, MEAN, DEVIATION, RUN, "hover"])
 
@@ -99,19 +106,11 @@ def bars(frame: pandas.DataFrame, title: str, order: Sequence[str], all_speeds: 
     return template.apply(clicks.plain(figure))
 
 
-def durations_conclusion(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> list[str]:
-    """At each I/O speed the fastest and the slowest strategy."""
-    sentences = []
-    for speed in dict.fromkeys(case.speed for case in cases):
-        there = sorted((case for case in cases if case.speed == speed), key=lambda case: case.duration.mean)
-        if len(there) < 2:
-            continue
-        best, worst = there[0], there[-1]
-        sentences.append(
-            f"{speed}: {best.label} is fastest ({kpi.show(best.duration.mean)}), {worst.label} slowest "
-            f"({kpi.show(worst.duration.mean)}, {worst.duration.mean / best.duration.mean:.2f} times as long)."
-        )
-    return sentences or ["There is nothing to compare: one strategy at each I/O speed."]
+def durations_conclusion(cases: Sequence[TrainingCase], best: Best) -> list[str]:
+    """What the ranking says of these cases: which are the shortest at each I/O speed, and what may be as short."""
+    runs = {id(run) for case in cases for run in case.runs}
+    groups = among(best, lambda point: id(point.runs[0]) in runs)
+    return [str(one) for one in wording.verdict(dataclasses.replace(best, groups=tuple(groups)))]
 
 
 def parts_frame(cases: Sequence[TrainingCase]) -> pandas.DataFrame:

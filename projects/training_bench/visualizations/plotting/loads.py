@@ -7,17 +7,15 @@ watched, by whatever ran. Every title and text says which.
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting import Plot, clicks, template
+from matrix_benchmarking.plotting import Plot, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from ..store import epochs as of_epochs
-from .cases import TrainingCase, cases_of, hover, label_names, on_cpu, speeds, strategy_order
-from .durations import CASE, DEVIATION, MEAN, RUN, SPEED, bars
+from .cases import cases_of, label_names, on_cpu, speeds, strategy_order
+from .durations import CASE, MEAN, SPEED, bars, bars_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -51,7 +49,7 @@ class DeviceLoad(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
         device = device_of(run for case in cases for run in case.runs)
-        frame = loads_frame(cases, device)
+        frame = bars_frame(cases, self.workload.kpis[device.kpi])
         notes = [device.note] if device.note else []
         if frame.empty:
             return None, [*notes, f"{device.name} is not known for any epoch."]
@@ -66,22 +64,6 @@ def device_of(runs: Iterable[Entry]) -> Device:
     if any(GPU.kpi in run.kpis and not on_cpu(run) for run in runs):
         return GPU
     return PROCESS if any(PROCESS.kpi in run.kpis for run in runs) else CPU
-
-
-def loads_frame(cases: Sequence[TrainingCase], device: Device) -> pandas.DataFrame:
-    """One row a case with a known load: strategy, I/O speed, mean and deviation, first run, hover."""
-    import pandas
-
-    rows = []
-    for case in cases:
-        values = [run.kpis[device.kpi] for run in case.runs if device.kpi in run.kpis]
-        mean, spread = of_epochs.mean(values), of_epochs.deviation(values)
-        if mean is None:
-            continue
-        said = hover(case, f"{device.name} {mean:.1%}" + ("" if spread is None else f" ± {spread:.1%}"))
-        names = (template.text(case.label), template.text(case.speed))
-        rows.append((*names, mean, math.nan if spread is None else spread, clicks.run_of(case.runs), said))
-    return pandas.DataFrame(rows, columns=[CASE, SPEED, MEAN, DEVIATION, RUN, "hover"])
 
 
 def loads_conclusion(frame: pandas.DataFrame, device: Device) -> list[str]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from matrix_benchmarking.analyze.verdict.pairs import Question
 from matrix_benchmarking.plotting import PlotsReport
 
-from .cases import DURATION
 from .curves import LoadOverEpoch
 from .durations import EpochDuration, EpochParts
 from .limits import WhatLimits
 from .loads import DeviceLoad
-from .speed_up import REFERENCE, SpeedUp, conclusion, speed_ups
+from .speed_up import REFERENCE, SpeedUp, conclusion
 
 
 class DataLoading(PlotsReport):
@@ -30,6 +28,4 @@ class DataLoading(PlotsReport):
         if not plot.controls():
             return ""
         reference = plot.option({}, REFERENCE)
-        question = Question("these runs", self.catalogue.blocks)
-        found = speed_ups(self.matrix, self.workload, reference, self.workload.kpis[DURATION], question)
-        return " ".join(conclusion(found, reference)[:2])
+        return " ".join(conclusion(plot.against(reference, self.matrix), reference)[:2])

@@ -64,12 +64,16 @@ class SpeedUp(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         if not self.controls():
             return None, "There is one strategy: nothing to compare it with."
-        reference, kpi = self.option(args.cfg, REFERENCE), self.workload.kpis[DURATION]
-        question = Question("these runs", self.catalogue.blocks)
-        found = speed_ups(self.runs(args), self.workload, reference, kpi, question)
+        reference = self.option(args.cfg, REFERENCE)
+        found = self.against(reference, self.runs(args))
         if not found:
             return None, f"No strategy was run at the same settings as {show(reference)}."
-        return None, [*conclusion(found, reference), self._table(found, reference, kpi), NOTE]
+        return None, [*conclusion(found, reference), self._table(found, reference, self.workload.kpis[DURATION]), NOTE]
+
+    def against(self, reference: Scalar, runs: Iterable[Entry]) -> list[Ratio]:
+        """Each other strategy of *runs* against *reference*."""
+        question = Question("these runs", self.catalogue.blocks)
+        return speed_ups(runs, self.workload, reference, self.workload.kpis[DURATION], question)
 
     def _table(self, found: Sequence[Ratio], reference: Scalar, kpi: KPIDefinition) -> Any:
         others = sorted({name for one in found for name in one.settings if name != IO_SPEED})

@@ -1,0 +1,180 @@
+"""Splits of a level: which are looked at and what they weigh, against a slow and plain computation."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import plain_splits
+import pytest
+from detected_series import CASES, repeated, singles
+
+from matrix_benchmarking.analyze.detect import evidence
+from matrix_benchmarking.analyze.detect.evidence import Prior
+from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once
+from matrix_benchmarking.analyze.detect.series import prepare
+from matrix_benchmarking.analyze.detect.splits import LAGS, Series, _sums, candidates, every_lag, weigh
+
+LEVEL_FIELDS = ("level", "squares", "low", "high", "second_low", "second_high")
+NOISE_FIELDS = ("products", "tail_up", "tail_down", "outliers")
+
+
+def of(name: str) -> Series:
+    values, blocks, _ = CASES[name]
+    return prepare(values, blocks)[0]
+
+
+def test_a_level_is_told_anew_from_each_point_up_to_64_and_then_from_each_sixth_in_a_hundred() -> None:
+    assert counts_up_to(10).tolist() == [8, 9, 10]
+    assert counts_up_to(5, 3).tolist() == [3, 4, 5]
+    assert counts_up_to(7).tolist() == []
+    assert counts_up_to(67).tolist() == [*range(8, 65)]
+    assert counts_up_to(68).tolist() == [*range(8, 65), 68]
+    assert counts_up_to(90)[-5:].tolist() == [68, 73, 78, 83, 88]
+    assert counts_up_to(100_000)[-1] * 1.06 > 100_000
+
+
+@pytest.mark.parametrize("name", ["a step up", "a step within spikes", "skewed", "rounded", "three steps", "exact"])
+def test_a_level_is_that_of_a_plain_computation(name: str) -> None:
+    points = of(name).points
+    counts = np.array([2, 3, 4, 5, 8, 9, 25, 32, 33, len(points)])
+    counts = counts[counts <= len(points)]
+    levels = estimate(points, counts)
+    every = noise(points[None], levels, np.arange(2, len(counts)))
+    for place, count in enumerate(counts.tolist()):
+        plain = plain_splits.level_of(points[:count])
+        assert [getattr(levels, field)[place] for field in LEVEL_FIELDS] == pytest.approx(
+            [getattr(plain, field) for field in LEVEL_FIELDS]
+        )
+        if place >= 2:
+            assert [getattr(every, field)[place - 2] for field in NOISE_FIELDS] == pytest.approx(
+                [getattr(plain, field) for field in NOISE_FIELDS]
+            )
+
+
+def test_levels_of_series_beside_each_other_are_those_of_each() -> None:
+    three = np.stack([singles(seed, 70) for seed in (1, 2, 3)])
+    counts = counts_up_to(70)
+    levels = estimate(three, counts)
+    which = np.array([0, len(counts) - 1, len(counts), 3 * len(counts) - 1])
+    together = noise(three, levels, which)
+    for row in range(3):
+        alone = estimate(three[row], counts)
+        part = levels.part(slice(row * len(counts), (row + 1) * len(counts)))
+        assert all(np.array_equal(getattr(part, name), getattr(alone, name)) for name in ("counts", *LEVEL_FIELDS))
+    assert together.tail_up[3] == noise(three[2:], estimate(three[2], counts), np.array([len(counts) - 1])).tail_up[0]
+    assert together.products[2] == noise(three[1:], estimate(three[1], counts), np.array([0])).products[0]
+
+
+def test_what_is_known_of_many_points_is_remembered_and_goes_with_the_levels() -> None:
+    points = singles(7, 2300)
+    levels = estimate(points, counts_up_to(2300))
+    last = len(levels.counts) - 1
+    which = np.array([3, last])
+    found, plain = noise_once(points[None], levels, which), noise(points[None], levels, which)
+    assert all(getattr(found, name) == pytest.approx(getattr(plain, name)) for name in Noise.__dataclass_fields__)
+    assert sorted(levels.noises) == levels.counts[which].tolist()
+    levels.noises[int(levels.counts[3])] = (1.0, 2.0, 3.0, 4.0)
+    assert noise_once(points[None], levels, which).outliers.tolist() == [4.0, plain.outliers[1]]
+    assert [*levels.part(slice(4)).noises] == [levels.counts[3]]
+    assert joined(levels.part(slice(4)), levels.part(slice(4, None))).noises == levels.noises
+    fewer = estimate(points, counts_up_to(1999))
+    noise_once(points[None], fewer, np.array([len(fewer.counts) - 1]))
+    assert fewer.noises == {}
+
+
+@pytest.mark.parametrize("begin", [0, 7])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["a step down", "a step within spikes", "two glitches", "around zero", "rounded", "skewed", "three steps"],
+        *[
+            "five runs, downwards",
+            "uneven runs",
+            "outliers among runs",
+            "a spread that grew",
+            "new runs that vary more",
+        ],
+        *["two hosts", "common rounds", "equal runs, then others"],
+    ],
+)
+def test_a_split_is_that_of_a_plain_computation(name: str, begin: int) -> None:
+    series = of(name)
+    points = series.points[begin:]
+    levels = estimate(points, counts_up_to(len(points) - 1))
+    prior = Prior(4.0, 0.5, 0.1) if begin else series.prior
+    for last in (12, len(points) - 5, len(points) - 1):
+        found = weigh(series, begin, levels, every_lag(levels, last), prior)
+        assert found.last.tolist() == [last] * len(found.last)
+        lags = [lag for lag in plain_splits.LAGS if last - lag + 1 >= 8]
+        assert found.split.after.tolist() == lags
+        for place, lag in enumerate(lags):
+            count = int(levels.counts[levels.counts <= last - lag + 1].max())
+            plain = plain_splits.split_of(series, begin, last, lag, count)
+            now = [getattr(found.split, field)[place] for field in plain.__dataclass_fields__]
+            assert now == pytest.approx(dataclasses.astuple(plain), rel=1e-8, abs=1e-12), lag
+            weighed = evidence.weigh(plain, prior)
+            length = last + 1 + prior.degrees if begin else max(last + 1, 16 if series.prior.degrees else 0)
+            more = 0.2 if series.prior.degrees and lag == 2 else 0.0
+            assert found.excess[place] == pytest.approx(weighed.score - evidence.threshold(lag, length) + more)
+            assert found.confirmed[place] == evidence.confirmed(plain, weighed, prior)
+
+
+def looked_at(series: Series, begin: int, span: tuple[int, int], least: int, prior: Prior) -> list[tuple[int, int]]:
+    """The splits of which the plain means lie three standard errors apart, and two blocks speak for the new one."""
+    points, found = series.points[begin:], []
+    level_of = functools.cache(lambda count: plain_splits.level_of(points[:count]))
+    for last in range(*span):
+        for lag in plain_splits.LAGS:
+            first = last - lag + 1
+            if first < least:
+                continue
+            count = int(counts_up_to(first, least)[-1])
+            old = level_of(count)
+            variance = (old.squares + prior.degrees * prior.deviation**2) / (count - 1 + prior.degrees)
+            shift = points[first : last + 1].mean() - old.level
+            if shift**2 > 9 * variance * (1 / lag + 1 / count) and series.blocks_from(begin + first, begin + last) >= 2:
+                found.append((last, lag))
+    return found
+
+
+@pytest.mark.parametrize("begin", [0, 5])
+@pytest.mark.parametrize("name", ["a step up", "a third", "rounded", "two hosts", "single runs of campaigns"])
+def test_the_splits_that_are_looked_at_are_those_of_a_plain_computation(name: str, begin: int) -> None:
+    series = of(name)
+    points = series.points[begin:]
+    least = 3 if series.prior.degrees else 8
+    prior = Prior(6.0, 0.01, 0.1) if begin else series.prior
+    levels = estimate(points, counts_up_to(len(points) - 1, least))
+    span = least, len(points) - 1
+    last, lag = candidates(series, begin, levels, span, prior)
+    assert [*zip(last.tolist(), lag.tolist(), strict=True)] == looked_at(series, begin, span, least, prior)
+    assert len(last) > 5
+
+
+def test_points_beyond_reason_do_not_drown_the_others() -> None:
+    points = np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e30, -1e30, 4.0], [0.0] * 8 + [3.0, 1e30, 1.0]])
+    sums = _sums(points, 8)
+    assert np.diff(sums[0])[-3:].tolist() == pytest.approx([5.0 + 1e8 * 5.0, 5.0 - 1e8 * 5.0, 4.0])
+    assert np.diff(sums[1])[-3:].tolist() == [3.0, 1e30, 0.0]
+    wide = np.array([[-10.0, -9.0, -8.0, 1.0, 2.0, 3.0, 50.0, 60.0, 1e30]])
+    assert np.diff(_sums(wide, 8))[0, -1] == pytest.approx(2.0 + 1e8 * 58.0)
+
+
+def test_the_lags_are_all_up_to_ten_and_then_fewer() -> None:
+    assert LAGS.tolist() == list(plain_splits.LAGS)
+
+
+def test_many_splits_weigh_what_few_do() -> None:
+    series = prepare(repeated(31, 260).tolist())[0]
+    levels = estimate(series.points, counts_up_to(259))
+    last = np.repeat(np.arange(170, 200), len(LAGS))
+    lag = np.tile(LAGS, 30)
+    many = weigh(series, 0, levels, (last, lag), series.prior)
+    assert len(last) > 500
+    for few in (slice(40), slice(300, 340)):
+        some = weigh(series, 0, levels, (last[few], lag[few]), series.prior)
+        assert some.excess.tolist() == many.excess[few].tolist()
+    alike = weigh(series, 0, levels, (last, np.full(len(last), 3)), series.prior)
+    assert alike.excess[:: len(LAGS)].tolist() == many.excess[2 :: len(LAGS)].tolist()

@@ -1,0 +1,191 @@
+"""When a series counts as back on its old level, and how often it was: each limit on both of its sides."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from matrix_benchmarking.analyze.verdict import returns as of
+from matrix_benchmarking.analyze.verdict.model import Change
+from matrix_benchmarking.analyze.verdict.returns import early_return, returns
+
+QUIET = [100.0] * 6
+BY_STEPS = [99.0, 101.0] * 3
+"""Each differs from the next by 2: 2.10 as a standard deviation."""
+BY_MIDDLE = [99.0] * 3 + [101.0] * 3
+"""Most don't differ from the next, and all by 1 from the middle: 1.48 as a standard deviation."""
+
+
+def back(
+    old: Sequence[float], after: Sequence[float | list[float]], *, is_up: bool = True, least: float = 0.0, **more: int
+) -> Change | None:
+    """Of a series with a point of 500 before its old level; one that falls is the mirror image of one that rises."""
+    values = [[500.0], *([one] if isinstance(one, float) else one for one in (*old, *after))]
+    first = 1 + len(old)
+    mirrored = [[one if is_up else 200.0 - one for one in repeats] for repeats in values]
+    change = Change(first, first - 1, first + more.get("seen", 1), 100.0, 110.0, is_worse=True)
+    end = more.get("end", len(values))
+    return early_return(mirrored, more.get("begin", 1), change, end, least, is_up=is_up)
+
+
+def places(found: Change | None) -> tuple[int, int] | None:
+    """The first point back and the one that showed it."""
+    return None if found is None else (found.first, found.seen)
+
+
+def test_what_takes_a_change_back_has_the_levels_and_the_points_of_both() -> None:
+    found = back(QUIET, [110.0, 112.0, 101.0, 100.0, 100.0])
+    assert found == Change(9, 8, 10, 111.0, 100.5, is_worse=False, takes_back=7)
+    mirrored = back(QUIET, [110.0, 112.0, 101.0, 100.0, 100.0], is_up=False)
+    assert mirrored == Change(9, 8, 10, 89.0, 99.5, is_worse=False, takes_back=7)
+
+
+@pytest.mark.parametrize("is_up", [True, False])
+@pytest.mark.parametrize(
+    ("old", "step", "is_back"),
+    [
+        (BY_STEPS, 4 * 1.4826 * math.sqrt(2.0) - 0.01, False),
+        (BY_STEPS, 4 * 1.4826 * math.sqrt(2.0) + 0.01, True),
+        (BY_MIDDLE, 4 * 1.4826 - 0.01, False),
+        (BY_MIDDLE, 4 * 1.4826 + 0.01, True),
+        (QUIET, 1.0, True),
+    ],
+)
+def test_two_points_are_back_where_they_lie_four_standard_errors_from_the_two_before(
+    old: list[float], step: float, is_back: bool, is_up: bool
+) -> None:
+    found = back(old, [100.0 + step, 100.0 + step, 100.0, 100.0], is_up=is_up)
+    assert places(found) == ((9, 10) if is_back else None)
+
+
+@pytest.mark.parametrize("away", [1, 4])
+def test_the_more_points_were_away_the_less_they_have_to_differ(away: int) -> None:
+    error = 4 * 1.4826 * math.sqrt(1 / away + 1 / 2)
+    for more, is_back in ((-0.01, False), (0.01, True)):
+        found = back(BY_MIDDLE, [*[100.0 + error + more] * away, 100.0, 100.0])
+        assert places(found) == ((7 + away, 8 + away) if is_back else None)
+
+
+@pytest.mark.parametrize(
+    ("left", "least", "is_back"),
+    [(2.0, 0.0, True), (2.0625, 0.0, False), (3.0, 3.0, True), (3.0, 2.96875, False), (-3.0, 0.0, True)],
+)
+def test_a_quarter_of_the_step_may_be_left_or_what_is_not_worth_a_word(
+    left: float, least: float, is_back: bool
+) -> None:
+    found = back(QUIET, [108.0, 108.0, 100.0 + left, 100.0 + left], least=least)
+    assert places(found) == ((9, 10) if is_back else None)
+
+
+def test_one_version_counts_if_it_was_run_three_times_else_it_takes_two() -> None:
+    assert places(back(QUIET, [110.0, 110.0, [100.0] * 3])) == (9, 9)
+    assert places(back(QUIET, [110.0, 110.0, [100.0] * 2])) is None
+    assert places(back(QUIET, [110.0, 110.0, [100.0] * 2, 100.0])) == (9, 10)
+    assert places(back(QUIET, [110.0, 100.0, 100.0], seen=0)) == (8, 9)
+
+
+@pytest.mark.parametrize(("point", "first"), [(104.9375, 9), (105.0, 11)])
+def test_all_that_came_after_the_first_point_back_lies_nearer_to_the_old_level(point: float, first: int) -> None:
+    assert places(back(QUIET, [110.0, 110.0, 100.0, point, 100.0, 100.0])) == (first, first + 1)
+
+
+@pytest.mark.parametrize("away", [100.0, 97.0])
+def test_what_did_not_leave_in_the_way_of_the_change_does_not_come_back(away: float) -> None:
+    assert back(QUIET, [away, away, 90.0, 90.0]) is None
+
+
+def test_it_takes_five_points_to_know_the_old_level() -> None:
+    after = [110.0, 110.0, 100.0, 100.0]
+    assert places(back([100.0] * 5, after)) == (8, 9)
+    assert back([100.0] * 4, after) is None
+    assert places(back([300.0, *[100.0] * 5], after, begin=2)) == (9, 10)
+    assert back([300.0, *[100.0] * 5], after, begin=3) is None
+
+
+def test_a_return_is_seen_after_the_change_was_and_before_the_next_one() -> None:
+    after = [110.0, 110.0, *[100.0] * 6]
+    assert [places(back(QUIET, after, seen=seen)) for seen in (1, 2, 5, 6, 7)] == [
+        (9, 10),
+        (9, 10),
+        (9, 13),
+        (9, 14),
+        None,
+    ]
+    assert [places(back(QUIET, after, end=end)) for end in (10, 11)] == [None, (9, 10)]
+
+
+def test_so_many_points_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert of.FURTHEST == 2_000
+    monkeypatch.setattr(of, "FURTHEST", 6)
+    found = back([*[90.0] * 8, *QUIET], [110.0, 110.0, 100.0, 100.0])
+    assert places(found) == (17, 18)
+    monkeypatch.setattr(of, "FURTHEST", 10)
+    assert back([*[90.0] * 8, *QUIET], [110.0, 110.0, 100.0, 100.0]) is not None
+    slow = [110.0] * 8 + [100.0] * 3
+    assert places(back(QUIET, slow, seen=0)) == (15, 16)
+    monkeypatch.setattr(of, "FURTHEST", 9)
+    assert back(QUIET, slow, seen=0) is None
+
+
+def went(*levels: tuple[float, int]) -> Any:
+    """Points on these levels, so many on each."""
+    return np.array([level for level, count in levels for _ in range(count)])
+
+
+def test_each_time_that_a_level_was_left_for_the_other_and_taken_again_counts() -> None:
+    twice = went((100.0, 3), (110.0, 2), (100.0, 2), (110.0, 1), (100.0, 2))
+    assert returns(twice, 100.0, 110.0) == 2
+    assert returns(200.0 - twice, 100.0, 90.0) == 2
+    assert returns((twice - 100.0) / 1000.0, 0.0, 0.01) == 2
+    assert returns(twice[1:], 100.0, 110.0) == 0  # too few points
+    assert returns(twice[:-2], 100.0, 110.0) == 0
+    assert returns(went((100.0, 3), (110.0, 2), (100.0, 5), (110.0, 2)), 100.0, 110.0) == 1
+    with np.errstate(all="raise"):
+        assert returns(twice, 100.0, 100.0) == 0
+
+
+def test_single_points_alone_are_no_level() -> None:
+    assert returns(went((100.0, 4), (110.0, 1), (100.0, 4), (110.0, 1), (100.0, 4)), 100.0, 110.0) == 0
+    assert returns(went((100.0, 4), (110.0, 1), (100.0, 4), (110.0, 2), (100.0, 4)), 100.0, 110.0) == 2
+
+
+@pytest.mark.parametrize(("level", "count"), [(107.5, 2), (107.4375, 0), (130.0, 2)])
+def test_the_other_level_lies_at_most_a_quarter_of_the_step_nearer(level: float, count: int) -> None:
+    assert returns(went((100.0, 4), (level, 2), (100.0, 3), (level, 2), (100.0, 3)), 100.0, 110.0) == count
+
+
+@pytest.mark.parametrize(("share", "count"), [(0.99, 0), (1.01, 2)])
+def test_a_stay_is_told_by_how_much_likelier_its_points_are_there(share: float, count: int) -> None:
+    gap = share * 2.0 * 1.4826 * math.sqrt(2.0)  # so that two points are four times as likely, as a logarithm
+    points = went((100.0, 6), (100.0 + gap, 2), (100.0, 4), (100.0 + gap, 2), (100.0, 4))
+    points += np.where(np.arange(len(points)) % 2, -1.0, 1.0)
+    assert returns(points, 100.0, 100.0 + gap) == count
+
+
+def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noise() -> None:
+    points = went((100.0, 5), (110.0, 3), (100.0, 2), (105.0001, 1), (100.0, 2))
+    assert returns(points, 100.0, 110.0) == 2
+    assert returns(np.where(points == 105.0001, 105.00001, points), 100.0, 110.0) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "stays"),
+    [
+        ([5.0, 10.0, 5.0, 0.0], [(0, 2)]),
+        ([-5.0, -10.0, -5.0, 0.0, -4.0, -9.0, -5.0, -9.0], [(2, 4), (6, 7)]),
+        ([-1.0, 3.0, -1.0], [(1, 2)]),
+        ([-1.0, 2.9, -1.2], []),
+        ([-1.0, 3.0, -0.9, -0.9], []),
+        ([-1.0, 1.0, 0.0, 3.0, 2.0, 4.0, 1.0, 0.0], [(1, 6)]),
+        ([-5.0, 0.0], []),
+        ([], []),
+    ],
+)
+def test_a_stay_is_from_where_the_path_began_to_rise_to_where_it_began_to_fall(
+    path: list[float], stays: list[tuple[int, int]]
+) -> None:
+    assert of._stays(path) == stays

@@ -1,0 +1,159 @@
+"""What is said of two sides: levels, effects and intervals, and each limit of the verdict on both of its sides."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from toy_runs import entry
+
+from matrix_benchmarking.analyze.detect import Estimate
+from matrix_benchmarking.analyze.intervals import Scale
+from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs, Told, Weighed
+from matrix_benchmarking.analyze.verdict import sides
+from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Judged, compare_sides
+from matrix_benchmarking.workload import MinimumEffect
+
+Placed = list[tuple[int, int]]
+"""Side and round of each run."""
+
+
+def judged(
+    scale: Scale, old: float, shift: float, *, p_value: float | None = 0.01, ground: Ground = Ground.ROUNDS,
+    blocks: tuple[int, int] = (3, 3), placed: Placed | None = None,
+) -> Judged:  # fmt: skip
+    """Levels *old* and *old* + *shift* on the scale, with a reach of 0.125, where 0.25 would have been seen."""
+    sides, rounds = zip(*(placed or [(OLD, 0), (NEW, 0)]), strict=True)
+    nothing = np.zeros(len(sides))
+    runs = Runs(
+        scale, 8.0 if scale is Scale.DIFFERENCE else 1.0, nothing, np.array(sides), nothing.astype(int),
+        np.array(rounds), 0.0,
+    )  # fmt: skip
+    weighed = Weighed(*(np.array(one) for one in (shift, 1.0, 2.0, 1.0)))
+    told = None if p_value is None else Told(np.array(p_value), np.array(0.125), np.array(0.25))
+    return Judged(runs, Evidence(ground, weighed, old, blocks, {}), told)
+
+
+def parts(estimate: Estimate | None) -> tuple[float, ...]:
+    assert estimate is not None
+    return dataclasses.astuple(estimate)
+
+
+def test_ratios_have_an_effect_and_the_difference_that_goes_with_it() -> None:
+    found = judged(Scale.RATIO, math.log(100.0), math.log(1.5))
+    ends = [1.5 * math.exp(-0.125) - 1, 1.5 * math.exp(0.125) - 1]
+    assert found.levels == pytest.approx((100.0, 150.0))
+    assert parts(found.effect) == pytest.approx((0.5, *ends))
+    assert parts(found.difference) == pytest.approx((50.0, 100 * ends[0], 100 * ends[1]))
+    assert (found.measure, found.p_value) == (found.effect, 0.01)
+    assert found.would_show == pytest.approx(math.exp(0.25) - 1)
+
+
+def test_differences_are_in_the_unit_and_an_effect_where_the_old_level_is_above_zero() -> None:
+    found = judged(Scale.DIFFERENCE, 0.5, 0.25)
+    assert found.levels == (4.0, 6.0)
+    assert parts(found.difference) == (2.0, 1.0, 3.0)
+    assert parts(found.effect) == (0.5, 0.25, 0.75)
+    assert (found.measure, found.would_show) == (found.effect, 2.0)
+    assert parts(judged(Scale.DIFFERENCE, 0.005, 0.25).effect) == pytest.approx((50.0, 25.0, 75.0))
+    for old in (0.0, -0.5):
+        without = judged(Scale.DIFFERENCE, old, 0.25)
+        assert without.effect is None
+        assert parts(without.measure) == (2.0, 1.0, 3.0)
+
+
+def test_what_can_not_be_told_has_no_ends() -> None:
+    found = judged(Scale.RATIO, math.log(100.0), math.log(1.5), p_value=None, ground=Ground.NONE)
+    assert parts(found.effect) == pytest.approx((0.5, -1.0, math.inf))
+    assert parts(found.difference) == pytest.approx((50.0, -100.0, math.inf))
+    assert (found.p_value, found.would_show) == (None, None)
+    assert found.outcome(MinimumEffect(), lower_is_better=True, q_value=0.0, rate=0.05) is Outcome.CANT_TELL
+    assert parts(judged(Scale.DIFFERENCE, 0.5, 0.25, p_value=None).difference) == (2.0, -math.inf, math.inf)
+
+
+@pytest.mark.parametrize(
+    ("ground", "placed", "said"),
+    [
+        (Ground.ROUNDS, None, "in 3 common rounds"),
+        (Ground.SHARED, None, "in 3 common campaigns"),
+        (Ground.CAMPAIGNS, None, "in 3 and 4 campaigns"),
+        (Ground.HISTORY, None, "in one campaign each, beside how campaigns differ anyway"),
+        (Ground.NONE, [(OLD, 5), (NEW, 5)], "in one common round"),
+        (Ground.NONE, [(OLD, 5), (NEW, 6)], "in one campaign each"),
+        (Ground.NONE, [(OLD, NO_ROUND), (NEW, NO_ROUND)], "in one campaign each"),
+        (Ground.NONE, [(OLD, 5), (NEW, 6), (OTHER, 5), (OTHER, 6)], "in one campaign each"),
+    ],
+)
+def test_what_a_verdict_stands_on_is_said(ground: Ground, placed: Placed | None, said: str) -> None:
+    found = judged(Scale.RATIO, 1.0, 0.5, ground=ground, blocks=(3, 4), placed=placed)
+    assert found.stands_on == said
+    assert found.is_one_round is (placed is None or (placed[0] == (OLD, 5) and placed[1] == (NEW, 5)))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "asked"),
+    [
+        (Outcome.REGRESSION, {}),
+        (Outcome.IMPROVEMENT, {"lower_is_better": False}),
+        (Outcome.IMPROVEMENT, {"shift": -0.25}),
+        (Outcome.REGRESSION, {"shift": -0.25, "lower_is_better": False}),
+        (Outcome.NO_CHANGE, {"shift": 0.0, "minimum": MinimumEffect(0.0, 0.0)}),
+        (Outcome.REGRESSION, {"minimum": MinimumEffect(0.0, 2.0)}),
+        (Outcome.NO_CHANGE, {"minimum": MinimumEffect(0.0, 2.0001)}),
+        (Outcome.REGRESSION, {"minimum": MinimumEffect(0.5, 0.0)}),
+        (Outcome.NO_CHANGE, {"minimum": MinimumEffect(0.5001, 0.0)}),
+        (Outcome.REGRESSION, {"p_value": 0.05}),
+        (Outcome.NO_CHANGE, {"p_value": 0.0501}),
+        (Outcome.REGRESSION, {"q_value": 0.1}),
+        (Outcome.SUSPECTED, {"q_value": 0.1001}),
+        (Outcome.SUSPECTED, {"q_value": None}),
+        (Outcome.SUSPECTED, {"blocks": (3, 1)}),
+        (Outcome.REGRESSION, {"blocks": (2, 2)}),
+        (Outcome.SUSPECTED, {"ground": Ground.HISTORY}),
+    ],
+)
+def test_each_limit_of_a_verdict_counts_from_itself_on(outcome: Outcome, asked: dict[str, Any]) -> None:
+    of = {name: asked[name] for name in ("p_value", "blocks", "ground") if name in asked}
+    found = judged(Scale.DIFFERENCE, 0.5, asked.get("shift", 0.25), **of)
+    minimum, lower, q_value = (
+        asked.get(name, otherwise)
+        for name, otherwise in (("minimum", MinimumEffect()), ("lower_is_better", True), ("q_value", 0.01))
+    )
+    assert found.outcome(minimum, lower, q_value, 0.1) is outcome
+
+
+def test_a_ratio_beyond_what_numbers_can_be_is_infinite() -> None:
+    assert [sides.ratio(one) for one in (math.log(3.0), 699.0, 700.0)] == [
+        pytest.approx(2.0),
+        math.expm1(699.0),
+        math.inf,
+    ]
+
+
+def compared(*levels: tuple[float, float], lower_is_better: bool = True) -> list[Compared]:
+    """What is said of series, each of an old and a new level in four rounds of one campaign, with a little noise."""
+    random, found, entries = np.random.default_rng(5), [], []
+    for old_level, new_level in levels:
+        both: list[list[Any]] = [[], []]
+        for side, level in enumerate((old_level, new_level)):
+            for number in range(4):
+                run = entry({"version": str(side)}, len(entries))
+                entries.append(dataclasses.replace(run, campaign="c", round=number))
+                both[side].append((entries[-1], level * (1 + random.normal(0, 0.01)) if level else 0.0))
+        found.append((both[0], both[1]))
+    return compare_sides(found, Blocks(lambda: entries), lower_is_better=lower_is_better)
+
+
+def test_what_is_no_kpi_is_judged_as_series_of_one_family() -> None:
+    levels = [(100.0, 120.0), (10.0, 9.0), (1.0, 1.0), (0.0, 3.0)]
+    lower, higher = compared(*levels), compared(*levels, lower_is_better=False)
+    assert [one.outcome.value for one in lower] == ["regression", "improvement", "no change", "regression"]
+    assert [one.outcome.value for one in higher] == ["improvement", "regression", "no change", "improvement"]
+    assert parts(lower[0].judged.effect)[0] == pytest.approx(0.2, abs=0.03)
+    assert [float(one.judged.evidence.weighed.degrees) > 3.0 for one in lower] == [True, True, True, False]
+    assert float(compared((100.0, 120.0))[0].judged.evidence.weighed.degrees) == 3.0
+    assert float(compared((0.0, 3.0), (0.0, 4.0))[0].judged.evidence.weighed.degrees) == 3.0
