@@ -74,6 +74,57 @@ def test_what_took_a_change_back_leads_to_the_mean_up_to_the_next_change() -> No
     assert last[1].new_level == pytest.approx((100.0 + 102.0 + 104.0 + 150.0 + 150.0) / 5)
 
 
+def episodes(
+    values: list[list[float]], changes: list[Change], asked: int = 0, *, lower: bool | None = True, least: float = 0.0
+) -> tuple[int, int] | None:
+    """The first points of the first change that was taken back and of what took it back."""
+    found = of._first_episode(values, changes, asked, MinimumEffect(0.0, least), lower)
+    return None if found is None else (found[0].first, found[1].first)
+
+
+def stays(*levels: tuple[float, int]) -> list[list[float]]:
+    return [[level] for level, count in levels for _ in range(count)]
+
+
+def test_the_first_change_that_was_taken_back_before_the_next_is_an_episode() -> None:
+    values = stays((100.0, 6), (110.0, 2), (100.0, 6), (110.0, 2), (100.0, 4))
+    changes = [change(6, 100.0, 109.0), change(14, 100.0, 110.0)]
+    assert episodes(values, changes) == (6, 8)
+    (away, _) = of._first_episode(values, changes, 0, MinimumEffect(0.0, 0.0), True) or (None, None)
+    assert away is not None
+    assert away.new_level == 110.0  # as far as it was away
+    assert episodes(values, changes, 15) == (6, 8)
+    assert episodes(values, changes, 16) == (14, 16)
+    assert episodes(values, changes, 20) == (14, 16)
+    assert episodes(values, changes, 21) is None
+    assert episodes(values, changes, lower=None) is None
+    assert episodes(values, [changes[1], change(16, 110.0, 100.0, worse=False, seen=18)]) == (14, 16)
+    assert episodes(values, [changes[1], change(16, 110.0, 100.0, worse=False, seen=17)]) is None
+
+
+def test_the_old_level_of_a_change_is_that_since_the_one_before() -> None:
+    values = stays((300.0, 20), (100.0, 5), (110.0, 2), (100.0, 3))
+    changes = [change(20, 300.0, 100.0, worse=False), change(25, 100.0, 110.0)]
+    assert episodes(values, changes) == (25, 27)
+    short = [*values[:19], *values[20:]]
+    assert episodes(short, [change(20, 300.0, 100.0, worse=False), change(24, 100.0, 110.0)]) is None
+
+
+@pytest.mark.parametrize(("count", "found"), [(4, (6, 10)), (5, None)])
+def test_a_better_level_that_lasted_five_versions_is_no_episode(count: int, found: tuple[int, int] | None) -> None:
+    better = stays((100.0, 6), (90.0, count), (100.0, 4))
+    assert episodes(better, [change(6, 100.0, 90.0, worse=False)]) == found
+    worse = stays((100.0, 6), (110.0, count), (100.0, 4))
+    assert episodes(worse, [change(6, 100.0, 110.0)]) == (6, 6 + count)
+    falling = stays((100.0, 6), (90.0, count), (100.0, 4))
+    assert episodes(falling, [change(6, 100.0, 90.0)], lower=False) == (6, 6 + count)
+
+
+def test_what_is_left_may_be_the_minimum_of_the_old_level() -> None:
+    values = stays((100.0, 6), (110.0, 2), (104.0, 3))
+    assert [episodes(values, [change(6, 100.0, 110.0)], least=least) for least in (3.9, 4.0)] == [None, (6, 8)]
+
+
 def drifting(slope: float) -> list[list[float]]:
     random = np.random.default_rng(7)
     points = 100.0 + random.normal(0.0, 0.5, 60) + slope * np.maximum(np.arange(60) - 19, 0)

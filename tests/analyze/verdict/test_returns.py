@@ -52,7 +52,7 @@ def test_what_takes_a_change_back_has_the_levels_and_the_points_of_both() -> Non
         (BY_STEPS, 4 * 1.4826 * math.sqrt(2.0) + 0.01, True),
         (BY_MIDDLE, 4 * 1.4826 - 0.01, False),
         (BY_MIDDLE, 4 * 1.4826 + 0.01, True),
-        (QUIET, 1.0, True),
+        (QUIET, 0.25, True),
     ],
 )
 def test_two_points_are_back_where_they_lie_four_standard_errors_from_the_two_before(
@@ -60,6 +60,11 @@ def test_two_points_are_back_where_they_lie_four_standard_errors_from_the_two_be
 ) -> None:
     found = back(old, [100.0 + step, 100.0 + step, 100.0, 100.0], is_up=is_up)
     assert places(found) == ((9, 10) if is_back else None)
+
+
+@pytest.mark.parametrize(("level", "is_back"), [(102.0 + 4 * 1.4826 - 0.01, False), (102.0 + 4 * 1.4826 + 0.01, True)])
+def test_what_is_left_of_the_step_is_no_part_of_how_far_they_lie(level: float, is_back: bool) -> None:
+    assert places(back(BY_MIDDLE, [level, level, 102.0, 102.0], least=3.0)) == ((9, 10) if is_back else None)
 
 
 @pytest.mark.parametrize("away", [1, 4])
@@ -178,6 +183,7 @@ def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noi
         ([5.0, 10.0, 5.0, 0.0], [(0, 2)]),
         ([-5.0, -10.0, -5.0, 0.0, -4.0, -9.0, -5.0, -9.0], [(2, 4), (6, 7)]),
         ([-1.0, 3.0, -1.0], [(1, 2)]),
+        ([4.0, 0.0], [(0, 1)]),
         ([-1.0, 2.9, -1.2], []),
         ([-1.0, 3.0, -0.9, -0.9], []),
         ([-1.0, 1.0, 0.0, 3.0, 2.0, 4.0, 1.0, 0.0], [(1, 6)]),

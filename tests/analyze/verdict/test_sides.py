@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from report_support.analyses import LATENCY
 from toy_runs import entry
 
 from matrix_benchmarking.analyze.detect import Estimate
@@ -15,6 +16,7 @@ from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs, Told, Weighed
 from matrix_benchmarking.analyze.verdict import sides
 from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.verdict.side_wording import difference_label, interval_label
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Judged, compare_sides
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -157,3 +159,30 @@ def test_what_is_no_kpi_is_judged_as_series_of_one_family() -> None:
     assert [float(one.judged.evidence.weighed.degrees) > 3.0 for one in lower] == [True, True, True, False]
     assert float(compared((100.0, 120.0))[0].judged.evidence.weighed.degrees) == 3.0
     assert float(compared((0.0, 3.0), (0.0, 4.0))[0].judged.evidence.weighed.degrees) == 3.0
+
+
+@pytest.mark.parametrize(
+    ("shift", "difference", "interval"),
+    [
+        (math.log(1.5), "+50.0 %", "+32.4 % to +70.0 %"),
+        (math.log(10.9), "+990 %", "+862 % to × 12.4"),
+        (math.log(11.0) + 1e-9, "× 11", "+871 % to × 12.5"),
+        (math.log(0.5), "−50.0 %", "−55.9 % to −43.3 %"),
+    ],
+)
+def test_a_ratio_is_in_percent_and_from_ten_times_more_on_a_factor(
+    shift: float, difference: str, interval: str
+) -> None:
+    found = judged(Scale.RATIO, 1.0, shift)
+    assert (difference_label(found, LATENCY), interval_label(found, LATENCY)) == (difference, interval)
+
+
+def test_without_a_ratio_a_difference_is_in_the_unit_and_an_interval_can_be_unknown() -> None:
+    without = judged(Scale.DIFFERENCE, 0.0, 0.25)
+    assert (difference_label(without, LATENCY), interval_label(without, LATENCY)) == (
+        "+2.00 ms",
+        "+1.00 ms to +3.00 ms",
+    )
+    assert interval_label(judged(Scale.RATIO, 1.0, 0.5, p_value=None), LATENCY) == "unknown"
+    exactly = judged(Scale.DIFFERENCE, 0.25, 2.5)
+    assert difference_label(exactly, LATENCY) == "× 11"
