@@ -16,11 +16,12 @@ from matrix_benchmarking.analyze.detect.cumulative import (
     ALLOWANCE,
     LIMIT,
     MOST_OF_ONE,
+    _of_correlation,
     _scores,
     crosses,
     first_crossing,
 )
-from matrix_benchmarking.analyze.detect.drift import is_drift, slope
+from matrix_benchmarking.analyze.detect.drift import goes_on, is_drift, slope
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, normal_score
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 
@@ -172,3 +173,41 @@ def test_points_that_never_differed_score_nothing() -> None:
     nothing = dataclasses.replace(levels, squares=0.0 * levels.squares)
     assert not _scores(points, levels.counts, nothing, Prior(none, none, none)).any()
     assert first_crossing(points[0, :8], levels, Prior(), 0) is None
+
+
+def test_a_correlation_is_taken_for_nine_tenths_at_most() -> None:
+    assert _of_correlation(np.full((1, 700), 2.5))[0, -1] == pytest.approx(math.sqrt(1.9 / 0.1))
+
+
+@pytest.mark.parametrize(("count", "starts"), [(20, [10]), (20, [7, 13]), (6, [3]), (7, [1, 3, 5]), (6, [1, 2, 3, 4])])
+def test_levels_are_a_drift_up_to_where_a_line_fits_worse_than_they_do_by_their_advantage(
+    count: int, starts: list[int]
+) -> None:
+    stairs = np.array([3.0, 9.0, 4.0, 14.0, 6.0])[np.searchsorted(starts, np.arange(count), side="right")]
+
+    def mixed(share: float) -> Floats:
+        return np.asarray((1.0 - share) * np.arange(count) + share * stairs)
+
+    low, high = 0.0, 1.0
+    assert is_drift(mixed(low), starts) is True and is_drift(mixed(high), starts) is False
+    while high - low > 1e-12:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if is_drift(mixed(middle), starts) else (low, middle)
+    points, edges = mixed(low), [0, *starts, count]
+    line = np.polyval(np.polyfit(np.arange(count), points, 1), np.arange(count))
+    of_levels = sum(((points[a:b] - points[a:b].mean()) ** 2).sum() for a, b in itertools.pairwise(edges))
+    advantage = 1.0 + 8.0 * len(starts) / (count - len(starts) - 1)
+    assert ((points - line) ** 2).sum() == pytest.approx(of_levels * advantage, rel=1e-6)
+
+
+def test_a_level_goes_on_a_drift_whose_slope_changed() -> None:
+    line = np.arange(20.0)
+    assert goes_on(line, [10])
+    assert goes_on(np.concatenate([np.full(15, 40.0), line]), [15, 25])
+    assert goes_on(np.concatenate([np.full(15, 40.0), 5.0 * line, -line]), [15, 35, 45])
+    assert goes_on(np.concatenate([[900.0], line]), [1, 11])
+    restless = np.array([7.0, 8.0, 11.0, 9.0, 3.0, 3.0, 1.0, 1.0])  # it is one without the first point
+    assert is_drift(restless[1:], [3])
+    assert not goes_on(restless, [4])
+    assert not goes_on(np.concatenate([np.full(15, 40.0), np.repeat([0.0, 8.0], 10)]), [15, 25])
+    assert not goes_on(np.repeat([0.0, 8.0], 10), [10])

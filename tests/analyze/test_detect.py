@@ -105,6 +105,20 @@ def test_a_drift_is_one_change_that_later_points_do_not_move(slope: float) -> No
             assert change_points(values[:count]) in ([], whole)
 
 
+@pytest.mark.parametrize(("lasts", "ends"), [(20, False), (50, True), (200, True)])
+def test_where_a_drift_ended_a_level_begins_once_it_lasts(lasts: int, ends: bool) -> None:
+    values = np.random.default_rng(3).standard_normal(80 + lasts)
+    values[40:80] += np.linspace(0.0, 12.0, 40)
+    values[80:] += 12.0
+    series = (100.0 + values).tolist()
+    found = change_points(series)
+    assert len(found) == 1 + ends
+    assert 40 <= found[0] <= 55
+    assert all(65 <= place <= 90 for place in found[1:])
+    earlier = [change_points(series[:stop]) for stop in range(60, len(series), 5)]
+    assert all(found[: len(one)] == one for one in earlier)
+
+
 @pytest.mark.parametrize("size", [4.0, -4.0])
 def test_steps_that_follow_each_other_are_no_drift(size: float) -> None:
     for seed in range(6):

@@ -17,6 +17,7 @@ from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, We
 from matrix_benchmarking.analyze.detect.judge import chance, chance_of_none, doubtful, reruns, sight
 from matrix_benchmarking.analyze.detect.judgement import Estimate
 from matrix_benchmarking.analyze.detect.scan import Alarm
+from matrix_benchmarking.analyze.detect.series import prepare
 
 NOTHING: dict[str, Any] = {"products": 0.0, "tail": 1.0, "outliers": 0.0, "far": 0.0, "others": 0.0, "precision": 1.0}
 
@@ -52,6 +53,12 @@ def test_the_runs_of_three_versions_say_how_two_of_them_spread() -> None:
     assert difference.value == pytest.approx(0.1)
     assert 0.3 < difference.high - difference.low < 3.0
     assert compare_levels(runs[:2], (0, 1), (1, 2))[1].high == math.inf
+    series, _, scale = prepare(runs)
+    points = series.points
+    weighed = evidence.weigh(split_of(points[:1], points[1:], series.precision[1:], series.runs[1:]), series.prior)
+    assert compare_levels(runs, (0, 1), (1, 3))[1].high == pytest.approx(
+        (points[1:].mean() - points[0] + float(reach(weighed, 0.95))) * scale
+    )
 
 
 def test_of_one_run_on_each_side_no_interval_is_known() -> None:
@@ -59,6 +66,8 @@ def test_of_one_run_on_each_side_no_interval_is_known() -> None:
     assert compare_levels([10.0, 20.0], (0, 1), (1, 2)) == (Estimate(1.0, -1.0, math.inf), nothing)
     assert compare_levels([10.0, -5.0], (0, 1), (1, 2))[0] == Estimate(-1.5, -math.inf, math.inf)
     assert compare_levels([10.0, 0.0], (0, 1), (1, 2))[0] == Estimate(-1.0, -math.inf, math.inf)
+    assert near(compare_levels([1000.0, 0.001], (0, 1), (1, 2))[0], 1e-6 - 1.0, -1.0, math.inf)
+    assert near(compare_levels([0.001, 1000.0], (0, 1), (1, 2))[0], 1e6 - 1.0, -1.0, math.inf)
     assert compare_levels([0.0, 10.0], (0, 1), (1, 2)) == (None, nothing)
     assert compare_levels([-5.0, 5.0], (0, 1), (1, 2)) == (None, nothing)
 
@@ -95,8 +104,12 @@ def test_the_interval_of_a_ratio_is_even_on_the_logarithmic_scale() -> None:
     assert near(falling, -0.5, 0.5 * math.exp(-0.5) - 1.0, 0.5 * math.exp(0.5) - 1.0)
     assert near(estimates(-6.0, 4.0, 1.0, 8.0)[0], -1.5, -1.75, -1.25)
     assert near(estimates(-4.0, 4.0, 1.0, 8.0)[0], -1.0, -1.25, -0.75)
+    ratio = 0.001 / 4.0
+    assert near(estimates(-3.999, 4.0, 1e-4, 1.0)[0], ratio - 1, ratio * math.exp(-0.1) - 1, ratio * math.exp(0.1) - 1)
+    assert near(estimates(0.001, 0.001, 1e-4, 1.0)[0], 1.0, 2 * math.exp(-0.1) - 1, 2 * math.exp(0.1) - 1)
     assert estimates(5.0, -4.0, 1.0, 8.0)[0] is None
     assert estimates(5.0, 0.0, 1.0, 8.0)[0] is None
+    assert near(estimates(-1.0, 0.005, 0.1, 8.0)[0], -200.0, -220.0, -180.0)
     assert near(estimates(0.0, 1.0, 499.0, 1.0)[0], 0.0, -1.0, math.exp(499.0) - 1.0)
     assert near(estimates(0.0, 1.0, 500.0, 1.0)[0], 0.0, -1.0, math.inf)
 
@@ -145,7 +158,9 @@ def test_a_step_counts_from_where_it_first_reached_the_minimum() -> None:
     assert found([11.0, 11.0, 13.0, 10.0], 0.11) == [(5, 7)]
     assert found([11.0, 11.0, 13.0, 15.0], 0.22) == [(5, 8)]  # of 15, 14 counts: three deviations off
     assert found([11.0, 11.0, 13.0, 15.0], 0.23) == []
-    assert found([11.0, 11.0, 11.0, 21.0], 0.12, deviation=3.0) == [(5, 8)]
+    assert found([11.0, 11.0, 11.0, 21.0], 0.32, deviation=3.0) == [(5, 8)]
+    assert found([11.0, 13.0, 40.0, 40.0], 0.35) == [(5, 8)]  # of 40, 15 counts: the first two lie around 12
+    assert found([11.0, 13.0, 40.0, 40.0], 0.36) == []
     assert found([11.0, 11.0, 13.0, 11.0], 0.11, seen=8) == [(5, 8)]
 
 
@@ -159,6 +174,8 @@ def test_a_level_that_the_same_points_put_elsewhere_does_not_count_twice() -> No
     assert [(one.first, one.seen, one.old) for one in both] == [(5, 8, (0, 5)), (9, 10, (5, 9))]
     assert [one.old for one in steps(points, [first, later], Minimum(0.3, 0.0))] == [(0, 5)]
     assert [one.first for one in steps(points, [first, later], Minimum(0.0, 4.5))] == [9]
+    third = Alarm(11, 12, 0.0, 1.0, 0.0)
+    assert [one.old for one in steps(points, [first, later, third], any_size)] == [(0, 5), (5, 9), (9, 11)]
     assert steps(points, [], any_size) == []
 
 

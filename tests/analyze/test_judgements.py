@@ -87,7 +87,9 @@ def test_a_step_goes_on_a_drift_by_the_points_up_to_where_it_was_seen() -> None:
     assert kept(-line, 10, 13) == [10]
     bent = np.concatenate([line[:16], [60.0], line[:20]])
     assert kept(bent, 10, 13) == [10]
-    assert kept(np.concatenate([line[:20], line[20:0:-1]]), 10, 13, 28, 31, 34) == [10, 28]
+    turned = np.concatenate([line[:20], line[20:0:-1]])
+    assert kept(turned, 10, 13, 28, 31, 34) == [10, 13, 28]  # seen at 30: over, as no line fits what came since
+    assert kept(turned, 10, 13, 26, 29, 32) == [10, 26]  # fifteen points since: too early to say
 
 
 def test_a_change_stays_what_it_was_called_when_it_was_seen() -> None:

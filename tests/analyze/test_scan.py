@@ -158,6 +158,11 @@ def test_a_series_without_a_part_is_judged_as_if_that_had_not_been_measured(name
         assert judge_watched(without, **options) == judge(left, **options)
         assert without.stop == len(left)
         assert judge_watched(without.until(len(left) - 1), **options) == judge(left[:-1], **options)
+    began = watch(values, count - 10).without(count // 2, count // 2 + 4)
+    assert began.walk.count == count - 14
+    assert judge_watched(began, **options) == judge_watched(
+        watch(values).without(count // 2, count // 2 + 4).until(began.stop), **options
+    )
 
 
 def test_versions_that_are_left_out_do_not_say_how_many_runs_are_usual() -> None:

@@ -71,6 +71,13 @@ def test_large_steps_are_asked_for_on_the_logarithmic_scale_too() -> None:
     assert moved > FOUR_OF_FIVE * 40.0 / math.sqrt(VERSIONS)
 
 
+def test_values_of_which_one_is_zero_have_no_logarithms() -> None:
+    values = noise(np.random.default_rng(3), 40, relative=0.4, repeats=1)
+    with_logarithms = step_of(values)[0]
+    values[5] = 0.0
+    assert step_of(-values)[0] == step_of(values)[0] < 0.8 * with_logarithms
+
+
 def test_too_few_versions_say_nothing_and_equal_ones_all() -> None:
     few = noise(np.random.default_rng(4), 4)
     assert judge(few.tolist()).would_show is None

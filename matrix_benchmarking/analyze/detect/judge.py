@@ -22,6 +22,8 @@ from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, S
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 MINIMUM_EFFECT = 0.01
+_LASTING = 16
+"""So many points on its last level, or twice as many again and again, are asked whether a drift is over."""
 _DOUBTFUL = -1.0
 _MOST_RERUNS = 100
 # The chance that the evidence anywhere in 100 points without a change exceeds the threshold by so much, as measured by
@@ -47,8 +49,9 @@ def change_points(
         minimum_effect_absolute: the same in the values' unit.
         blocks: of each run of each version its campaign and round; unless given, each version is a block.
 
-    A drift is one change, where it begins. The change points of the first versions are the beginning of those of all
-    versions: later versions add to them and never move or remove one.
+    A drift is one change, where it begins; where it ended, a level starts as soon as it has lasted. The change points
+    of the first versions are the beginning of those of all versions: later versions add to them and never move or
+    remove one.
 
     Raises:
         InvalidThresholdError: a minimum effect is negative or not a number.
@@ -61,19 +64,29 @@ def change_points(
 
 
 def _without_drifts(points: Floats, found: list[Step]) -> list[Step]:
-    """The steps that don't go on a drift, as far as could be told when each was seen."""
+    """The steps that don't go on a drift, as far as could be told when each was seen, and those that ended one."""
     kept: list[Step] = []
     starts: list[int] = []  # of the levels since the last step that is kept
     was_up = False
-    for step in found:
+    for step, following in itertools.pairwise([*found, None]):
+        assert step is not None
         is_up = _first_level(points, step) > level(points[slice(*step.old)])
         begin = kept[-1].first if kept and is_up is was_up else step.first
         if goes_on(points[begin : step.seen + 1], [*starts, step.first - begin]):
             starts.append(step.first - begin)
+            if _is_over(points[begin : following.seen if following else len(points)], starts):
+                kept.append(step)
+                starts = []
         else:
             kept.append(step)
             starts, was_up = [], is_up
     return kept
+
+
+def _is_over(points: Floats, starts: list[int]) -> bool:
+    """Whether the drift from the first of *points* ended with the last of its levels, which has lasted since."""
+    lasted = (starts[-1] + (_LASTING << times) for times in range(len(points).bit_length()))
+    return any(not goes_on(points[:stop], starts) for stop in lasted if stop <= len(points))
 
 
 def judge(
