@@ -360,3 +360,22 @@ def test_the_set_has_a_designated_best_in_most_simulated_campaigns(count: int, r
         covered += bool(low[chosen] <= 100 <= high[chosen])
     assert named >= 182  # 95 %, less two and a half standard errors
     assert covered >= 179
+
+
+@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize("values", [[10.0, 11.0, 10.5, 13.0], [10.0, 10.1, 10.05, 10.02]])
+def test_the_optimism_is_the_mean_error_of_the_winner(values: list[float], lower: bool) -> None:
+    sign, errors = 1 if lower else -1, np.array([0.8, 0.5, 1.1, 0.9])
+    share = max(0.0, 1 - float(np.mean(errors**2)) / float(np.var(values, ddof=1)))
+    truths = share * np.array(values)
+
+    def chance(z: float, one: int) -> float:
+        others = [at for at in range(4) if at != one]
+        rest = stats.norm.sf((truths[one] + errors[one] * z - truths[others]) / errors[others])
+        return float(stats.norm.pdf(z) * rest.prod())
+
+    at = np.linspace(-6.0, 6.0, 61)
+    wins = np.array([[chance(float(z), one) for z in at] for one in range(4)])
+    expected = -float((wins * errors[:, None] * at).sum() / wins.sum())
+    found = Estimates(Scale.DIFFERENCE, sign * np.array(values), errors**2, np.full(4, 8.0))
+    assert optimism(found, lower_better=lower) == pytest.approx(expected, rel=1e-4)
