@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import urllib.request
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,17 +23,25 @@ NewPlace = Callable[[str], history.Location]
 
 
 @pytest.fixture
-def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> NewPlace:
-    """From ``sqlite`` or ``opensearch`` to a location at which there is nothing yet."""
+def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
+    """From ``sqlite`` or ``opensearch`` to a location at which there is nothing yet, nor after the test.
+
+    The more indices a server has, the longer it takes for each.
+    """
+    made: list[str] = []
 
     def make(kind: str) -> history.Location:
         name = f"t{uuid.uuid4().hex[:12]}"
         if kind == "sqlite":
             return history.SQLiteLocation(tmp_path / f"{name}.db")
         server: OpenSearchServer = request.getfixturevalue("opensearch")
+        made.append(f"{server.url}/{name}*")
         return history.OpenSearchLocation(server.url, name, f"{name}-prom", Credentials())
 
-    return make
+    yield make
+    for indices in made:
+        with contextlib.suppress(OSError):  # a server that was killed
+            urllib.request.urlopen(urllib.request.Request(indices, method="DELETE"), timeout=60).close()
 
 
 @pytest.fixture(params=BOTH)
