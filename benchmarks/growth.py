@@ -30,6 +30,7 @@ from toy_runs import entry, workload  # noqa: E402
 
 from matrix_benchmarking import history  # noqa: E402
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
+from matrix_benchmarking.cli import garbage_is_rare  # noqa: E402
 from matrix_benchmarking.history.credentials import Credentials  # noqa: E402
 
 MOST = 12.0
@@ -40,7 +41,11 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=10_000, help="of the shorter series")
     parser.add_argument("--times", type=int, default=10, help="how many times as many the longer one has")
     options = parser.parse_args()
-    few, many = options.points, options.points * options.times
+    with garbage_is_rare():  # as in a command
+        _measure(options.points, options.points * options.times)
+
+
+def _measure(few: int, many: int) -> None:
     print(
         f"seconds of user CPU time for {few:,} and for {many:,} points of one series; at most {MOST:g} × is asked for"
     )
