@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Series:
     """A series without gaps.
 
@@ -76,7 +77,7 @@ class Series:
 
         What measured the points before *first* too shares its mood with both sides, so its further points count.
         """
-        sums = np.cumsum(self.fresh)
+        sums = self._fresh_until
         return self.blocks[first] + sums[last] - sums[first] + self._within(first, last)
 
     def _within(self, first: Any, last: Any) -> Any:
@@ -84,22 +85,34 @@ class Series:
 
         None where these points lie nearer to the new ones than to those before the campaign: its mood may differ.
         """
-        goes_on = self.stretches[1:] == self.stretches[:-1]
-        if not goes_on.any():
+        if self._in_turn is None:
             return 0
-        places, is_new = np.arange(len(self.points)), np.concatenate([[True], ~goes_on])
-        starts = np.maximum.accumulate(np.where(is_new, places, 0))
-        ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
-        begin, sums = starts[first], np.concatenate([[0.0], np.cumsum(self.points)])
+        starts, ends, sums = self._in_turn
+        begin = starts[first]
         before = (sums[first] - sums[begin]) / np.maximum(first - begin, 1)
         new = (sums[last + 1] - sums[first]) / (last + 1 - first)
         # The first point of the series, where several lie behind each other.
-        origin = first - first % max(len(places) // self.beside, 1)
+        origin = first - first % max(len(starts) // self.beside, 1)
         far = np.maximum(begin - NEAR_BEFORE, origin)
         earlier = np.where(begin > origin, (sums[begin] - sums[far]) / np.maximum(begin - far, 1), before)
         is_farther = np.abs(new - before) > np.abs(before - earlier) + _ROUNDING
         is_told = (first - begin >= ENOUGH_BEFORE) & is_farther
         return np.where(is_told, (np.minimum(ends[first], last) - first) // AS_ONE_BLOCK, 0)
+
+    @functools.cached_property
+    def _fresh_until(self) -> Floats:
+        return np.cumsum(self.fresh)
+
+    @functools.cached_property
+    def _in_turn(self) -> tuple[Integers, Integers, Floats] | None:
+        """Of each point where its stretch begins and ends, and running sums of all; None where each is its own."""
+        goes_on = self.stretches[1:] == self.stretches[:-1]
+        if not goes_on.any():
+            return None
+        places, is_new = np.arange(len(self.points)), np.concatenate([[True], ~goes_on])
+        starts = np.maximum.accumulate(np.where(is_new, places, 0))
+        ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
+        return starts, ends, np.concatenate([[0.0], np.cumsum(self.points)])
 
 
 ARRAYS = [name for name in Series.__dataclass_fields__ if name not in ("prior", "beside")]
