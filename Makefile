@@ -58,12 +58,13 @@ format: $(VENV)/installed-for-tests
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-# A disk takes milliseconds for each of the tests' many fsyncs: their files lie in memory where 4 GB of it are free.
-# They stay there only if a test failed.
-FILES = $(shell df --output=avail --block-size=G /dev/shm 2>/dev/null | awk '$$1 + 0 >= 4 {print "/dev/shm/matbench-tests-'$$(id -u)'"}')
+# A disk takes milliseconds for each of the tests' many fsyncs: their files lie in memory where 4 GB of it are free, in a
+# folder of this run alone, which stays there only if a test failed.
+MEMORY = df --output=avail --block-size=G /dev/shm | awk '$$1 + 0 >= 4 {enough = 1} END {exit !enough}'
 pytest: $(VENV)/installed-for-tests
-	$(if $(FILES),mkdir -p $(FILES) && TMPDIR=$(FILES)) $(BIN)/pytest -n 3 --dist loadgroup $(PYTEST_ARGS)
-	$(if $(FILES),rm -rf $(FILES))
+	@files=$$( ($(MEMORY)) 2>/dev/null && mktemp -d /dev/shm/matbench-tests-XXXXXX 2>/dev/null); \
+	TMPDIR=$${files:-$${TMPDIR:-/tmp}} $(BIN)/pytest -n 3 --dist loadgroup $(PYTEST_ARGS) || exit; \
+	[ -z "$$files" ] || rm -rf "$$files"
 
 bench: $(VENV)/installed-for-tests unpacked opensearch
 	$(BIN)/python benchmarks/parse.py

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect import Kind, judge
+from matrix_benchmarking.analyze.detect import Kind, change_points, judge
 
 
 @pytest.mark.parametrize("factor", [5.0, 20.0])
@@ -36,3 +36,11 @@ def test_what_the_thresholds_were_measured_with_still_finds_what_it_changes(repo
     alarms = runpy.run_path(str(repository / "benchmarks" / "detector_thresholds.py"))["_alarms"]
     assert alarms(100, 5, -2.5) == 1.0
     assert alarms(30, 5) == 0.0
+
+
+def test_a_point_without_a_logarithm_takes_nothing_back_that_was_said_before_it() -> None:
+    values = [9, 9, 9, 9, 11, 12, 11, 10, 11, 12, 41, 126, 30, 37, 34, 85, 46, 43, 66, 21, 75]
+    for later in ([], [1], [0], [-5, 50, 60], [0, 50, 60, 50, 55, 45, 60]):
+        assert change_points([*values, *later]) == [10]
+        assert judge([*values, *later], lower_is_better=True).kind is Kind.REGRESSION
+        assert change_points([-value for value in (*values, *later)]) == [10]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 
 from matrix_benchmarking import filters
+from matrix_benchmarking.analyze.verdict.sides import IN_TURN
 from matrix_benchmarking.benchmark import expand
 from matrix_benchmarking.benchmark.file import read
 from matrix_benchmarking.errors import MatbenchError
@@ -72,3 +74,9 @@ def test_as_many_points_as_are_taken_for_meant_are_made(tmp_path, monkeypatch):
 def test_a_huge_repeat_is_refused_too(tmp_path):
     with pytest.raises(MatbenchError, match="10,000,000 points"):
         _expand(tmp_path, {"expe": {"cpu": {"a": 1, "repeat": 10_000_000}}})
+
+
+def test_the_advice_to_measure_two_sides_in_turn_names_a_key_that_a_file_has(tmp_path):
+    key, repeats = re.search(r"'(\w+): (\d)'", IN_TURN).groups()
+    expansion = _expand(tmp_path, {"expe": {"both": {"version": ["1.0.0", "1.1.0"], key: int(repeats)}}})
+    assert sorted(point.repeat for point in expansion.points) == [0, 0, 1, 1, 2, 2]

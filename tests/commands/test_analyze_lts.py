@@ -274,7 +274,7 @@ def test_trees_that_were_measured_one_after_the_other_can_not_be_told_apart(caps
     assert main(["compare", "before", "after", "--workload=versions.py", "--report-dest=out"]) == 0
     said = capsys.readouterr().out
     assert "Whether 4 series of 2 KPIs are worse can't be told: after against before." in said
-    assert "measure both in turn, in one benchmark file with 'repeats: 3': matbench benchmark FILE --run" in said
+    assert "measure both in turn, in one benchmark file with 'repeat: 3': matbench benchmark FILE --run" in said
     suite = ET.parse("out/regression.xml").getroot()
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "4")
     assert "❔" in Path("out/regression.md").read_text(encoding="utf-8")

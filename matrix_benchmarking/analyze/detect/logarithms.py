@@ -45,6 +45,7 @@ def clearer_on_logarithms(series: Series, begin: int, levels: Levels, found: Evi
     latency would be harder to see than five times.
     """
     far = np.flatnonzero((found.excess < 0.0) & is_doubled(levels, found.split))
+    far = far[found.last[far] < _first_without(series.points[begin : begin + int(found.last[far].max(initial=0)) + 1])]
     points = _with_logarithms(series, begin, found, far) if len(far) else None
     if points is None:
         return found
@@ -61,6 +62,12 @@ def is_doubled(levels: Levels, split: Split, row: Integers | int = 0, beside: in
     old = levels.level[row * each + levels.counts[:each].searchsorted(split.before)]
     new = old + split.shift
     return np.asarray((old * new > 0.0) & (np.maximum(np.abs(old), np.abs(new)) > 2.0 * np.minimum(abs(old), abs(new))))
+
+
+def _first_without(points: Floats) -> int:
+    """The first point that has another sign than the first one: it says nothing of the splits before it."""
+    others = points * points[0] <= 0.0
+    return int(others.argmax()) if others.any() else len(points)
 
 
 def _with_logarithms(series: Series, begin: int, found: Evidence, which: Integers) -> Floats | None:

@@ -25,7 +25,7 @@ from .levels import amount
 from .lifecycle import Known, is_expired
 from .model import Alarm, Change, Outcome, SeriesVerdict, Status
 
-IN_TURN = "measure both in turn, in one benchmark file with 'repeats: 3': matbench benchmark FILE --run"
+IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbench benchmark FILE --run"
 ONE_AFTER_THE_OTHER = f"measured one after the other, this can't be told from the machine's mood; {IN_TURN}"
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 

@@ -92,9 +92,11 @@ def _suspected(analysis: Analysis) -> list[str]:
     suspected = analysis.having(Outcome.SUSPECTED)
     counts = collections.Counter(looks(one) for one in suspected)
     said = [f"{counts[way]} suspected to be {way}" for way in ("worse", "better") if counts[way]]
-    why = "" if any(one.stands_on for one in suspected) else "one block of runs alone says so, and "
-    again = f"measuring {analysis.newest or 'them'} once more"
-    return [f"{' and '.join(said)}: {why}{again} would tell."] if said else []
+    if any(one.stands_on for one in suspected):  # of two sides
+        again = "measuring both once more"
+    else:
+        again = f"one block of runs alone says so, and measuring {analysis.newest or 'them'} once more"
+    return [f"{' and '.join(said)}: {again} would tell."] if said else []
 
 
 def _unchanged(analysis: Analysis) -> list[str]:
@@ -163,9 +165,12 @@ def _against(verdict: SeriesVerdict) -> str:
 
 
 def is_told(verdict: SeriesVerdict) -> bool:
-    """Whether there is more to say of a series than that it is counted: it fails, changed, or is in doubt."""
+    """Whether there is more to say of a series than that it is counted: it fails, changed, is in doubt, or was measured
+    so that it can't be told.
+    """
     changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
-    return verdict.fails or changed or (verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns))
+    in_doubt = verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
+    return verdict.fails or changed or in_doubt or (verdict.outcome is Outcome.CANT_TELL and bool(verdict.stands_on))
 
 
 def verdict_text(verdict: SeriesVerdict) -> str:

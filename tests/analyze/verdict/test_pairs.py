@@ -186,7 +186,7 @@ def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None
     alone = compare(old, campaigns("after", 130, 11, 1))
     assert outcomes(alone) == {"a": "suspected"}
     assert not alone.failed
-    assert "1 suspected to be worse: measuring after once more would tell." in wording.lead(alone)
+    assert "1 suspected to be worse: measuring both once more would tell." in wording.lead(alone)
     assert "is suspected to be worse at after than at before" in wording.sentence(alone.verdicts[0])
 
 

@@ -265,3 +265,9 @@ def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_sai
     assert (
         of_kpi.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3))[-1] == "3 series of p95_latency, 9 runs."
     )
+
+
+def test_what_was_measured_and_can_not_be_told_is_in_the_table_and_what_was_not_is_not() -> None:
+    one = verdict(Outcome.CANT_TELL)
+    assert not wording.is_told(one)
+    assert wording.is_told(dataclasses.replace(one, stands_on="in 1 round"))

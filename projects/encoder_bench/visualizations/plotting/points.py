@@ -76,8 +76,8 @@ def scope_names(matrix: Matrix, workload: Workload, names: Sequence[str]) -> lis
 def compared(best: Best, frame: pandas.DataFrame) -> Group:
     """The points of *frame*, which are of one group of the ranking *best*, compared with each other, the best first."""
     wanted = set(frame[POINT])
-    (found,) = among(best, lambda point: point_of(point.runs) in wanted)
-    return found
+    # Groups whose keys have one text, such as 1 and "1", lie in one frame: each has its own best.
+    return among(best, lambda point: point_of(point.runs) in wanted)[0]
 
 
 def listed(rows: Sequence[str]) -> str:

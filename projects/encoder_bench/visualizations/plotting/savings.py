@@ -71,7 +71,8 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
         ordered = group.set_index(POINT).loc[[point_of(one.point.runs) for one in there.standings]]
         first, worst = ordered.iloc[0], ordered.iloc[-1]
         saving = 1 - first[kpi.name] / worst[kpi.name] if worst[kpi.name] else 0.0
-        is_sure = all(one.apart for one in there.standings[1:])
+        others = zip(there.standings, ordered[IMAGE], strict=True)
+        is_sure = all(one.apart for one, image in others if image != first[IMAGE])
         hover = "<br>".join(
             [f"{hardware}, batch size {size}, {users:g} virtual users"]
             + [
