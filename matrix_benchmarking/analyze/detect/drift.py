@@ -13,6 +13,8 @@ from matrix_benchmarking.analyze.detect.evidence import Floats
 FEWEST = 6
 ADVANTAGE = 8.0
 """By how many times the variance a level that is put where it fits best lowers the sum of squares."""
+_LASTING = 16
+"""So many points on its last level, or twice as many again and again, are asked whether a drift is over."""
 
 
 def goes_on(points: Floats, starts: Sequence[int]) -> bool:
@@ -50,3 +52,9 @@ def _squares(points: Floats) -> float:
 def _squares_about_line(points: Floats) -> float:
     places = np.arange(len(points)) - (len(points) - 1) / 2.0
     return _squares(points - slope(points) * places)
+
+
+def is_over(points: Floats, starts: list[int]) -> bool:
+    """Whether the drift from the first of *points* ended with the last of its levels, which has lasted since."""
+    lasted = (starts[-1] + (_LASTING << times) for times in range(len(points).bit_length()))
+    return any(not goes_on(points[:stop], starts) for stop in lasted if stop <= len(points))

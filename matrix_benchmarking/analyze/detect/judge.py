@@ -11,7 +11,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence, scan
 from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, steps
-from matrix_benchmarking.analyze.detect.drift import goes_on
+from matrix_benchmarking.analyze.detect.drift import goes_on, is_over
 from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, reach, split_of
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind, Suspicion
@@ -22,8 +22,6 @@ from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, S
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 MINIMUM_EFFECT = 0.01
-_LASTING = 16
-"""So many points on its last level, or twice as many again and again, are asked whether a drift is over."""
 _DOUBTFUL = -1.0
 _MOST_RERUNS = 100
 # The chance that the evidence anywhere in 100 points without a change exceeds the threshold by so much, as measured by
@@ -74,19 +72,13 @@ def _without_drifts(points: Floats, found: list[Step]) -> list[Step]:
         begin = kept[-1].first if kept and is_up is was_up else step.first
         if goes_on(points[begin : step.seen + 1], [*starts, step.first - begin]):
             starts.append(step.first - begin)
-            if _is_over(points[begin : following.seen if following else len(points)], starts):
+            if is_over(points[begin : following.seen if following else len(points)], starts):
                 kept.append(step)
                 starts = []
         else:
             kept.append(step)
             starts, was_up = [], is_up
     return kept
-
-
-def _is_over(points: Floats, starts: list[int]) -> bool:
-    """Whether the drift from the first of *points* ended with the last of its levels, which has lasted since."""
-    lasted = (starts[-1] + (_LASTING << times) for times in range(len(points).bit_length()))
-    return any(not goes_on(points[:stop], starts) for stop in lasted if stop <= len(points))
 
 
 def judge(

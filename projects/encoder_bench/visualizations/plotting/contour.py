@@ -173,42 +173,15 @@ def _draw(
     *,
     with_legend: bool,
 ) -> None:
-    import numpy
-
-    users, sizes = list(frame[VUS]), [float(size) for size in frame[BATCH_SIZE]]
-    costs = list(frame[kpi.name])
-    grid = surface(users, sizes, costs)
-    if grid is not None:
-        figure.add_heatmap(
-            x=list(numpy.geomspace(min(users), max(users), GRID)),
-            y=list(numpy.geomspace(min(sizes), max(sizes), GRID)),
-            z=[[None if math.isnan(cell) else _level(float(cell), levels) for cell in row] for row in grid],
-            colorscale="Viridis",
-            zmin=0,
-            zmax=100,
-            showscale=with_legend,
-            colorbar={
-                "title": f"{kpi.name}<br>({kpi.unit})",
-                "tickvals": [percentile for percentile, _ in levels],
-                "ticktext": [kpi.show(value, unit=False) for _, value in levels],
-            },
-            zsmooth="best",
-            hoverinfo="skip",
-            **place,
-        )
+    has_surface = _draw_surface(figure, frame, kpi, levels, place, with_scale=with_legend)
+    users = list(frame[VUS])
     mark = {"hovertemplate": "%{hovertext}<extra></extra>", "mode": "markers+text", "showlegend": with_legend}
+    white = {"width": 1, "color": "white"}
+    undecided = _rows(frame, [one.point for one in best.undecided])
     for rows, name, style in (
         (frame, "measured", {"symbol": "circle-open", "size": 8, "color": "#555555", "line": {"width": 1.5}}),
-        (
-            _rows(frame, [one.point for one in best.undecided]),
-            UNDECIDED,
-            {"symbol": "circle", "size": 9, "color": STAR, "line": {"width": 1, "color": "white"}},
-        ),
-        (
-            _rows(frame, [best.best]),
-            LOWEST,
-            {"symbol": "star", "size": 17, "color": STAR, "line": {"width": 1, "color": "white"}},
-        ),
+        (undecided, UNDECIDED, {"symbol": "circle", "size": 9, "color": STAR, "line": white}),
+        (_rows(frame, [best.best]), LOWEST, {"symbol": "star", "size": 17, "color": STAR, "line": white}),
     ):
         figure.add_scatter(
             x=list(rows[VUS]),
@@ -218,13 +191,49 @@ def _draw(
             text=[kpi.show(value) if name == LOWEST else "" for value in rows[kpi.name]],
             textposition="bottom left" if len(rows) and float(rows[VUS].iloc[-1]) > _middle(users) else "bottom right",
             cliponaxis=False,
-            textfont={"color": "#ffffff" if grid is not None else STAR, "size": 13},
+            textfont={"color": "#ffffff" if has_surface else STAR, "size": 13},
             marker=style,
             name=name,
             legendgroup=name,
             **mark,
             **place,
         )
+
+
+def _draw_surface(
+    figure: go.Figure,
+    frame: pandas.DataFrame,
+    kpi: KPIDefinition,
+    levels: list[tuple[float, float]],
+    place: dict[str, int],
+    *,
+    with_scale: bool,
+) -> bool:
+    """What lies between the points of *frame*, if they are enough for that; gives whether they are."""
+    import numpy
+
+    users, sizes = list(frame[VUS]), [float(size) for size in frame[BATCH_SIZE]]
+    grid = surface(users, sizes, list(frame[kpi.name]))
+    if grid is None:
+        return False
+    figure.add_heatmap(
+        x=list(numpy.geomspace(min(users), max(users), GRID)),
+        y=list(numpy.geomspace(min(sizes), max(sizes), GRID)),
+        z=[[None if math.isnan(cell) else _level(float(cell), levels) for cell in row] for row in grid],
+        colorscale="Viridis",
+        zmin=0,
+        zmax=100,
+        showscale=with_scale,
+        colorbar={
+            "title": f"{kpi.name}<br>({kpi.unit})",
+            "tickvals": [percentile for percentile, _ in levels],
+            "ticktext": [kpi.show(value, unit=False) for _, value in levels],
+        },
+        zsmooth="best",
+        hoverinfo="skip",
+        **place,
+    )
+    return True
 
 
 def _middle(users: Sequence[float]) -> float:
