@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
+from matrix_benchmarking.analyze.wording import percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -80,7 +81,7 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
                 + (" (can't be told apart from the best)" if place and one.apart is False else "")
                 for place, (one, (_, row)) in enumerate(zip(there.standings, ordered.iterrows(), strict=True))
             ]
-            + [f"saves {saving:.1%}"]
+            + [f"saves {_percent(saving)}"]
         )
         found = (first[IMAGE], first[kpi.name], saving, worst[IMAGE], len(group), is_sure, first[FIRST_RUN], hover)
         rows.append((hardware, size, users, *found))
@@ -132,7 +133,11 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
     unsure = len(frame) - int(frame[SURE].sum())
     told = f" At {unsure} of {len(frame)} loads more than one image may be the cheapest." if unsure else ""
     return [
-        f"{first} is cheapest {share}, saving {mine[SAVING].median():.0%} in the median. The most is saved on "
-        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {most[SAVING]:.0%} by "
-        f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.{told}",
+        f"{first} is cheapest {share}, saving {_percent(mine[SAVING].median())} in the median. The most is saved on "
+        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {_percent(most[SAVING])} "
+        f"by {most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.{told}",
     ]
+
+
+def _percent(saving: float) -> str:
+    return percent(saving).removeprefix("+")
