@@ -6,7 +6,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_servers import SERVERS, Server
@@ -225,6 +225,10 @@ def specs(draw: st.DrawFn) -> SearchSpec:
 
 @settings(max_examples=40)
 @given(spec=specs(), values=st.lists(st.tuples(VALUES, VALUES), min_size=12, max_size=12))
+@example(
+    spec=SearchSpec(start=1, max=65, max_measurements=7),
+    values=[(value, None) for value in (None, 1.0, None, 131.0, 9e14, 2e-309, 303.6, *[None] * 5)],
+)
 def test_whatever_is_measured_the_search_ends_within_its_rules(spec, values):
     measurements: list[Measurement] = []
     failures: dict[int, int] = {}
