@@ -68,10 +68,20 @@ def lead(analysis: Analysis) -> list[str]:
     said += _untold(analysis)
     said += [analysis.beside] if analysis.beside else []
     if analysis.not_analysed:
-        said.append(f"{len(analysis.not_analysed)} not analysed.")
+        said.append(f"{_not_analysed(analysis)} not analysed.")
     if analysis.order:
         said.append(analysis.order)
     return said
+
+
+def _not_analysed(analysis: Analysis) -> str:
+    """``2 series, 1 KPI, 12 runs of 2 other KPIs``: each kind by itself."""
+    series, kpis, parts = analysis.left_out
+    said = [f"{count} {what}" for count, what in ((series, "series"), (kpis, plural(kpis, "KPI"))) if count]
+    if parts:
+        runs, of = sum(one.runs for one in parts), len({one.kpi for one in parts})
+        said.append(f"{runs} {plural(runs, 'run')} of {of} {'other ' if kpis else ''}{plural(of, 'KPI')}")
+    return ", ".join(said)
 
 
 def cause_text(cause: Cause) -> str:
