@@ -49,7 +49,7 @@ def _shared(function: C) -> C:
     "--until",
     config_key="",
     metavar="VERSION|DATE",
-    help="Up to this version, or the end of this day (2026-01-31, UTC); for always if left out.",
+    help="Up to this version, or the end of a day (2026-01-31, tomorrow, '2 weeks'; UTC); for always if left out.",
 )
 @_shared
 def ack(
@@ -115,7 +115,9 @@ def _say(
     location = locate(invocation.config, place)
     with open_history(location, writable=False) as history:
         known = known_alarms(history.alarm_events())
-    chosen = handling.chosen(known, ids, action)
+        chosen = handling.chosen(known, ids, action)
+        kpis = {} if until is None else {(each.subject.workload, each.subject.kpi): each for each in chosen}
+        notes = {handling.unseen(until, handling.versions_of(one, history.series(*of))) for of, one in kpis.items()}
     said = handling.events(chosen, action, author=author, now=now, reason=reason, until=until)
     with open_history(location, writable=True) as history:
         history.record_alarms(said)
@@ -124,6 +126,8 @@ def _say(
     for each in chosen:
         alarm = known[each.id]
         click.echo(run.printable(f"{short[alarm.id]} {about(alarm.subject)}: {standing(alarm, now)}"))
+    for note in sorted(notes - {""}):
+        click.echo(run.printable(note))
 
 
 def _required(reason: str | None) -> str:
