@@ -252,7 +252,7 @@ def test_a_version_that_may_come_is_said_to_have_no_run_yet(
         ("1.2", ["1.3", "main"], "the version 1.2, and 1.3 is later"),
         ("2025", [2024, 2026], "the version 2025, and 2026 is later"),
         ("next", ["1.3", "1.4"], "no run has the version 'next': known: 1.3, 1.4"),
-        ("mian", ["main", "fix"], "no run has the version 'mian': did you mean 'main'?"),
+        ("mainn", ["main", "fix"], "no run has the version 'mainn': did you mean 'main'?"),
         ("77777ab", ["1.3"], "no run has the version '77777ab'"),
         ("1.5", ["0b12c3d"], "no run has the version '1.5'"),
         ("server 1.5", ["1.4"], "no run has the version 'server 1.5'"),
