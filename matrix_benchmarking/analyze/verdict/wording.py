@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import math
 
+from ...history.alarms import AlarmSubject
 from ...kpi import KPIDefinition
 from ..detect import Estimate
 from ..select.selection import NO_VALUE
@@ -240,7 +241,7 @@ def short_size(verdict: SeriesVerdict) -> str:
     return "unknown" if verdict.difference is None else difference(verdict.kpi, verdict.difference.value)
 
 
-def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm) -> str:
+def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm | AlarmSubject) -> str:
     """Old and new level: ``20.1 → 22.3 ms``."""
     return f"{kpi.show(of.old_level, unit=False)} → {kpi.show(of.new_level)}"
 
