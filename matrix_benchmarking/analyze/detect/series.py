@@ -57,7 +57,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     every = [_finite(value, of) for value, of in zip(values, blocks, strict=True)]
     index = np.array([place for place, runs in enumerate(every) if runs], dtype=np.int64)
     kept = [runs for runs in every if runs]
-    scale = power_of_two(max((abs(value) for runs in kept for value, _ in runs), default=1.0))
+    scale = power_of_two(max((abs(value) for runs in kept for value, _ in runs), default=0.0))
     own, fresh = _evidence(kept)
     groups = [_grouped(runs, scale, by_round=count > len({block[0] for _, block in runs}))
               for runs, count in zip(kept, own, strict=True)]  # fmt: skip
@@ -100,7 +100,7 @@ def _alone(values: Floats) -> tuple[Series, Integers, float]:
     """As `prepare`, faster, for versions of one run each; gaps are NaN."""
     index = np.flatnonzero(np.isfinite(values))
     points = values[index]
-    scale = power_of_two(float(np.abs(points).max())) if len(points) else 1.0
+    scale = power_of_two(float(np.abs(points).max(initial=0.0)))
     ones = np.ones(len(points))
     none, apart = np.zeros(len(points)), np.arange(len(points))
     return Series(points / scale, ones, ones, Prior(), ones, ones, none, apart, points / scale), index, scale
@@ -149,7 +149,7 @@ def _stretches(versions: list[list[_Run]]) -> Integers:
     """Of each version the first of those that its campaign measured one after the other up to it."""
     found, campaign = list[int](), None
     for place, runs in enumerate(versions):
-        campaigns = {campaign for _, (campaign, number) in runs if number is not None and number < 0}
+        campaigns = {campaign for _, (campaign, _) in runs}
         in_turn = min(campaigns) if len(campaigns) == 1 and all((number or 0) < 0 for _, (_, number) in runs) else None
         found.append(found[-1] if found and in_turn is not None and in_turn == campaign else place)
         campaign = in_turn
@@ -223,5 +223,5 @@ def _prior(repeats: list[list[float]], stretches: Integers) -> Prior:
     off = median([abs(one - median(middles)) for one in middles])
     between = (_OF_THREE * off) ** 2
     if between > variance:  # versions differ by more than their repeats do
-        return Prior(_BETWEEN_DEGREES, math.sqrt(between), 0.0)
-    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance), 0.0)
+        return Prior(_BETWEEN_DEGREES, math.sqrt(between))
+    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance))
