@@ -244,11 +244,11 @@ def test_the_mood_of_a_campaign_is_no_change_within_it() -> None:
 @pytest.mark.parametrize(
     ("before", "of_campaign", "blocks"),
     [
-        ([500.0] + [100.0] * 20, [100.0] * 6 + [110.0] * 4, 2),  # twenty versions before it say what its mood is
+        ([500.0] * 10 + [100.0] * 20, [100.0] * 6 + [110.0] * 4, 2),  # twenty versions before it say what its mood is
         ([90.0] * 20, [100.0] * 6 + [110.0] * 4, 1),  # its mood is as far off
         ([90.0] * 20, [100.0] * 6 + [110.1] * 4, 2),
         ([100.0] * 20, [100.0] * 6 + [100.5] * 4, 2),
-        ([], [100.0] * 6 + [110.0] * 4, 2),
+        ([], [100.0] * 5 + [110.0] * 4, 2),
         ([100.0], [100.0] * 6 + [110.0] * 4, 2),
         ([100.0], [100.0] * 5 + [110.0] * 4, 2),
         ([100.0], [100.0] * 4 + [110.0] * 4, 1),
@@ -263,6 +263,11 @@ def test_what_lies_before_a_campaign_says_whether_its_versions_tell_a_change(
     assert series.blocks_from(first, first + 3) == blocks
     later, _, _ = prepare([[value] for value in [*before, *of_campaign, 110.0, 110.0]], [*where, [(7, None)], [(8, 1)]])
     assert later.blocks_from(first, first + 5) == blocks + 2
+
+
+def test_equal_versions_of_a_campaign_tell_no_change() -> None:
+    series, _, _ = prepare([[100.0]] * 9, in_turn([0] * 9, 1))
+    assert [series.blocks_from(first, 8) for first in (5, 6)] == [1, 1]
 
 
 def test_repeats_of_versions_in_turn_say_nothing_of_the_noise_and_each_says_half_as_much() -> None:
