@@ -213,8 +213,8 @@ def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> 
     (verdict,) = analysis.verdicts
     assert verdict.outcome is Outcome.CANT_TELL
     assert wording.sentence(verdict) == (
-        "cost of all runs: measured in one block, one version after the other, this can't be told from the machine's "
-        "mood; measure the newest version once more."
+        "cost of all runs can't be told: measured in one block, one version after the other, a difference may be the "
+        "machine's mood; measure the newest version once more."
     )
     again = [
         dataclasses.replace(one, campaign="night" if number < 57 else "next") for number, one in enumerate(entries)

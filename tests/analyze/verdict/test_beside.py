@@ -101,4 +101,4 @@ def test_an_alarm_that_is_not_seen_any_more_has_its_reason() -> None:
     assert reasons(nightly([100.0] * 12 + [120.0])) == ["suspected: one block of runs alone says so"]
     assert reasons(nightly([100.0] * 13 + [120.0])) == ["no change at 1.12 is shown"]
     two = [one for one in nightly(STEP) if one.settings["version"] in ("1.11", "1.12")]
-    assert reasons(two) == ["not enough history"]
+    assert reasons(two) == ["the history is too short; measure 8 more versions, fewer with repeats"]

@@ -89,19 +89,38 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
     said = "No difference shown in 3; 2.1 to 4.0 % would have been within 7 versions."
     assert said in wording.lead(analysis(*same))
     assert "No difference shown in 1; 3.0 % would have been within 5 versions." in wording.lead(analysis(same[0]))
-    of_sides = verdict(would_show=0.01, would_show_in=0, effect=effect)
-    in_unit = verdict(would_show=0.5, would_show_in=9)
+    unknown, in_unit = verdict(effect=effect), verdict(would_show=0.5, would_show_in=9)
     more = "No difference shown in 5; 2.1 to 4.0 % would have been within 7 versions, in 3 of them."
-    assert more in wording.lead(analysis(*same, of_sides, in_unit))
+    assert more in wording.lead(analysis(*same, unknown, in_unit))
+    assert not any("No difference" in one for one in wording.lead(analysis(unknown, in_unit)))
 
 
-def test_doubt_and_missing_history_are_counted_in_one_and_many() -> None:
-    assert wording.doubt(verdict(reruns=0)) == wording.doubt(verdict()) == ""
-    assert wording.doubt(verdict(reruns=1)) == ", but in doubt (of unknown size): 1 more run would tell"
-    assert wording.doubt(verdict(reruns=2)) == ", but in doubt (of unknown size): 2 more runs would tell"
-    short = verdict(Outcome.NOT_ENOUGH_HISTORY, versions=("1",), reruns=5)
-    assert wording.history_missing(short) == "not enough history: 1 version, 5 more for a verdict"
-    assert wording.history_missing(verdict(versions=("1", "2"))) == "not enough history: 2 versions"
+def test_two_sides_say_what_would_have_been_seen_too() -> None:
+    same = [verdict(would_show=size, effect=Estimate(0.0, 0.0, 0.0), stands_on="in 3 common rounds", labels={"n": size})
+            for size in (0.051, 0.012)]  # fmt: skip
+    assert "No difference shown in 2; 1.2 to 5.1 % would have been." in wording.lead(analysis(*same))
+
+
+def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() -> None:
+    yet = [verdict(reruns=count, effect=Estimate(0.031, -0.01, 0.07), labels={"n": count}) for count in (1, 2)]
+    assert wording.nothing(yet[0]) == "no difference shown yet, but +3.1 % (−1.0 to +7.0 %): 1 more run would tell"
+    assert wording.verdict_text(yet[1]) == "no difference shown yet: 2 more runs would tell"
+    assert wording.nothing(verdict(reruns=0)) == wording.nothing(verdict()) == "no difference shown"
+    same = verdict(would_show=0.03, would_show_in=1, effect=Estimate(0.0, 0.0, 0.0))
+    assert wording.lead(analysis(*yet, same))[1:3] == [
+        "No difference shown in 1; 3.0 % would have been within 1 version.",
+        "No difference shown yet in 2: more runs would tell.",
+    ]
+    assert not any("yet" in one for one in wording.lead(analysis(same)))
+
+
+def test_a_verdict_is_one_of_five_words() -> None:
+    words = ["worse", "better", "suspected: better", "no difference shown", "can't be told"]
+    judged = [one for one in Outcome if one is not Outcome.NOT_ANALYSED]
+    assert {wording.verdict_text(verdict(one)) for one in judged} == set(words)
+    assert {one.value for one in judged} == {word.partition(":")[0] for word in words}
+    back = dataclasses.replace(verdict(), changes=regression().changes)
+    assert wording.verdict_text(back) == "no difference shown; back on an old level"
 
 
 def test_the_headline_counts_in_one_and_many() -> None:
@@ -198,10 +217,8 @@ def test_each_outcome_has_its_sentence() -> None:
         "p95_latency of all runs is suspected to be worse since 1.3.1 (last good 1.3.0): −10.3 % (−12.3 to −8.3 %), "
         "100.00 → 89.70 ms, 20 and 10 runs; one block of runs alone says so."
     )
-    short = verdict(Outcome.NOT_ENOUGH_HISTORY, of=LATENCY, labels={}, versions=("1", "2"), reruns=3)
-    assert wording.sentence(short) == "p95_latency of all runs: not enough history: 2 versions, 3 more for a verdict."
     assert wording.sentence(verdict(Outcome.CANT_TELL, of=LATENCY, labels={}, why="why")) == (
-        "p95_latency of all runs: why."
+        "p95_latency of all runs can't be told: why."
     )
     assert wording.sentence(verdict(of=LATENCY, labels={}, reruns=1)).endswith("1 more run would tell.")
 
@@ -209,7 +226,7 @@ def test_each_outcome_has_its_sentence() -> None:
 def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are_judged() -> None:
     note = f"{NO_VALUE} 1.3.2"
     judged = verdict(notes=("other", note))
-    short = verdict(Outcome.NOT_ENOUGH_HISTORY, notes=(note,), labels={"n": 1})
+    short = verdict(Outcome.CANT_TELL, notes=(note,), labels={"n": 1})
     said = wording.lead(analysis(judged, short, verdict(labels={"n": 2})))
     assert "1 without a value at 1.3.2: judged up to an older version." in said
     assert not any("without a value" in one for one in wording.lead(analysis(short)))
@@ -258,20 +275,19 @@ def judged_as(*outcomes: Outcome | None) -> list[of_kpi.Judged]:
 
 
 def test_what_the_history_of_a_kpi_says_is_counted_and_the_first_two_changes_are_told() -> None:
-    judged = judged_as(*[Outcome.REGRESSION] * 3, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY, None, None)
+    judged = judged_as(*[Outcome.REGRESSION] * 3, Outcome.NO_CHANGE, Outcome.CANT_TELL, None, None)
     said = of_kpi.conclusions(series_of(7, axis="version"), judged)
     assert said[0] == (
-        "p95_latency: 3 of 7 series are worse, 1 shows no difference, 1 has too little history, 2 are not judged."
+        "p95_latency: 3 of 7 series are worse, 1 shows no difference, 1 can't be told (why), 2 are not judged."
     )
     assert said[1:] == [
         *(wording.sentence(one.verdict) for one in judged[:2] if one.verdict is not None),
         "7 series of p95_latency over 2 versions, 21 runs.",
     ]
-    untold = judged_as(Outcome.NOT_ENOUGH_HISTORY, Outcome.CANT_TELL)
+    untold = judged_as(Outcome.CANT_TELL, Outcome.CANT_TELL)
     found = of_kpi.conclusions(series_of(2, left_out={"it failed": 1, "it is old": 2}), untold)
     assert found == [
-        "p95_latency: 1 of 2 series can't be told, 1 has too little history.",
-        "p95_latency of n 1: why.",
+        "p95_latency: 2 of 2 series can't be told (why).",
         "2 series of p95_latency, 6 runs.",
         "1 run can't take part: it failed.",
         "2 runs can't take part: it is old.",
