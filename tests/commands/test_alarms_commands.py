@@ -230,8 +230,9 @@ def test_a_user_without_a_name_has_to_say_who_it_is(
         (["ack", "51a", "--reason=known"], "'51a' is too short for an id, of which 4 characters are needed"),
         (["ack", "51a0", "--reason=known", "--until=2026-02-30"], "which is no date such as 2026-01-31"),
         (["ack", "51a0", "--reason=known", "--until=2020-01-31"], "2020-01-31, which is in the past"),
+        (["ack", "51a0", "--reason=known", "--until=yesterday"], ", which is in the past: the acknowledgement would"),
         (["ack", "51a0", "--reason=known", "--until="], "--until is empty"),
-        (["ack", "51a0", "--reason=known", "--until=30d"], "takes a version, or a date such as 2026-01-31"),
+        (["ack", "51a0", "--reason=known", "--until=3 months"], "takes a version, or a date such as 2026-01-31"),
         (
             ["ack", "51a0", "--reason=known", "--until=2030-12-31T10:00"],
             "takes a version, or a date such as 2026-01-31",

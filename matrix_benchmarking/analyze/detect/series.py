@@ -153,7 +153,7 @@ def _stretches(versions: list[list[_Run]]) -> Integers:
     """Of each version the first of those that its campaign measured one after the other up to it."""
     found, campaign = list[int](), None
     for place, runs in enumerate(versions):
-        campaigns = {campaign for _, (campaign, number) in runs if number is not None and number < 0}
+        campaigns = {campaign for _, (campaign, _) in runs}
         in_turn = min(campaigns) if len(campaigns) == 1 and all((number or 0) < 0 for _, (_, number) in runs) else None
         found.append(found[-1] if found and in_turn is not None and in_turn == campaign else place)
         campaign = in_turn
@@ -239,5 +239,5 @@ def _prior(repeats: list[list[float]], stretches: Integers) -> Prior:
     off = median([abs(one - median(middles)) for one in middles])
     between = (_OF_THREE * off) ** 2
     if between > variance:  # versions differ by more than their repeats do
-        return Prior(_BETWEEN_DEGREES, math.sqrt(between), 0.0)
-    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance), 0.0)
+        return Prior(_BETWEEN_DEGREES, math.sqrt(between))
+    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance))

@@ -252,6 +252,29 @@ def test_a_level_that_was_left_and_returned_to_twice_is_one_of_two_and_no_alarm(
     assert further.fails
 
 
+def test_what_is_on_a_level_of_the_machine_is_not_suspected() -> None:
+    steps = {15: 110.0, 25: 100.0, 35: 110.0, 45: 100.0, 55: 110.0}
+    (known,) = analyse(history(56, steps, repeats=3)).verdicts
+    assert known.outcome is Outcome.NO_CHANGE
+    (new,) = analyse(history(56, {**steps, 55: 130.0}, repeats=3)).verdicts
+    assert new.outcome is Outcome.SUSPECTED
+
+
+@pytest.mark.parametrize(
+    ("levels", "outcome"), [((90.0, 80.0), Outcome.IMPROVEMENT), ((110.0, 100.0), Outcome.NO_CHANGE)]
+)
+def test_of_several_changes_the_last_is_told(levels: tuple[float, float], outcome: Outcome) -> None:
+    (verdict,) = analyse(history(60, {20: levels[0], 40: levels[1]})).verdicts
+    assert (verdict.outcome, verdict.first_bad, verdict.last_good) == (outcome, 40, 39)
+
+
+def test_runs_from_a_day_after_the_analysis_are_noted() -> None:
+    entries = history(30)
+    begin = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    for days, notes in ((28, ()), (27.999, ("1 run dated in the future: a clock was wrong",))):
+        assert analyse(entries, now=begin + dt.timedelta(days=days)).notes == notes
+
+
 def test_alarms_that_begin_with_one_version_are_one_cause() -> None:
     entries = [*history(30, {24: 110}, image="a"), *history(30, {24: 120}, image="b", seed=6),
                *history(34, {28: 112}, image="c", seed=7)]  # fmt: skip

@@ -9,11 +9,11 @@ import pytest
 from report_support.analyses import LATENCY, alarm, analysis, point, regression, verdict
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.select.selection import NO_VALUE, NotAnalysed
+from matrix_benchmarking.analyze.select.selection import NO_VALUE, NotAnalysed, SelectedSeries
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict import of_kpi, severity, wording
 from matrix_benchmarking.analyze.verdict.causes import cause_id, causes
-from matrix_benchmarking.analyze.verdict.model import Outcome, Status
+from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict, Status
 from matrix_benchmarking.analyze.verdict.side_wording import outcome_label
 
 
@@ -154,6 +154,8 @@ def test_of_causes_those_of_several_alarms_are_named_and_three_at_most() -> None
     assert said[0].startswith("3 alarms since 1.2 (last good 1.3.0) are one cause, ")
     assert wording.cause_text(found[-1]).startswith("1 alarm since 1.1 (last good 1.3.0) is one cause, ")
     assert causes(analysis(regression(said={"id": ""}))) == []
+    said = [one for one in wording.lead(analysis(*made[:3])) if "one cause" in one]
+    assert said == [wording.cause_text(causes(analysis(*made[:2]))[0])]
 
 
 def test_what_fails_comes_first_then_new_and_large_ones() -> None:
@@ -305,7 +307,103 @@ def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_sai
     )
 
 
-def test_what_was_measured_and_can_not_be_told_is_in_the_table_and_what_was_not_is_not() -> None:
-    one = verdict(Outcome.CANT_TELL)
-    assert not wording.is_told(one)
-    assert wording.is_told(dataclasses.replace(one, stands_on="in 1 round"))
+@pytest.mark.parametrize(
+    ("of", "text"),
+    [
+        (regression(), "worse"),
+        (regression(is_new=True), "worse, new"),
+        (regression(Status.ACKNOWLEDGED), "worse, acknowledged"),
+        (verdict(Outcome.REGRESSION), "worse"),
+        (dataclasses.replace(regression(), outcome=Outcome.IMPROVEMENT), "better, with an open alarm"),
+        (dataclasses.replace(regression(Status.FIXED), outcome=Outcome.IMPROVEMENT), "better"),
+        (verdict(Outcome.IMPROVEMENT, is_new=True), "better, new"),
+        (verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: worse"),
+        (verdict(Outcome.SUSPECTED, of=LATENCY, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: better"),
+        (verdict(reruns=1), "no difference shown yet: 1 more run would tell"),
+        (verdict(reruns=2), "no difference shown yet: 2 more runs would tell"),
+        (verdict(), "no difference shown"),
+        (
+            dataclasses.replace(verdict(Outcome.REGRESSION), outcome=Outcome.NO_CHANGE),
+            "no difference shown; back on an old level",
+        ),
+        (
+            dataclasses.replace(verdict(Outcome.REGRESSION, is_new=True), outcome=Outcome.NO_CHANGE),
+            "no difference shown; back on an old level, new",
+        ),
+        (verdict(Outcome.CANT_TELL), "can't be told"),
+        (verdict(Outcome.CANT_TELL, reruns=3), "can't be told"),
+    ],
+)
+def test_a_verdict_has_its_words_for_a_table(of: SeriesVerdict, text: str) -> None:
+    assert wording.verdict_text(of) == text
+
+
+def test_of_several_alarms_the_newest_says_its_state() -> None:
+    of = verdict(Outcome.REGRESSION)
+    states = Status.FIXED, Status.RESOLVED, Status.ACKNOWLEDGED
+    both = dataclasses.replace(of, alarms=tuple(alarm(of, state) for state in states))
+    assert wording.verdict_text(both) == "worse, acknowledged"
+
+
+@pytest.mark.parametrize(
+    ("of", "is_told"),
+    [
+        (regression(), True),
+        (regression(Status.ACKNOWLEDGED), True),
+        (dataclasses.replace(regression(), outcome=Outcome.NO_CHANGE), True),
+        (dataclasses.replace(regression(Status.FIXED), outcome=Outcome.NO_CHANGE), False),
+        (verdict(Outcome.SUSPECTED), True),
+        (verdict(Outcome.IMPROVEMENT), True),
+        (verdict(reruns=1), True),
+        (verdict(), False),
+        (verdict(Outcome.CANT_TELL, reruns=3), False),
+        (verdict(Outcome.CANT_TELL), False),
+        (verdict(Outcome.CANT_TELL, stands_on="in 1 round"), True),
+    ],
+)
+def test_what_fails_changed_is_in_doubt_or_was_measured_in_vain_is_told(of: SeriesVerdict, is_told: bool) -> None:
+    assert wording.is_told(of) is is_told
+
+
+def test_what_is_suspected_is_said_with_what_would_tell() -> None:
+    worse = verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0))
+    better = verdict(Outcome.SUSPECTED, difference=Estimate(1.0, 0.0, 2.0), labels={"n": 1})
+    found = analysis(worse, better, verdict(labels={"n": 2}))
+    assert wording.headline(found) == (
+        "Nothing is worse in 3 series of 1 KPI, and 1 is suspected: 1.3.2 against its history."
+    )
+    said = "1 suspected to be worse and 1 suspected to be better: one block of runs alone says so, and measuring"
+    assert f"{said} 1.3.2 once more would tell." in wording.lead(found)
+    assert f"{said} them once more would tell." in wording.lead(analysis(worse, better, newest=None))
+
+
+def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
+    of = verdict()
+    alarms = tuple(alarm(of, status, id=f"{status}{new}", is_new=new)
+                   for status in (Status.FIXED, Status.OPEN) for new in (True, False))  # fmt: skip
+    found = analysis(dataclasses.replace(of, alarms=alarms))
+    assert [one.id for _, one in wording.newly_fixed(found)] == ["Status.FIXEDTrue"]
+    assert "1 alarm fixed by 1.3.2." in wording.lead(found)
+
+
+def test_nothing_shown_is_said_with_what_would_have_been() -> None:
+    assert wording.nothing(verdict()) == "no difference shown"
+    assert wording.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have been"
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ((0.5, 0.75), "0.50 ms at 1.0, 0.75 ms at 1.1 (+50.0 %)"),
+        ((0.0, 0.75), "0.00 ms at 1.0, 0.75 ms at 1.1"),
+        ((-1.0, 0.75), "-1.00 ms at 1.0, 0.75 ms at 1.1"),
+        ((0.75,), "0.75 ms"),
+    ],
+)
+def test_a_series_that_is_not_judged_says_its_values(means: tuple[float, ...], said: str) -> None:
+    versions = ("1.0", "1.1")[: len(means)]
+    points = tuple(point(version, mean, mean) for version, mean in zip(versions, means, strict=True))
+    series = SelectedSeries("id", LATENCY, {"n": 1}, "n 1", points, versions, versions)
+    found = severity.unjudged(series, len(points) - 2, len(points) - 1)
+    assert found.reason == f"neither direction is better, not judged: {said}"
+    assert found.runs == 2 * len(points)
