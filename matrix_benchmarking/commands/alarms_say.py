@@ -11,6 +11,7 @@ import click
 
 from ..errors import ConfigError
 from . import run
+from .alarms_list import kpis_of
 from .options import Command, Invocation, common, option
 from .place import Place, locate, place
 
@@ -120,10 +121,11 @@ def _say(
     with open_history(location, writable=True) as history:
         history.record_alarms(said)
         known = known_alarms(history.alarm_events())
-    short = handling.short_ids(known)
+    kpis = kpis_of(chosen, invocation.config)
     for each in chosen:
         alarm = known[each.id]
-        click.echo(run.printable(f"{short[alarm.id]} {about(alarm.subject)}: {standing(alarm, now)}"))
+        what = about(alarm.subject, kpis.get(alarm.subject.workload, {}))
+        click.echo(run.printable(f"{alarm.id} {what}: {standing(alarm, now)}"))
 
 
 def _required(reason: str | None) -> str:

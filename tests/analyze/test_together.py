@@ -164,6 +164,24 @@ def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
     ]
 
 
+def test_of_single_runs_a_campaign_goes_on_where_it_does_for_other_versions() -> None:
+    rounds = [(5, -1), (5, -2), (5, -3), (5, 0), (5, -4), (5, None), (6, -5), (6, -6), (7, -7), (7, -8), (7, 1)]
+    for of in (rounds, rounds[3:], rounds[5:], rounds[6:]):
+        series, _, _ = prepare([[1.0]] * len(of), [[block] for block in of])
+        fresh, stretches = together._fresh([[block] for block in of])
+        assert (fresh.tolist(), stretches.tolist()) == (series.fresh.tolist(), series.stretches.tolist())
+    assert stretches.tolist() == [0, 0, 2, 2, 4]
+    run = np.ones(5).tobytes()
+    part = together._of_single_runs([0, 1, 2], [run] * 3, [(fresh, stretches)] * 2 + [None])
+    assert part.series.stretches.tolist() == [0, 0, 2, 2, 4, 5, 5, 7, 7, 9, *range(10, 15)]
+
+
+def test_without_options_a_fifth_of_little_counts() -> None:
+    little = (1e-3 * np.repeat([1.0, 1.2], 20)).tolist()
+    assert judge_all([little]) == [judge(little)]
+    assert judge_all([little])[0].changes
+
+
 def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: pytest.MonkeyPatch) -> None:
     values, of = zip(*many(300, 4), strict=True)
     together_ = judge_all(values, blocks=of)

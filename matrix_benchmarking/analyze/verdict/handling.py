@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import itertools
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,7 +15,7 @@ from .causes import of_cause
 from .lifecycle import Known, date_of, next_us
 from .model import Status
 
-SHORTEST, SHOWN = 4, 8
+SHORTEST = 4
 _LIKE_A_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}")
 _REFUSED: dict[Action | None, set[Status]] = {
     Action.ACKNOWLEDGED: {Status.FIXED, Status.RESOLVED},
@@ -26,16 +24,6 @@ _REFUSED: dict[Action | None, set[Status]] = {
 }
 
 _MEANS_A_TIME = re.compile(r"\d+ ?[hdwmy]|today|tomorrow|[12]\d{3}-\d\d-\d\d[T ].*|\d{1,2}/\d{1,2}/[12]\d{3}")
-
-
-def short_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Each id with its beginning that no other id has, of at least :data:`SHOWN` characters."""
-    ordered = sorted(ids)
-    lengths = dict.fromkeys(ordered, SHOWN)
-    for one, other in itertools.pairwise(ordered):
-        distinct = len(os.path.commonprefix([one, other])) + 1  # noqa: RUF071 - characters are meant
-        lengths[one], lengths[other] = max(lengths[one], distinct), max(lengths[other], distinct)
-    return {one: one[:length] for one, length in lengths.items()}
 
 
 def chosen(known: Mapping[str, Known], texts: Iterable[str], action: Action | None = None) -> list[Known]:
@@ -79,7 +67,7 @@ def events(
     Raises:
         ConfigError: it can't be done to one of them, such as to acknowledge what is fixed.
     """
-    problems = [f"alarm {each.id[:SHOWN]} {_why_not(each, now)}" for each in alarms if each.status in _REFUSED[action]]
+    problems = [f"alarm {each.id} {_why_not(each, now)}" for each in alarms if each.status in _REFUSED[action]]
     if problems:
         raise ConfigError("\n".join(problems))
     return [
@@ -118,14 +106,13 @@ def checked_until(text: str, now: dt.datetime) -> str:
 
 def _not_one(text: str, matches: Sequence[str], known: Mapping[str, Known]) -> str:
     if matches:
-        short = short_ids(known)
-        listed = named([f"{short[each]} ({known[each].subject.kpi})" for each in matches])
+        listed = named([f"{each} ({known[each].subject.kpi})" for each in matches])
         if len(matches) > 1:
             return f"'{text}' is the beginning of {len(matches)} alarms: {listed}; give more of the id"
         return f"'{text}' is too short for an id, of which {SHORTEST} characters are needed: did you mean {listed}?"
-    length = max(len(text), SHOWN)
-    nearest = difflib.get_close_matches(text, [each[:length] for each in known])
-    hint = f"did you mean '{nearest[0]}'?" if nearest else "'matbench alarms --all' lists those that there are"
+    whole = {each[: max(len(text), SHORTEST)]: each for each in known}
+    nearest = difflib.get_close_matches(text, whole)
+    hint = f"did you mean '{whole[nearest[0]]}'?" if nearest else "'matbench alarms --all' lists those that there are"
     return f"there is no alarm '{text}': {hint}"
 
 

@@ -6,8 +6,6 @@ import datetime as dt
 
 import pytest
 from history_support.alarms import AT_US, event, subject
-from hypothesis import given
-from hypothesis import strategies as st
 
 from matrix_benchmarking.analyze.verdict import handling
 from matrix_benchmarking.analyze.verdict.causes import cause_id
@@ -27,28 +25,6 @@ def after(*actions: Action) -> list[Known]:
     """The alarm ``abcdef012345`` after these actions."""
     events = [event(number, each, alarm="abcdef012345", version=None) for number, each in enumerate(actions)]
     return list(known_alarms(events).values())
-
-
-@given(st.sets(st.text("ab01", min_size=1, max_size=14), max_size=12))
-def test_a_short_id_means_its_alarm_alone(ids: set[str]) -> None:
-    short = handling.short_ids(ids)
-    assert set(short) == ids
-    assert len(set(short.values())) == len(ids)
-    for each, text in short.items():
-        assert each.startswith(text)
-        assert len(text) >= min(len(each), handling.SHOWN)
-        assert text in ids or [other for other in ids if other.startswith(text)] == [each]
-
-
-def test_a_short_id_is_eight_characters_or_as_many_as_tell_it_from_others() -> None:
-    assert handling.short_ids(["abcd1111", "abcd11112222", "abcd11113333", "ffff000000", "x"]) == {
-        "abcd1111": "abcd1111",
-        "abcd11112222": "abcd11112",
-        "abcd11113333": "abcd11113",
-        "ffff000000": "ffff0000",
-        "x": "x",
-    }
-    assert handling.short_ids([]) == {}
 
 
 def test_a_cause_means_those_of_its_alarms_that_something_can_be_done_to() -> None:
@@ -158,7 +134,7 @@ def test_what_was_said_counts_even_if_the_clock_of_the_last_event_was_ahead() ->
 )
 def test_what_can_not_be_done_is_a_sentence(before: Action, action: Action, sentence: str) -> None:
     alarms = [*after(Action.RAISED, before), *known("ffff3333").values()]
-    with pytest.raises(ConfigError, match=f"alarm abcdef01 {sentence}"):
+    with pytest.raises(ConfigError, match=f"alarm abcdef012345 {sentence}"):
         handling.events(alarms, action, author="ann", now=NOW)
 
 
