@@ -203,7 +203,10 @@ def judge_history(
     closed = unjudged(known.values(), workload.kpis, now)
     added = [*new_events(analysis, known), *retirements(closed, now)]
     hidden = unseen(analysis, known) if since_us is None else []
-    notes = [*([about_unjudged(closed)] if closed else []), *([about_unseen(hidden)] if hidden else [])]
+    notes = [
+        *([about_unjudged(closed, workload.kpis)] if closed else []),
+        *([about_unseen(hidden, workload.kpis)] if hidden else []),
+    ]
     analysis = dataclasses.replace(analysis, notes=(*analysis.notes, *notes))
     if record and location is not None and added:
         try:

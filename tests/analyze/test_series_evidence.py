@@ -12,7 +12,7 @@ from matrix_benchmarking.analyze.detect import change_points
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.series import Blocks, finite, power_of_two, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.splits import _unsettled
-from matrix_benchmarking.analyze.verdict.returns import _stays, returns
+from matrix_benchmarking.analyze.verdict.returns import returns
 
 
 def one_each(campaigns: list[list[int]]) -> Blocks:
@@ -170,20 +170,6 @@ def test_what_lies_between_both_levels_is_a_stay_on_neither() -> None:
     assert returns(levels(text), 100.0, 114.0) == 0
     assert returns(levels(text, noise=8.0), 100.0, 110.0) == 0
     assert returns(levels(text), 100.0, 100.0) == 0
-
-
-@pytest.mark.parametrize(
-    ("clear", "stays"),
-    [
-        ([-1.0] * 5 + [2.0] * 2 + [-1.0] * 4, [(5, 7)]),
-        ([-1.0] * 5 + [1.9] * 2 + [-1.0] * 4, []),  # not clear enough that it was away
-        ([-1.0] * 5 + [2.0] * 2 + [-1.0] * 3, []),  # nor that it is back
-        ([-1.0] * 5 + [2.0] * 2 + [-3.0] + [2.0] * 2 + [-4.0], [(5, 10)]),
-        ([4.0, -4.0, 1.0, 3.0, -4.0], [(0, 1), (2, 4)]),
-    ],
-)
-def test_points_that_tell_little_tell_it_together(clear: list[float], stays: list[tuple[int, int]]) -> None:
-    assert _stays(np.cumsum(clear).tolist()) == stays
 
 
 def test_the_stay_that_a_change_begins_counts_once_it_is_over() -> None:

@@ -6,7 +6,7 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_servers import SERVERS, Server
@@ -120,6 +120,19 @@ def test_an_edge_that_is_found_to_within_two_percent_is_settled():
     assert (found.vus, found.settled) == (87, True)
 
 
+@pytest.mark.parametrize(
+    ("measurements", "middle"),
+    [
+        (exact((1, 3.2), (4, 12.7), (16, 50.8), (64, 68.0), (256, 83.5), (512, 88.9), (362, 86.0), (512, 89.0)), 32),
+        (exact((1, 47.7), (4, 51.8), (16, 60.0), (64, 68.0), (256, 78.0), (512, 88.9), (362, 86.0), (512, 89.0)), 2),
+    ],
+)
+def test_where_a_rise_that_broke_off_would_have_beaten_the_leader_is_looked_at(measurements, middle):
+    """The true peak may lie just before a cliff between two steps of the scan, after which throughput rises again."""
+    assert next_step(SearchSpec(), measurements) == middle
+    assert next_step(SearchSpec(), [*measurements, Measurement(middle, 50.0)]) not in range(middle // 2, 2 * middle)
+
+
 def test_a_second_hump_is_looked_for_after_throughput_fell():
     fallen = exact((1, 50.0), (4, 100.0), (16, 40.0), (64, 30.0))
     assert next_step(SearchSpec(), fallen) == 256
@@ -212,6 +225,10 @@ def specs(draw: st.DrawFn) -> SearchSpec:
 
 @settings(max_examples=40)
 @given(spec=specs(), values=st.lists(st.tuples(VALUES, VALUES), min_size=12, max_size=12))
+@example(
+    spec=SearchSpec(start=1, max=65, max_measurements=7),
+    values=[(value, None) for value in (None, 1.0, None, 131.0, 9e14, 2e-309, 303.6, *[None] * 5)],
+)
 def test_whatever_is_measured_the_search_ends_within_its_rules(spec, values):
     measurements: list[Measurement] = []
     failures: dict[int, int] = {}

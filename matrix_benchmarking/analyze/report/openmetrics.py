@@ -30,7 +30,7 @@ def openmetrics(analysis: Analysis) -> str:
     """The report, which ends in ``# EOF``."""
     own = {"workload": one_line(analysis.workload, _LONGEST)}
     counts = collections.Counter(one.outcome for one in analysis.verdicts)
-    counts[Outcome.NOT_ANALYSED] = len(analysis.not_analysed)
+    counts[Outcome.NOT_ANALYSED] = analysis.left_out[0]
     better = sum(one.is_new for one in analysis.having(Outcome.IMPROVEMENT))
     labels = _labels(analysis)
     levels = [(labels[one.id], level(one)) for one in analysis.verdicts]

@@ -232,6 +232,14 @@ class Analysis:
     beside: str = ""
 
     @property
+    def left_out(self) -> tuple[int, int, list[NotAnalysed]]:
+        """Of what was not analysed how many series and whole KPIs, and the runs of KPIs of which others were."""
+        others = [one for one in self.not_analysed if not one.series]
+        there = {one.kpi.name for one in self.verdicts} | {one.kpi for one in self.not_analysed if one.series}
+        whole = {one.kpi for one in others} - there
+        return len(self.not_analysed) - len(others), len(whole), [one for one in others if one.kpi in there]
+
+    @property
     def failing(self) -> list[SeriesVerdict]:
         """The series that make the analysis fail."""
         return [one for one in self.verdicts if one.fails]

@@ -104,10 +104,9 @@ def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) ->
         if setting in entry.settings and not entry.failed and (value := typed(entry.settings[setting])) in wanted
     ]
     names = sorted({name for entry, _ in chosen for name in entry.settings} - {setting})
-    for entry, side in chosen:
+    for entry, side in sorted(chosen, key=lambda one: sorting_key(one[0].settings, names)):
         sides.setdefault(key(entry.settings, names), ([], []))[side].append(entry)
-    found = [both for both in sides.values() if all(both)]
-    return sorted(found, key=lambda both: sorting_key(both[0][0].settings, names))
+    return [both for both in sides.values() if all(both)]
 
 
 def _of_kpi(points: Sequence[Runs], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import math
 
+from ...history.alarms import AlarmSubject
 from ...kpi import KPIDefinition
 from ..detect import Estimate
 from ..select.selection import NO_VALUE
@@ -74,10 +75,20 @@ def lead(analysis: Analysis) -> list[str]:
     if short:
         said.append(f"{short} without enough history.")
     if analysis.not_analysed:
-        said.append(f"{len(analysis.not_analysed)} not analysed.")
+        said.append(f"{_not_analysed(analysis)} not analysed.")
     if analysis.order:
         said.append(analysis.order)
     return said
+
+
+def _not_analysed(analysis: Analysis) -> str:
+    """``2 series, 1 KPI, 12 runs of 2 other KPIs``: each kind by itself."""
+    series, kpis, parts = analysis.left_out
+    said = [f"{count} {what}" for count, what in ((series, "series"), (kpis, plural(kpis, "KPI"))) if count]
+    if parts:
+        runs, of = sum(one.runs for one in parts), len({one.kpi for one in parts})
+        said.append(f"{runs} {plural(runs, 'run')} of {of} {'other ' if kpis else ''}{plural(of, 'KPI')}")
+    return ", ".join(said)
 
 
 def cause_text(cause: Cause) -> str:
@@ -230,7 +241,7 @@ def short_size(verdict: SeriesVerdict) -> str:
     return "unknown" if verdict.difference is None else difference(verdict.kpi, verdict.difference.value)
 
 
-def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm) -> str:
+def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm | AlarmSubject) -> str:
     """Old and new level: ``20.1 → 22.3 ms``."""
     return f"{kpi.show(of.old_level, unit=False)} → {kpi.show(of.new_level)}"
 

@@ -19,8 +19,8 @@ FINEST_BELOW_FAILURE = 1.03
 NEAR = 1.5
 """Neighbours within this ratio are near."""
 
-NEAR_IF_TIED = 2.1
-"""The same for two numbers that are both tied with the leader."""
+NEAR_FURTHER = 2.1
+"""The same for two numbers that are both tied with the leader, or both are not."""
 
 STEEPEST = 1.25
 """Throughput rises at most this much faster than in proportion to the virtual users."""
@@ -77,18 +77,31 @@ def judge(evidence: Evidence) -> Judgement:
 def _bracket(evidence: Evidence, leader: int, tied: list[int], likely: set[int]) -> int | None:
     """The middle of a gap where a peak or a cliff could hide from the model, which expects smooth curves.
 
-    First beside the leader, then between a tied number and one that isn't, then between two that are tied.
+    First beside the leader, then between a tied number and one that isn't, then between two that are tied, and at last
+    where a rise that went on would have led past the leader: it broke off somewhere in between.
     """
     contenders = {leader, *tied}
-    gaps = [gap for gap in evidence.gaps() if contenders.intersection(gap)]
-    for low, high in sorted(gaps, key=lambda gap: (leader not in gap, contenders.issuperset(gap))):
-        near = NEAR_IF_TIED if leader not in (low, high) and contenders.issuperset((low, high)) else NEAR
+    gaps = [gap for gap in evidence.gaps() if contenders.intersection(gap) or _broke_off(evidence, *gap, leader)]
+    for low, high in sorted(gaps, key=lambda gap: (leader not in gap, len(contenders.intersection(gap)) != 1)):
+        near = NEAR if leader in (low, high) or len(contenders.intersection((low, high))) == 1 else NEAR_FURTHER
         middle = round(math.sqrt(low * high))
         most = STEEPEST * evidence.throughput(low) * middle / low
         is_open = low < middle < high and middle not in evidence.runs and middle in likely
         if high > near * low and is_open and most > evidence.throughput(leader):
             return middle
     return None
+
+
+def _broke_off(evidence: Evidence, low: int, high: int, leader: int) -> bool:
+    """Would the rise up to *low*, in proportion where nothing is known of it, have beaten the leader at *high*?"""
+    before = [vus for vus in evidence.runs if vus < low and evidence.throughput(vus) > 0.0][-1:]
+    reached = evidence.throughput(low)
+    if reached <= 0.0:
+        return False
+    rise = [math.log(reached) - math.log(evidence.throughput(vus)) for vus in before]
+    slope = rise[0] / math.log(low / before[0]) if rise else 1.0
+    expected: float = reached * (high / low) ** min(slope, 1.0)
+    return expected > (1 + evidence.spec.tolerance) * evidence.throughput(leader)
 
 
 def _challenge(

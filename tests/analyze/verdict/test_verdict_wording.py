@@ -9,7 +9,7 @@ import pytest
 from report_support.analyses import LATENCY, alarm, analysis, point, regression, verdict
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.select.selection import NO_VALUE
+from matrix_benchmarking.analyze.select.selection import NO_VALUE, NotAnalysed
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict import of_kpi, severity, wording
 from matrix_benchmarking.analyze.verdict.causes import cause_id, causes
@@ -218,6 +218,28 @@ def test_what_is_new_of_several_is_said_and_of_all_is_not() -> None:
     assert "1 of them is new with 1.3.2." in wording.lead(analysis(old, new))
     assert not any("of them" in one for one in wording.lead(analysis(new)))
     assert not any("of them" in one for one in wording.lead(analysis(old)))
+
+
+@pytest.mark.parametrize(
+    ("left_out", "text"),
+    [
+        ([("cost", "", 3)], "1 KPI not analysed."),
+        ([("cost", "", 3), ("load", "", 9)], "2 KPIs not analysed."),
+        ([("cost", "size 8", 3), ("cost", "size 9", 1)], "2 series not analysed."),
+        ([("latency", "", 1)], "1 run of 1 KPI not analysed."),
+        ([("latency", "", 2), ("latency", "", 3)], "5 runs of 1 KPI not analysed."),
+        (
+            [("latency", "", 2), ("cost", "size 8", 3), ("cost", "", 4), ("load", "", 9)],
+            "1 series, 1 KPI, 6 runs of 2 other KPIs not analysed.",
+        ),
+    ],
+)
+def test_series_kpis_and_runs_that_were_not_analysed_are_counted_apart(
+    left_out: list[tuple[str, str, int]], text: str
+) -> None:
+    others = [NotAnalysed(kpi, series, {}, "why", runs) for kpi, series, runs in left_out]
+    made = analysis(verdict(of=dataclasses.replace(LATENCY, name="latency")), not_analysed=others)
+    assert wording.lead(made)[-1] == text
 
 
 def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] | None = None) -> KPISeries:

@@ -259,13 +259,13 @@ def test_lists_of_alarms_metrics_and_annotations_have_the_same_ids_and_numbers(
         for level in ("old_level", "new_level"):
             assert alarm[level] == pytest.approx(one[level])
         assert alarm["cause"] == cause["id"]
-        assert alarm["id"][:8] in table
+        assert alarm["id"] in table
         annotation = (
             f"is worse::{one['sentence']} Alarm {alarm['id']}. If it is meant: matbench alarms ack {alarm['id']} "
         )
         assert annotation in annotations
-        (size,) = re.findall(r": (\S+ %) \(", one["sentence"])
-        assert size in table  # a list of alarms knows no format of a KPI, so its levels have other digits
+        size, levels = re.findall(r": (\S+ %) \(.*?\), (.* → .*?),", one["sentence"])[0]
+        assert f"{levels}, {size}" in table
         (ratio,) = re.findall(rf'kpi_change_ratio{{.*kpi="{one["kpi"]["name"]}",.*}} (\S+)', metrics)
         assert float(ratio) == pytest.approx(one["effect"]["value"])
     assert "Alarms: 4 open" in (releases / "history").read_text(encoding="utf-8")
