@@ -300,10 +300,12 @@ def write(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output
     from ..analyze.report import files
 
     if output.reports is not None:
+        from ..plotting import beside
         from ..plotting.regression_page import write_regression_page
 
         page = write_regression_page(analysis, matrix, workload, output.reports)
         written = [page, *files.write_reports(analysis, output.reports)]
+        beside.link(output.reports.absolute().parent)
         click.echo(
             f"Reports: {run.printable(str(page))} and {len(written) - 1} files for CI services beside it", err=err
         )

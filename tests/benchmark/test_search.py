@@ -10,7 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_servers import SERVERS, Server
+from matrix_benchmarking.analyze.bounds import bounds_of
 from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchError, SearchSpec, next_step
+from matrix_benchmarking.benchmark.search.evidence import gather
 
 RUNS = 3
 TOGETHER = pytest.mark.xdist_group("search")
@@ -50,13 +52,13 @@ def outcome(server: Server, seed: int) -> tuple[bool, int]:
 
 @TOGETHER
 @pytest.mark.parametrize("server", STEADY, ids=lambda server: server.name)
-def test_the_answer_is_within_three_percent_of_the_best(server, outcomes):
+def test_the_answer_is_within_three_percent_of_the_best_or_eight_and_the_limit(server, outcomes):
     right = sum(is_right for is_right, _ in outcomes[server.name])
     assert right >= RUNS - 1  # 95 of 100 are right: 3 have more than one error in .7 % of the cases
 
 
 @TOGETHER
-def test_over_all_servers_95_of_100_answers_are_within_three_percent(outcomes):
+def test_over_all_servers_95_of_100_answers_are_right(outcomes):
     right = [is_right for runs in outcomes.values() for is_right, _ in runs]
     assert sum(right) >= 0.95 * len(right)
 
@@ -174,18 +176,58 @@ def test_a_limit_that_nothing_keeps_is_said_with_the_lowest_latency():
     assert "no measured value keeps p95 under 1 ms; the lowest is" in found.reason
 
 
-def test_the_answer_keeps_the_latency_limit_in_the_mean_of_its_runs():
+def test_the_answer_keeps_the_latency_limit_by_the_bound_that_ranks_configurations():
     server = named("p95 limit past the knee")
     found, measurements = search(server, SearchSpec(p95_ms=server.p95_ms))
-    own = [run.p95_ms for run in measurements if run.vus == found.vus]
-    assert sum(own) / len(own) <= server.p95_ms
+    repeated = {run.vus: [each for each in measurements if each.vus == run.vus] for run in measurements}
+    repeated = {vus: runs for vus, runs in repeated.items() if len(runs) > 1}
+    latencies = [[run.p95_ms for run in runs] for runs in repeated.values()]
+    throughputs = [statistics.fmean(run.throughput for run in runs) for runs in repeated.values()]
+    bound = dict(zip(repeated, bounds_of(latencies, throughputs, lower_better=True), strict=True))[found.vus]
+    assert found.keeps_limit
+    assert bound <= server.p95_ms
+    assert f"(at most {bound:.0f} ms with 95 %) keeps the limit of {server.p95_ms:g} ms" in found.reason
+
+
+def latencies(*pairs: tuple[int, float]) -> list[Measurement]:
+    return [Measurement(vus, 10.0 * vus, p95_ms) for vus, p95_ms in pairs]
+
+
+def test_one_run_within_the_limit_is_repeated_and_until_then_may_keep_it():
+    runs = latencies((8, 40.0))
+    assert next_step(SearchSpec(start=8, max=8, p95_ms=50.0), runs) == 8
+    found = next_step(SearchSpec(start=8, max=8, p95_ms=50.0, max_measurements=1), runs)
+    assert isinstance(found, Answer)
+    assert (found.keeps_limit, found.settled) == (False, False)
+    assert "no measured value surely keeps p95 under 50 ms; 8 VUs may, with 40 ms (one run," in found.reason
+
+
+@pytest.mark.parametrize(("second", "keeps"), [(49.0, False), (39.0, True)])
+def test_a_mean_within_the_limit_is_not_enough(second, keeps):
+    """39 and 49 ms are 44 ± 7, of which 50 ms is no bound."""
+    runs = latencies((8, 39.0), (8, second))
+    found = next_step(SearchSpec(start=8, max=8, p95_ms=50.0, max_measurements=2), runs)
+    assert isinstance(found, Answer)
+    assert (found.keeps_limit, found.settled) == (keeps, keeps)
+
+
+def test_what_was_lucky_beside_its_neighbours_does_not_keep_the_limit():
+    """By its own runs 16 VUs keep 50 ms; but latency is the same below and above, and 51 ms there."""
+    runs = latencies((16, 49.1), (16, 49.2), (16, 49.0), (16, 49.1))
+    spec = SearchSpec(start=14, max=18, p95_ms=50.0, max_measurements=20)
+    around = latencies(*[(vus, p95_ms) for vus in (14, 15, 17, 18) for p95_ms in (52.0, 50.4, 51.5, 50.6)])
+    assert gather(spec, runs + around).keeps_limit(16)
+    found = next_step(spec, runs + around)
+    assert isinstance(found, Answer)
+    assert not found.keeps_limit
+    assert "16 VUs may" in found.reason
 
 
 def test_a_neighbour_over_the_latency_limit_is_not_called_slower():
     server = named("p95 limit while rising")
     found, _ = search(server, SearchSpec(p95_ms=server.p95_ms))
-    assert "are over the latency limit" in found.reason
-    assert f"under the limit of {server.p95_ms:g} ms" in found.reason
+    assert "slower" not in found.reason.partition("over the latency limit")[2]
+    assert f"keeps the limit of {server.p95_ms:g} ms" in found.reason
 
 
 def test_a_run_without_latency_never_keeps_a_limit():

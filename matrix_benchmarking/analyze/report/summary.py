@@ -34,7 +34,7 @@ def summary(analysis: Analysis) -> dict[str, int | str]:
         "entries_count": _entries(analysis),
         "kpis_count": len(analysis.kpis),
         "failures": len(analysis.failing),
-        "no_history": len(analysis.having(Outcome.NOT_ENOUGH_HISTORY)),
+        "no_history": sum(bool(one.reruns) for one in analysis.having(Outcome.CANT_TELL)),
         "not_analyzed": _left_out(analysis),
         "significant_performance_increase": len(analysis.having(Outcome.IMPROVEMENT)),
         "significant_performance_decrease": len(analysis.having(Outcome.REGRESSION)),

@@ -146,7 +146,7 @@ def test_a_kpi_that_can_not_be_better_is_shown_at_its_newest_two_points() -> Non
     )
     (said,) = found.not_analysed
     assert not found.verdicts
-    assert said.reason.endswith(": 120 USD at 1.2, 130 USD at 1.3 (+8.3%)")
+    assert said.reason.endswith(": 120 USD at 1.2, 130 USD at 1.3 (+8.3 %)")
 
 
 def placed(*runs: tuple[int, float | None, dict[str, Any]]) -> list[list[tuple[int, int | None]]]:

@@ -73,9 +73,9 @@ def test_the_saving_is_concluded_from_the_data(encoder_bench: Workload) -> None:
     entries = [entry(image, 8, vus, cost) for vus in (1, 2) for image, cost in (("a", 100.0), ("b", 50.0 + vus))]
     figure, (text,) = draw(encoder_bench, "Best image by cost savings", *entries)
     assert text == (
-        "b · onnx is cheapest everywhere, saving 48% in the median. The most is saved on cpu-1 at batch size 8 and 1 "
-        "virtual users: 49% by b · onnx (51.00 USD) instead of a · onnx. At 2 of 2 loads more than one image may be "
-        "the cheapest."
+        "b · onnx is cheapest everywhere, saving 48.5 % in the median. The most is saved on cpu-1 at batch size 8 and "
+        "1 virtual users: 49.0 % by b · onnx (51.00 USD) instead of a · onnx. At 2 of 2 loads more than one image may "
+        "be the cheapest."
     )
     assert [trace.name for trace in figure.data] == ["b · onnx"]
 
@@ -88,8 +88,8 @@ def test_the_saving_is_concluded_from_the_data(encoder_bench: Workload) -> None:
         ([(-5.0, 5.0)], "At 1 of 1 load a cost is below 0, so what is saved there isn't known."),
         (
             [(0.0, 8.0), (6.0, 6.0), (-5.0, -4.0)],
-            "a · onnx is cheapest at 1 of 3 loads, saving 100% in the median. The most is saved on cpu-1 at batch size "
-            "8 and 1 virtual users: 100% by a · onnx (0.00 USD) instead of b · onnx. At 1 of 3 loads all images cost "
+            "a · onnx is cheapest at 1 of 3 loads, saving 100 % in the median. The most is saved on cpu-1 at batch "
+            "size 8 and 1 virtual users: 100 % by a · onnx (0.00 USD) instead of b · onnx. At 1 of 3 loads all images cost "
             "the same. At 1 of 3 loads a cost is below 0, so what is saved there isn't known.",
         ),
     ],
@@ -218,7 +218,7 @@ def test_what_is_best_under_a_limit_is_what_the_limit_answers(encoder_bench: Wor
         sorted({1: 20.1, 2: 16.0, 4: 40.1}[one.point.settings["vus"]] for one in steps)
     )
     assert steps[0].point.settings["vus"] == 1
-    assert f"20.01 USD (+100%) under a limit of {kpi.show(steps[0].limit)}." in text
+    assert f"20.01 USD (+99.9 %) under a limit of {kpi.show(steps[0].limit)}." in text
     limited = limits.under(catalogue.best, kpi, steps[0].limit)
     assert limited.best.groups[0].best is steps[0].point
 
@@ -234,7 +234,7 @@ def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: 
     assert (list(star.x), list(star.y), star.marker.symbol) == ([40.0], [10.0], "star")
     assert text == (
         "Cheapest is cpu-1 · a · onnx at vus 2: 10.00 USD at 40.0 ms p95_latency. Waiting less costs more: 20.00 "
-        "USD (+100%) under a limit of 10.0 ms."
+        "USD (+100 %) under a limit of 10.0 ms."
     )
     figure, (text,) = draw(encoder_bench, "Cost against latency", *entries, latency="avg_latency")
     assert figure.layout.xaxis.title.text == "avg_latency (ms)"

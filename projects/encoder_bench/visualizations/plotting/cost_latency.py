@@ -174,8 +174,8 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> s
 
 
 def _step(step: Step, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
-    price = step.point.value
-    return f"{cost.show(price)} (+{price / cheapest - 1:.0%}) under a limit of {latency.show(step.limit)}"
+    more = wording.percent(step.point.value / cheapest - 1)
+    return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show(step.limit)}"
 
 
 def _spread(count: int) -> list[int]:

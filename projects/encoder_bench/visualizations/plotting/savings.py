@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
-from matrix_benchmarking.analyze.wording import plural
+from matrix_benchmarking.analyze.wording import percent, plural
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -92,7 +92,7 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
                 + (" (can't be told apart from the best)" if place and one.apart is False else "")
                 for place, (one, (_, row)) in enumerate(zip(there.standings, ordered.iterrows(), strict=True))
             ]
-            + ["what it saves isn't known: a cost isn't above 0" if math.isnan(saving) else f"saves {saving:.1%}"]
+            + ["what it saves isn't known: a cost isn't above 0" if math.isnan(saving) else f"saves {_percent(saving)}"]
         )
         found = (
             first[IMAGE],
@@ -171,8 +171,12 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
     most = saved.iloc[int(saved[SAVING].argmax())]
     share = "everywhere" if wins.iloc[0] == len(frame) else f"at {wins.iloc[0]} {loads}"
     said = (
-        f"{first} is cheapest {share}, saving {mine[SAVING].median():.0%} in the median. The most is saved on "
-        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {most[SAVING]:.0%} by "
-        f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}."
+        f"{first} is cheapest {share}, saving {_percent(mine[SAVING].median())} in the median. The most is saved on "
+        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {_percent(most[SAVING])} "
+        f"by {most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}."
     )
     return [" ".join([said, *notes])]
+
+
+def _percent(saving: float) -> str:
+    return percent(saving).removeprefix("+")
