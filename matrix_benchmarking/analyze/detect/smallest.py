@@ -45,7 +45,7 @@ def smallest_steps(series: Series, begin: int, newest: Evidence, minimum: Minimu
     most = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
     place = np.where(near.any(axis=1), most, enough.argmax(axis=1))
     chosen = place + lags.shape[1] * np.arange(series.beside)
-    versions = np.where(enough[np.arange(series.beside), place], split.after[chosen], 0.0).astype(np.int64)
+    versions = np.where(enough[np.arange(series.beside), place], split.after[chosen], 0).astype(np.int64)
     weighed = newest.weighed
     needed = weighed.score[chosen] - newest.excess[chosen]
     degrees = np.maximum(weighed.degrees[chosen], FEWEST_DEGREES)

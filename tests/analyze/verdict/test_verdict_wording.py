@@ -319,16 +319,19 @@ def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_sai
         (verdict(Outcome.IMPROVEMENT, is_new=True), "better, new"),
         (verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: worse"),
         (verdict(Outcome.SUSPECTED, of=LATENCY, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: better"),
-        (verdict(reruns=1), "in doubt: 1 more run"),
-        (verdict(reruns=2), "in doubt: 2 more runs"),
+        (verdict(reruns=1), "no difference shown yet: 1 more run would tell"),
+        (verdict(reruns=2), "no difference shown yet: 2 more runs would tell"),
         (verdict(), "no difference shown"),
-        (dataclasses.replace(verdict(Outcome.REGRESSION), outcome=Outcome.NO_CHANGE), "back on an old level"),
+        (
+            dataclasses.replace(verdict(Outcome.REGRESSION), outcome=Outcome.NO_CHANGE),
+            "no difference shown; back on an old level",
+        ),
         (
             dataclasses.replace(verdict(Outcome.REGRESSION, is_new=True), outcome=Outcome.NO_CHANGE),
-            "back on an old level, new",
+            "no difference shown; back on an old level, new",
         ),
         (verdict(Outcome.CANT_TELL), "can't be told"),
-        (verdict(Outcome.NOT_ENOUGH_HISTORY, reruns=3), "not enough history"),
+        (verdict(Outcome.CANT_TELL, reruns=3), "can't be told"),
     ],
 )
 def test_a_verdict_has_its_words_for_a_table(of: SeriesVerdict, text: str) -> None:
@@ -353,7 +356,7 @@ def test_of_several_alarms_the_newest_says_its_state() -> None:
         (verdict(Outcome.IMPROVEMENT), True),
         (verdict(reruns=1), True),
         (verdict(), False),
-        (verdict(Outcome.NOT_ENOUGH_HISTORY, reruns=3), False),
+        (verdict(Outcome.CANT_TELL, reruns=3), False),
         (verdict(Outcome.CANT_TELL), False),
         (verdict(Outcome.CANT_TELL, stands_on="in 1 round"), True),
     ],
@@ -391,7 +394,7 @@ def test_nothing_shown_is_said_with_what_would_have_been() -> None:
 @pytest.mark.parametrize(
     ("means", "said"),
     [
-        ((0.5, 0.75), "0.50 ms at 1.0, 0.75 ms at 1.1 (+50.0%)"),
+        ((0.5, 0.75), "0.50 ms at 1.0, 0.75 ms at 1.1 (+50.0 %)"),
         ((0.0, 0.75), "0.00 ms at 1.0, 0.75 ms at 1.1"),
         ((-1.0, 0.75), "-1.00 ms at 1.0, 0.75 ms at 1.1"),
         ((0.75,), "0.75 ms"),

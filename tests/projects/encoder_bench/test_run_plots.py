@@ -143,6 +143,7 @@ def test_the_load_window_is_shaded_and_what_is_unknown_is_said(encoder_bench: Wo
         time=[10.0, 11.0, 12.0],
         cpus_load=[[0.5, 0.1], [0.9, 0.2], [0.7, 0.1]],
         gpus_load=[],
+        gpus=None,
         gpus_memory=[],
         main_memory=[0.2, 0.3, 0.3],
         load_window={"start": 10.5, "end": 11.5},
