@@ -172,8 +172,8 @@ def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
     share = "everywhere" if wins.iloc[0] == len(frame) else f"at {wins.iloc[0]} {loads}"
     said = (
         f"{first} is cheapest {share}, saving {_percent(mine[SAVING].median())} in the median. The most is saved on "
-        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {_percent(most[SAVING])} by "
-        f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}."
+        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {_percent(most[SAVING])} "
+        f"by {most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}."
     )
     return [" ".join([said, *notes])]
 
