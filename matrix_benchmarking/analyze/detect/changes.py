@@ -28,12 +28,16 @@ class Minimum:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*."""
+    """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*.
+
+    *old_level* is where the old one lies.
+    """
 
     first: int
     seen: int
     old: tuple[int, int]
     alarm: Alarm
+    old_level: float
 
 
 def level(points: Floats) -> float:
@@ -62,9 +66,10 @@ def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:
         until = following.seen if following else len(points)
         if until <= alarm.seen:  # the same points say more clearly that a level begins later
             continue
-        seen = alarm.seen if any_size else _reached(points, alarm, until, level(points[slice(*old)]), minimum)
+        old_level = level(points[slice(*old)])
+        seen = alarm.seen if any_size else _reached(points, alarm, until, old_level, minimum)
         if seen is not None:
-            found.append(Step(alarm.start, seen, old, alarm))
+            found.append(Step(alarm.start, seen, old, alarm, old_level))
             old = (alarm.start, following.start if following else len(points))
     return found
 

@@ -269,5 +269,6 @@ def _locate(points: Floats, after: int, least: int) -> int:
 
 def _median(points: Floats) -> float:
     """As numpy's, in a fifth of the time for few points."""
-    ordered, half = np.sort(points), len(points) // 2
+    half = len(points) // 2
+    ordered = np.partition(points, [max(half - 1, 0), half])
     return float(ordered[half] if len(points) % 2 else (ordered[half - 1] + ordered[half]) / 2.0)

@@ -100,6 +100,11 @@ class Series:
         return np.where(is_told, (np.minimum(ends[first], last) - first) // AS_ONE_BLOCK, 0)
 
     @functools.cached_property
+    def has_repeats(self) -> bool:
+        """Whether any point is of more than two runs, so that their spread says something without the farthest one."""
+        return bool((self.runs > 2.0).any())
+
+    @functools.cached_property
     def _fresh_until(self) -> Floats:
         return np.cumsum(self.fresh)
 
@@ -145,39 +150,43 @@ def candidates(
     """
     beside, counts = series.beside, levels.counts[: len(levels.counts) // series.beside]
     (start, stop), least = span, int(counts[0])
-    # A row is what is known of all series before one point.
-    which = counts.searchsorted(np.arange(least, stop), side="right") - 1
+    since = max(start + 1 - int(LAGS[-1]), least)
+    # A row is what is known of all series before one point, from the first on that a new level may begin at.
+    which = counts.searchsorted(np.arange(since, stop), side="right") - 1
     level = levels.level.reshape(beside, -1).T[which]
     known = levels.squares.reshape(beside, -1) + prior.degrees * prior.deviation**2
     bar = (_WORTH_A_LOOK**2 * (known / (counts - 1.0 + prior.degrees))).T[which]
-    sums = _sums(series.points[begin:].reshape(beside, -1)[:, :stop], least).T.copy()
+    sums = _sums(series.points[begin:].reshape(beside, -1)[:, :stop], least, since).T.copy()
     if beside == 1 and stop - start < _FEW_PLACES:
         places = np.arange(start, stop)
-        first = np.maximum(places[:, None] - LAGS + 1, least)
-        shift = (sums[places + 1] - sums[first, 0]) / LAGS - level[first - least, 0]
-        over = shift * shift > bar[first - least, 0] * (1.0 / LAGS + 1.0 / counts[which[first - least]])
+        first = np.maximum(places[:, None] - LAGS + 1, least) - since
+        shift = (sums[places - since + 1] - sums[first, 0]) / LAGS - level[first, 0]
+        over = shift * shift > bar[first, 0] * (1.0 / LAGS + 1.0 / counts[which[first]])
         place, lags = (over & _possible(levels, places)).nonzero()
         last, lag = places[place], LAGS[lags]
     else:
-        last, lag = _lag_by_lag(span, len(series.points) // beside, level, bar, sums, counts[which])
+        last, lag = _lag_by_lag(span, since, len(series.points) // beside, level, bar, sums, counts[which])
     enough = series.blocks_from(begin + last - lag + 1, begin + last) >= FEWEST_BLOCKS
     return last[enough], lag[enough]
 
 
 def _lag_by_lag(
-    span: tuple[int, int], length: int, level: Floats, bar: Floats, sums: Floats, counts: Integers
+    span: tuple[int, int], since: int, length: int, level: Floats, bar: Floats, sums: Floats, counts: Integers
 ) -> tuple[Integers, Integers]:
-    """Those of many series, or of one that is long, so that what is computed at a time is small: see `candidates`."""
-    (start, stop), least = span, int(counts[0])
+    """Those of many series, or of one that is long, so that what is computed at a time is small: see `candidates`.
+
+    All numbers are of points from *since* on.
+    """
+    start, stop = (place - since for place in span)
     found = []
-    for lag in LAGS[stop - least >= LAGS].tolist():
-        first = max(start + 1 - lag, least)
-        old = slice(first - least, stop - least - lag + 1)
+    for lag in LAGS[stop >= LAGS].tolist():
+        first = max(start + 1 - lag, 0)
+        old = slice(first, stop - lag + 1)
         shift = (sums[first + lag :] - sums[first : stop - lag + 1]) / lag
         shift -= level[old]
         shift *= shift
         place, row = (shift > bar[old] * (1.0 / lag + 1.0 / counts[old, None])).nonzero()
-        found.append((row * length + (first + lag - 1) + place, np.full(len(row), lag)))
+        found.append((row * length + (since + first + lag - 1) + place, np.full(len(row), lag)))
     last, lags = (np.concatenate(each) for each in zip(*found, strict=True))
     order = np.lexsort((lags, last))
     return last[order], lags[order]
@@ -188,13 +197,13 @@ def _possible(levels: Levels, last: Integers) -> Flags:
     return np.asarray(last[:, None] - LAGS + 1 >= levels.counts[0])
 
 
-def _sums(points: Floats, least: int) -> Floats:
-    """Running sums of each series; points that would drown all others in rounding are held back."""
+def _sums(points: Floats, least: int, since: int = 0) -> Floats:
+    """Running sums of each series *since* a point; points that would drown all others in rounding are held back."""
     first = np.sort(points[:, :least])
     middle = first[:, least // 2, None]
     room = _BEYOND_REASON * np.maximum(first[:, 3 * least // 4, None] - first[:, least // 4, None], np.abs(middle))
     room[room == 0.0] = np.inf
-    held = np.minimum(np.maximum(points, middle - room), middle + room)
+    held = np.minimum(np.maximum(points[:, since:], middle - room), middle + room)
     return np.concatenate([np.zeros((len(points), 1)), np.cumsum(held, axis=1)], axis=1)
 
 
@@ -320,10 +329,10 @@ def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floa
 
     The variance of few new runs is moderated by that of the old ones.
     """
+    if not series.has_repeats:
+        return np.ones(len(lag))
     freedom = np.maximum(series.runs[begin:] - 2.0, 0.0).reshape(series.beside, -1)
     told = np.asarray(freedom.any(axis=1))
-    if not told.any():
-        return np.ones(len(lag))
     squares = series.squares[begin:].reshape(freedom.shape).cumsum(axis=1).ravel()
     degrees = freedom.cumsum(axis=1).ravel()
     before = last - lag

@@ -31,7 +31,7 @@ from matrix_benchmarking.analyze.detect.judgement import Judgement
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to
 from matrix_benchmarking.analyze.detect.logarithms import is_doubled
 from matrix_benchmarking.analyze.detect.running import estimate_beside
-from matrix_benchmarking.analyze.detect.series import Blocks, Values, precision, prepare, single_runs
+from matrix_benchmarking.analyze.detect.series import Blocks, Values, campaigns, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
 from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, weigh
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
@@ -183,7 +183,7 @@ def _side_by_side(
             continue
         single = single_runs(one)
         if single is not None and len(single) >= least:
-            alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else _fresh(of)))
+            alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else campaigns(of)))
             continue
         series, index, scale = prepare(one, of)
         if len(series.points) < _least(series.prior):
@@ -208,17 +208,6 @@ def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
     """So many series at a time that the arrays over them stay below a hundred megabytes."""
     few = max(_POINTS_AT_ONCE // length, 1)
     return (series[start : start + few] for start in range(0, len(series), few))
-
-
-def _fresh(blocks: Blocks) -> tuple[Flags, Integers]:
-    """Of each single run whether the one before it is of another campaign, and its stretch."""
-    campaigns = np.array([version[0][0] for version in blocks])
-    in_turn = np.array([(version[0][1] or 0) < 0 for version in blocks], dtype=bool)
-    fresh = np.ones(len(blocks), dtype=bool)
-    fresh[1:] = campaigns[1:] != campaigns[:-1]
-    begins = fresh | ~in_turn
-    begins[1:] |= ~in_turn[:-1]
-    return fresh, np.maximum.accumulate(np.where(begins, np.arange(len(blocks)), 0))
 
 
 def _of_single_runs(

@@ -64,19 +64,22 @@ def early_return(
     begin = max(begin, change.first - FURTHEST)
     values = values[begin : min(end, change.seen + FURTHEST)]
     unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
-    points = [statistics.median(repeats) / unit for repeats in values]
     start, least, sign = change.first - begin, least / unit, 1.0 if is_up else -1.0
-    old = _old(points[:start])
-    sums = [*itertools.accumulate(map(Fraction, points[start:]), initial=Fraction())]
+    old = _old([statistics.median(repeats) / unit for repeats in values[:start]])
+    sums = [Fraction()]  # of the points from *start* on
 
     def mean(first: int, stop: int) -> float:
         return float(sums[stop - start] - sums[first - start]) / (stop - first)
 
     # Points that may be the first one back, and their steps: all that came after each lies on the old level's side.
     waiting: list[tuple[int, float]] = []
-    for stop in range(start + 2, len(points) + 1):
+    for stop, repeats in enumerate(values[start:], start + 1):
+        point = statistics.median(repeats) / unit
+        sums.append(sums[-1] + Fraction(point))
+        if stop < start + 2:
+            continue
         step = (mean(start, stop - 1) - old.level) * sign
-        off = (points[stop - 1] - old.level) * sign
+        off = (point - old.level) * sign
         waiting = [one for one in (*waiting, (stop - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
         if stop < change.seen - begin + 2:
             continue
