@@ -117,54 +117,72 @@ def _estimate(
 
     The width, a power of two, depends on a count and not on its neighbours, so that a sum is always rounded alike.
     """
-    points = points[:, None, :width]
-    if points.shape[2] < width:
-        points = np.concatenate([points, np.zeros((len(points), 1, width - points.shape[2]))], axis=2)
-    inside = np.arange(width) < counts[:, None]
+    most = width if len(counts) > 1 else int(counts[0])
+    points = points[:, None, :most]
+    if points.shape[2] < most:
+        points = np.concatenate([points, np.zeros((len(points), 1, most - points.shape[2]))], axis=2)
+    inside = np.arange(most) < counts[:, None]
     ordered = np.where(inside, points, np.inf)
     ordered.sort(axis=2)
-    ordered = ordered.reshape(-1, width)
+    ordered = ordered.reshape(-1, most)
     every, rows = np.tile(counts, len(points)), np.arange(len(ordered))
     low, high = _fences(ordered, every, rows)
     second = ordered[:, 1].copy(), ordered[rows, every - 2]
     shape = len(points), len(counts), 1
-    counted = inside.astype(float)
-    kept = np.maximum(points, low.reshape(shape), out=ordered.reshape(len(points), -1, width))
+    padded = np.zeros((*shape[:2], width)) if most < width else ordered.reshape(*shape[:2], width)
+    kept = np.maximum(points, low.reshape(shape), out=padded[:, :, :most])
     np.minimum(kept, high.reshape(shape), out=kept)
-    kept *= counted
+    counted = inside.astype(float) if len(counts) > 1 else None
+    if counted is not None:
+        kept *= counted
     # Of equal values it is theirs, whatever rounding does to their sum.
-    level = np.minimum(np.maximum((kept.sum(axis=2) / counts).ravel(), low), high)
+    level = np.minimum(np.maximum((padded.sum(axis=2) / counts).ravel(), low), high)
     kept -= level.reshape(shape)
-    kept *= counted
+    if counted is not None:
+        kept *= counted
     kept *= kept
     # The floor is what rounding does to equal values.
-    squares = kept.sum(axis=2).ravel() + every * (ROUNDING * level) ** 2
+    squares = padded.sum(axis=2).ravel() + every * (ROUNDING * level) ** 2
     return every, level, squares, low, high, *second
+
+
+def even_width(count: int) -> int:
+    """What rows of *count* numbers are filled up to with zeros: the sum of one doesn't depend on how wide the others are.
+
+    numpy adds each eighth number of up to 128, and the halves of more.
+    """
+    return -8 * (-count // 8) if count <= 128 else 1 << (count - 1).bit_length()
 
 
 def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     """What else is known of the levels *which* (indices in rising order), from the same points, shape (series, n)."""
     counts, level, squares = levels.counts[which], levels.level[which], levels.squares[which]
-    used = points[which // (len(levels.counts) // len(points)), : counts.max()]
-    inside = np.arange(used.shape[1]) < counts[:, None]
-    deviations = np.maximum(used, levels.low[which, None])
+    most = int(counts.max())
+    used = points[which // (len(levels.counts) // len(points)), :most]
+    room = np.zeros((2, len(which), even_width(most)))
+    deviations, powers = room[0, :, :most], room[1, :, :most]
+    np.maximum(used, levels.low[which, None], out=deviations)
     np.minimum(deviations, levels.high[which, None], out=deviations)
     deviations -= level[:, None]
-    deviations *= inside.astype(float)
+    inside = np.arange(most) < counts[:, None]
+    if len(which) > 1:
+        deviations *= inside.astype(float)
+    np.multiply(deviations[:, 1:], deviations[:, :-1], out=powers[:, 1:])
+    products = room[1].sum(axis=1)
     spread = np.sqrt(squares / (counts - 1))
     unit = np.where(spread > 0.0, spread, 1.0)
-    room = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
-    relative = deviations / unit[:, None]
-    cubes = relative * relative
-    cubes *= relative
-    skew = cubes.sum(axis=1) / counts
-    np.subtract(used, level[:, None], out=cubes)
-    off = (np.abs(cubes, out=cubes) > FAR_OFF * spread[:, None]) & inside
+    far = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
+    deviations /= unit[:, None]
+    np.multiply(deviations, deviations, out=powers)
+    powers *= deviations
+    skew = room[1].sum(axis=1) / counts
+    np.subtract(used, level[:, None], out=powers)
+    off = (np.abs(powers, out=powers) > FAR_OFF * spread[:, None]) & inside
     return Noise(
-        np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
-        np.maximum(np.maximum((levels.second_high[which] - level) / room, 1.0), 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)),
-        np.maximum(np.maximum((level - levels.second_low[which]) / room, 1.0), 1.0 - _PER_SKEW * (skew + _SKEW_ROOM)),
-        off.sum(axis=1).astype(float),
+        products,
+        np.maximum(np.maximum((levels.second_high[which] - level) / far, 1.0), 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)),
+        np.maximum(np.maximum((level - levels.second_low[which]) / far, 1.0), 1.0 - _PER_SKEW * (skew + _SKEW_ROOM)),
+        np.count_nonzero(off, axis=1).astype(float),
     )
 
 

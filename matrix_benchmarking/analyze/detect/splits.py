@@ -10,7 +10,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, noise, noise_once
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, even_width, noise, noise_once
 
 ENOUGH_BEFORE = 5
 """So many versions of a campaign before a change in it say how much its versions differ anyway."""
@@ -357,9 +357,9 @@ def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats,
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
     """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (len(last), width).
 
-    The width is a multiple of eight, so that a row's sum doesn't depend, by rounding, on what the others are.
+    The width is even, so that a row's sum doesn't depend, by rounding, on what the others are.
     """
-    back = np.arange(-8 * (-int(lag.max()) // 8))
+    back = np.arange(even_width(int(lag.max())))
     return np.asarray(back < lag[:, None]), points[np.maximum(last[:, None] - back, 0)]
 
 
