@@ -147,7 +147,7 @@ def _estimate(
 
 
 def even_width(count: int) -> int:
-    """What rows of *count* numbers are filled up to with zeros: the sum of one doesn't depend on how wide the others are.
+    """To what rows of *count* numbers are filled up with zeros, so that how wide others are doesn't change their sums.
 
     numpy adds each eighth number of up to 128, and the halves of more.
     """

@@ -37,7 +37,6 @@ _LENT_DEGREES = 4.0
 _FEW_PLACES = 500
 _NOISES_AT_ONCE = 64
 _MANY_SPLITS = 500
-_WIDTHS = np.array([16, 40])
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
@@ -213,7 +212,7 @@ def weigh(
     """The full weight of the splits that were found, and by how much it exceeds the threshold.
 
     *at_best* is what they weigh if successive points aren't correlated and the old level has no outliers: no less, of
-    at least eight points of which nothing was known before, and sooner computed.
+    at least eight points of which nothing was known before, and sooner computed. Then all are taken for confirmed.
     """
     last, lag = found
     split = _split(series, begin, levels, last, lag, at_best=at_best)
@@ -222,7 +221,8 @@ def weigh(
     excess = weighed.score - evidence.threshold(split.after, length_of(begin, place + 1.0, prior))
     if series.prior.degrees > 0.0:
         excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)
-    return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
+    confirmed = np.ones(len(lag), dtype=bool) if at_best else evidence.confirmed(split, weighed, prior)
+    return Evidence(last, split, weighed, excess, confirmed)
 
 
 def length_of(begin: int, points: Any, prior: Prior) -> Any:
@@ -248,14 +248,13 @@ def _split(
     spread = np.sqrt(squares / (before - 1.0))
     new, squares_after, products, far, others = np.empty((5, len(lag)))
     for some in _of_like_lags(lag):
-        of_these = _new_levels(series, begin, last[some], lag[some], old[some], spread[some])
+        of_these = _new_levels(series, begin, last[some], lag[some], old[some], spread[some], at_best=at_best)
         new[some], squares_after[some], products[some], far[some], others[some] = of_these
     after = lag.astype(float)
     restless = _restless(series, begin, last, lag)
     if series.prior.degrees > 0.0:  # medians: of single runs, a glitch would count as a spread that grew
         restless = np.maximum(restless, _unsettled(series.points[begin:], last - lag, place - lag + 1, old, spread**2))
-    tail: Any = 1.0
-    outliers: Any = 0.0
+    tail, outliers = np.ones(len(lag)), np.zeros(len(lag))
     if at_best:
         products = -squares - squares_after
     else:
@@ -292,16 +291,16 @@ def _of_like_lags(lag: Integers) -> list[Any]:
     """The splits in groups of which the lags are much the same, so that little is computed in vain; few together."""
     if len(lag) < _MANY_SPLITS:
         return [slice(None)]
-    groups = np.searchsorted(_WIDTHS, lag)
+    groups = -(-lag // 8)
     return [np.flatnonzero(groups == group) for group in np.unique(groups)]
 
 
 def _new_levels(
-    series: Series, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    series: Series, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats, *, at_best: bool
+) -> tuple[Floats, Floats, Any, Any, Any]:
     """The new level of each split, the sums of squares and of products about it, and the blocks far off the *old* one.
 
-    And how far the others are: see :class:`.evidence.Split`.
+    And how far the others are: see :class:`.evidence.Split`. *at_best* the last three don't count.
     """
     inside, windows = _windows(series.points[begin:], last, lag)
     kept, counted = _held(windows, inside, old, spread, lag), inside.astype(float)
@@ -309,6 +308,9 @@ def _new_levels(
     new = kept.sum(axis=1) / lag
     kept -= new[:, None]
     kept *= counted
+    if at_best:
+        kept *= kept
+        return new, kept.sum(axis=1), 0.0, 0.0, 0.0
     off = windows
     off -= old[:, None]
     off *= np.where(new > old, 1.0, -1.0)[:, None]

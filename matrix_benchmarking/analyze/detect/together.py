@@ -32,8 +32,8 @@ from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_u
 from matrix_benchmarking.analyze.detect.logarithms import is_doubled
 from matrix_benchmarking.analyze.detect.running import estimate_beside
 from matrix_benchmarking.analyze.detect.series import Blocks, Values, campaigns, precision, prepare, single_runs
-from matrix_benchmarking.analyze.detect.smallest import smallest_steps
-from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.smallest import asked_about, smallest_steps
+from matrix_benchmarking.analyze.detect.splits import ARRAYS, Evidence, Series, candidates, every_lag, weigh
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 T = TypeVar("T", Split, Weighed)
@@ -255,18 +255,49 @@ def _looked_at(part: _Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judg
         means = part.rows(part.series.means)
         quiet_until[crosses(means, estimate_beside(means, counts), part.prior)] = 0
     every = np.arange(len(part.places))
-    last, lag = every_lag(levels, length - 1)
-    ends, rows = np.repeat(last[0] + length * every, len(lag)), np.repeat(every, len(lag))
-    found = weigh(part.series, 0, levels, (ends, np.tile(lag, len(every))), _each(part.prior, rows))
-    best = part.rows(found.excess).argmax(axis=1) + len(lag) * every
+    found = _newest_splits(part, levels)
+    lags = len(found.last) // len(every)
+    best = part.rows(found.excess).argmax(axis=1) + lags * every
     quiet = (quiet_until == length) & (found.excess[best] < -_NEAR)
-    quiet &= ~part.rows(is_doubled(levels, found.split, rows, len(every))).any(axis=1)
+    quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)
     split, weighed = _only(found.split, best), _only(found.weighed, best)
     newest = _Newest(part.places[quiet], split, weighed, found.excess[best], steps[quiet], versions[quiet])
     others = np.flatnonzero(~quiet).tolist()
     return newest, {int(part.places[row]): _watched(part, row, levels, int(quiet_until[row])) for row in others}
+
+
+def _newest_splits(part: _Beside, levels: Levels) -> Evidence:
+    """All splits of each series up to its last point; in full only those that may look most like a change.
+
+    And those with which a step is asked for. The others are as they are at best.
+    """
+    last, lag = every_lag(levels, part.length - 1)
+    rows = np.arange(len(part.places)).repeat(len(lag))
+    splits = last[0] + part.length * rows, np.tile(lag, len(part.places))
+    at_best = part.series.prior.degrees == 0.0
+    found = weigh(part.series, 0, levels, splits, _each(part.prior, rows), at_best=at_best)
+    if at_best:
+        best = part.rows(found.excess).argmax(axis=1) + len(lag) * np.arange(len(part.places))
+        asked = np.union1d(best, asked_about(part.series, 0, found)[0])
+        _weigh_in_full(part, levels, found, asked)
+        likely = found.excess >= found.excess[best].repeat(len(lag)) - _NEAR
+        likely[asked] = False
+        _weigh_in_full(part, levels, found, np.flatnonzero(likely))
+    return found
+
+
+def _weigh_in_full(part: _Beside, levels: Levels, found: Evidence, which: Integers) -> None:
+    """Of what was *found* at best, some of the splits as they are."""
+    if not len(which):
+        return
+    splits = found.last[which], found.split.after[which].astype(np.int64)
+    full = weigh(part.series, 0, levels, splits, _each(part.prior, splits[0] // part.length))
+    found.excess[which] = full.excess
+    for there, now in ((found.split, full.split), (found.weighed, full.weighed)):
+        for name in there.__dataclass_fields__:
+            getattr(there, name)[which] = getattr(now, name)
 
 
 def _quiet_until(part: _Beside, levels: Levels, least: int) -> Integers:
