@@ -99,6 +99,13 @@ class Series:
         return np.where(is_told, (np.minimum(ends[first], last) - first) // AS_ONE_BLOCK, 0)
 
     @functools.cached_property
+    def common(self) -> dict[str, float]:
+        """The integer that all numbers of a kind are, where they are one: it has not to be added up point by point."""
+        kinds = {name: getattr(self, name) for name in ("precision", "blocks", "runs")}
+        first = {name: float(numbers[0]) for name, numbers in kinds.items()}
+        return {name: one for name, one in first.items() if one.is_integer() and (kinds[name] == one).all()}
+
+    @functools.cached_property
     def has_repeats(self) -> bool:
         """Whether any point is of more than two runs, so that their spread says something without the farthest one."""
         return bool((self.runs > 2.0).any())
@@ -273,9 +280,9 @@ def _split(
         outliers=outliers,
         far=far,
         others=others,
-        precision=_sum(series.precision[begin:], last, lag) / after * restless,
-        blocks=_sum(series.blocks[begin:], last, lag),
-        runs=_sum(series.runs[begin:], last, lag),
+        precision=_sum(series, "precision", begin, last, lag) / after * restless,
+        blocks=_sum(series, "blocks", begin, last, lag),
+        runs=_sum(series, "runs", begin, last, lag),
     )
 
 
@@ -319,7 +326,7 @@ def _new_levels(
     count = far.sum(axis=1)
     others = np.maximum(off.sum(axis=1), 0.0)
     others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(lag - count, 1.0))
-    each = _common(series.blocks[begin:], lag)
+    each = series.common.get("blocks")
     blocks = count * each if each else (_windows(series.blocks[begin:], last, lag)[1] * far).sum(axis=1)
     off[:, 0] = 0.0
     np.multiply(kept[:, 1:], kept[:, :-1], out=off[:, 1:])
@@ -361,23 +368,20 @@ def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floa
 
     The width is even, so that a row's sum doesn't depend, by rounding, on what the others are.
     """
-    back = np.arange(even_width(int(lag.max())))
-    return np.asarray(back < lag[:, None]), points[np.maximum(last[:, None] - back, 0)]
+    width, first, stop = even_width(int(lag.max())), int(last.min()), int(last.max())
+    newest_first = np.zeros(stop - first + width)
+    shown = points[max(first - width + 1, 0) : stop + 1]
+    newest_first[: len(shown)] = shown[::-1]
+    every = np.ndarray((len(newest_first) - width + 1, width), buffer=newest_first, strides=2 * newest_first.strides)
+    return np.asarray(np.arange(width) < lag[:, None]), every[stop - last]
 
 
-def _sum(numbers: Floats, last: Integers, lag: Integers) -> Floats:
+def _sum(series: Series, name: str, begin: int, last: Integers, lag: Integers) -> Floats:
     """Of the *lag* numbers up to each of *last*."""
-    each = _common(numbers, lag)
-    if each:
-        return np.asarray(each * lag, dtype=np.float64)
-    inside, windows = _windows(numbers, last, lag)
+    if name in series.common:
+        return np.asarray(series.common[name] * lag, dtype=np.float64)
+    inside, windows = _windows(getattr(series, name)[begin:], last, lag)
     return np.asarray((windows * inside).sum(axis=1))
-
-
-def _common(numbers: Floats, lag: Integers) -> float:
-    """The integer that all *numbers* are, where looking at them is less work than at windows of *lag*; else 0."""
-    first = float(numbers[0])
-    return first if len(numbers) < lag.sum() and first.is_integer() and (numbers == first).all() else 0.0
 
 
 def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> Floats:
@@ -386,15 +390,15 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     Their middle is that of the middle points that is next to the old level. What lies far beyond it is an outlier
     whatever the level is, and counts as the middle.
     """
-    shown = windows[:, :_ORDERED_UP_TO]
-    ordered = np.where(inside[:, :_ORDERED_UP_TO], shown, np.inf)
-    ordered.sort(axis=1)
-    rows = np.arange(len(lag))
-    few = lag <= _ORDERED_UP_TO
-    place = np.where(few, (lag // 2 - 1) * (lag > 1), 0)
-    opposite = np.where(few, lag - 1 - place, 0)
-    middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
-    middle = np.where(few, middle, old)
+    middle, few = old, lag <= _ORDERED_UP_TO
+    if few.any():
+        ordered = np.where(inside[:, :_ORDERED_UP_TO], windows[:, :_ORDERED_UP_TO], np.inf)
+        ordered.sort(axis=1)
+        rows = np.arange(len(lag))
+        place = np.where(few, (lag // 2 - 1) * (lag > 1), 0)
+        opposite = np.where(few, lag - 1 - place, 0)
+        middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
+        middle = np.where(few, middle, old)
     room = np.where(lag > 1, _HELD[np.minimum(lag, len(_HELD) - 1)] * spread, np.inf)
     side = np.sign(middle - old)
     lowest = np.where(side == 0.0, -room, -np.inf)[:, None]
@@ -403,7 +407,7 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     beyond *= sign
     kept = np.minimum(beyond, room[:, None])
     np.maximum(kept, lowest, out=kept)
-    kept[beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None]] = 0.0
+    np.copyto(kept, 0.0, where=beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None])
     kept *= sign
     kept += middle[:, None]
     return kept
