@@ -35,7 +35,7 @@ _LESS_OF_TWO_MEDIANS = 0.2
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
 _FEW_PLACES = 500
-_NOISES_AT_ONCE = 64
+_NOISES_AT_ONCE = 500
 _MANY_SPLITS = 500
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
@@ -287,10 +287,9 @@ def _split(
 
 
 def _noise_beside(points: Floats, levels: Levels, rows: Integers) -> Noise:
-    """What `noise` says, of few of the series at a time: what it holds is as large as all points of these levels."""
-    each = len(levels.counts) // len(points)
-    edges = rows.searchsorted(np.arange(_NOISES_AT_ONCE, len(points), _NOISES_AT_ONCE) * each)
-    parts = [noise(points, levels, some) for some in np.split(rows, edges) if len(some)]
+    """What `noise` says, of few of the levels at a time: what it holds is as large as all points of these."""
+    starts = range(0, len(rows), _NOISES_AT_ONCE)
+    parts = [noise(points, levels, rows[start : start + _NOISES_AT_ONCE]) for start in starts]
     return Noise(*[np.concatenate([getattr(part, name) for part in parts]) for name in Noise.__dataclass_fields__])
 
 
