@@ -117,33 +117,55 @@ def _estimate(
 
     The width, a power of two, depends on a count and not on its neighbours, so that a sum is always rounded alike.
     """
-    most = width if len(counts) > 1 else int(counts[0])
-    points = points[:, None, :most]
-    if points.shape[2] < most:
-        points = np.concatenate([points, np.zeros((len(points), 1, most - points.shape[2]))], axis=2)
-    inside = np.arange(most) < counts[:, None]
+    points = points[:, None, :width]
+    if points.shape[2] < width:
+        points = np.concatenate([points, np.zeros((len(points), 1, width - points.shape[2]))], axis=2)
+    inside = np.arange(width) < counts[:, None]
     ordered = np.where(inside, points, np.inf)
     ordered.sort(axis=2)
-    ordered = ordered.reshape(-1, most)
+    ordered = ordered.reshape(-1, width)
     every, rows = np.tile(counts, len(points)), np.arange(len(ordered))
     low, high = _fences(ordered, every, rows)
     second = ordered[:, 1].copy(), ordered[rows, every - 2]
     shape = len(points), len(counts), 1
-    padded = np.zeros((*shape[:2], width)) if most < width else ordered.reshape(*shape[:2], width)
-    kept = np.maximum(points, low.reshape(shape), out=padded[:, :, :most])
+    counted = inside.astype(float)
+    kept = np.maximum(points, low.reshape(shape), out=ordered.reshape(len(points), -1, width))
     np.minimum(kept, high.reshape(shape), out=kept)
-    counted = inside.astype(float) if len(counts) > 1 else None
-    if counted is not None:
-        kept *= counted
+    kept *= counted
     # Of equal values it is theirs, whatever rounding does to their sum.
-    level = np.minimum(np.maximum((padded.sum(axis=2) / counts).ravel(), low), high)
+    level = np.minimum(np.maximum((kept.sum(axis=2) / counts).ravel(), low), high)
     kept -= level.reshape(shape)
-    if counted is not None:
-        kept *= counted
+    kept *= counted
     kept *= kept
     # The floor is what rounding does to equal values.
-    squares = padded.sum(axis=2).ravel() + every * (ROUNDING * level) ** 2
+    squares = kept.sum(axis=2).ravel() + every * (ROUNDING * level) ** 2
     return every, level, squares, low, high, *second
+
+
+def spread(points: Floats) -> tuple[float, float, float]:
+    """The level of at least two points, their squares, and their products as of `noise`, sooner computed than there."""
+    count, ordered = len(points), np.sort(points)
+
+    def quantile(share: float) -> float:
+        place = share * (count - 1)
+        lower, upper = float(ordered[int(place)]), float(ordered[min(int(place) + 1, count - 1)])
+        return lower + (place - int(place)) * (upper - lower)
+
+    first, third = (quantile(float(share)) for share in QUARTILES[:, 0])
+    room = FENCE * (third - first)
+    low, high = (first - room, third + room) if room > 0.0 else (float(ordered[0]), float(ordered[-1]))
+    padded = np.zeros(max(_NARROWEST, even_width(count)))
+    kept = padded[:count]
+    np.maximum(points, low, out=kept)
+    np.minimum(kept, high, out=kept)
+    level = min(max(float(padded.sum()) / count, low), high)
+    kept -= level
+    products = kept[1:] * kept[:-1]
+    kept *= kept
+    rounding = ROUNDING * level
+    squares = float(padded.sum()) + count * (rounding * rounding)
+    kept[0], kept[1:] = 0.0, products
+    return level, squares, float(padded.sum())
 
 
 def even_width(count: int) -> int:

@@ -265,7 +265,8 @@ def _split(
     if at_best:
         products = -squares - squares_after
     else:
-        rows, which = np.unique(every, return_inverse=True)
+        rows = np.flatnonzero(np.bincount(every))
+        which = rows.searchsorted(every)
         known = _noise_beside(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
         products, outliers = known.products[which] + products, known.outliers[which]
         tail = np.where(new > old, known.tail_up[which], known.tail_down[which])

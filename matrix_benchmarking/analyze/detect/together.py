@@ -327,9 +327,9 @@ def _is_near(part: _Beside, levels: Levels, last: Integers, lag: Integers, *, at
 
 def _watched(part: _Beside, row: int, levels: Levels, quiet_until: int) -> Watched:
     """What is seen along one of the series, in which nothing shows up to the point *quiet_until*."""
-    one = part.only(np.array([row]))
-    prior = Prior(*[float(getattr(one.prior, name)[0, 0]) for name in Prior.__dataclass_fields__])
-    series = dataclasses.replace(one.series, prior=prior)
+    prior = Prior(*[float(getattr(part.prior, name)[row, 0]) for name in Prior.__dataclass_fields__])
+    arrays = {name: part.rows(getattr(part.series, name))[row] for name in ARRAYS}
+    series = Series(**arrays, prior=prior)
     each = len(levels.counts) // len(part.places)
     known = scan.Walk(quiet_until, [], 0, prior, [levels.part(slice(row * each, (row + 1) * each))])
     index = part.index[row]
