@@ -204,7 +204,8 @@ def _correlation(split: Split, prior: Prior) -> Any:
     error = 1.0 / np.sqrt(known)
     cautious = seen + np.minimum(seen - 0.4 * error, error)
     unknown = (_KNOWN_AFTER - split.before - _KNOWN_FROM_NEW * split.after - prior.degrees) / (_KNOWN_AFTER - _LEAST)
-    return np.clip(np.maximum(cautious, _ASSUMED_CORRELATION * np.clip(unknown, 0.0, 1.0)), 0.0, _MAX_CORRELATION)
+    assumed = _ASSUMED_CORRELATION * np.minimum(np.maximum(unknown, 0.0), 1.0)
+    return np.minimum(np.maximum(cautious, assumed), _MAX_CORRELATION)
 
 
 def _covariance(split: Split, correlation: Any) -> Any:

@@ -39,8 +39,8 @@ from matrix_benchmarking.analyze.detect.watched import Watched, watch
 T = TypeVar("T", Split, Weighed)
 S = TypeVar("S", np.float64, np.bool_)
 
-_AT_ONCE = 3_000_000
-"""So many numbers an array of estimates may have: 24 megabytes, of which a handful are held at a time."""
+_AT_ONCE = 7_000_000
+"""So many points estimates may be of at a time: with fewer, numpy's calls cost more than what they compute."""
 LONGEST_TOGETHER = 1000
 """A series of more points has arrays of its own that are long enough."""
 _FIRST_SPLITS = 32
@@ -176,6 +176,7 @@ def _side_by_side(
     """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
     groups: dict[tuple[int, bool], list[tuple[int, Series, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
+    known: dict[int, tuple[Blocks, tuple[Flags, Integers]]] = {}  # series of the same runs share their blocks
     least = _least(Prior())
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
@@ -183,7 +184,10 @@ def _side_by_side(
             continue
         single = single_runs(one)
         if single is not None and len(single) >= least:
-            alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else campaigns(of)))
+            if of is not None and id(of) not in known:
+                known[id(of)] = of, campaigns(of)
+            told = None if of is None else known[id(of)][1]
+            alone.setdefault(len(single), []).append((place, single.tobytes(), told))
             continue
         series, index, scale = prepare(one, of)
         if len(series.points) < _least(series.prior):
