@@ -6,13 +6,14 @@ sentence without a stack trace and exits with its ``exit_status``.
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import hashlib
 import os
 import traceback
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 LONGEST_REASON = 1000
 """Characters of a reason: a parser may quote all of a file."""
@@ -66,6 +67,15 @@ class NotFetched(DownloadError):
 
 class OutputError(MatbenchError):
     """An output that can't be written."""
+
+
+@contextlib.contextmanager
+def needing(what: str, extra: str, kind: type[Exception] = ConfigError) -> Iterator[None]:
+    """Turn a failing import, which *what* needs, into an error that says which *extra* brings it."""
+    try:
+        yield
+    except ImportError as error:
+        raise kind(f"{what} needs {error.name}: pip install 'matrix-benchmarking[{extra}]'") from error
 
 
 def shortened(text: str, longest: int = 200) -> str:

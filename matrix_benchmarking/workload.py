@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import dataclasses
 import importlib
-import importlib.machinery
 import importlib.metadata
-import importlib.util
 import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from . import workload_file
 from .errors import MatbenchError, WorkloadError, did_you_mean
 from .filters import Scalar
 from .kpi import KPIDefinition
@@ -187,7 +186,7 @@ class Workload:
         plots, reports: functions that import and give the plot and report classes.
         regression: keys of the regression analysis.
         spec: the name under which :func:`load` found it; None for a value made in process.
-        source: the workload's package directory or file, whose digest keeps caches honest.
+        source: the workload's package directory or file, whose digest keeps caches honest; with what a file imports.
     """
 
     name: str
@@ -249,7 +248,7 @@ def load(name: str) -> Workload:
     Raises:
         WorkloadError: there is no such workload, or it can't be imported.
     """
-    module = _import_file(Path(name)) if name.endswith(".py") else _import_module(name)
+    module = workload_file.load(Path(name)) if name.endswith(".py") else _import_module(name)
     workload = getattr(module, "workload", None)
     if not isinstance(workload, Workload):
         if module.__file__ is None:  # a directory without an __init__.py
@@ -274,6 +273,8 @@ def _checkout_modules() -> Iterator[str]:
 
 
 def _import_module(name: str) -> types.ModuleType:
+    if name.startswith("."):
+        raise _not_found(name)
     target = _entry_points().get(name, name)
     candidates = [target]
     if target.startswith(f"{CHECKOUT_PACKAGE}."):
@@ -304,32 +305,6 @@ def _file_meant(name: str) -> Path | None:
     place = Path(name)
     near = (place / "workload.py", place.with_name(f"{place.name}.py"), Path(*name.split(".")).with_suffix(".py"))
     return next((path for path in near if path.is_file()), None)
-
-
-class _FromSource(importlib.machinery.SourceFileLoader):
-    """Neither reads bytecode, which an edit within the same second leaves stale, nor writes any beside the file."""
-
-    def get_code(self, fullname: str) -> types.CodeType:
-        path = self.get_filename(fullname)
-        return self.source_to_code(self.get_data(path), path)
-
-
-def _import_file(path: Path) -> types.ModuleType:
-    if not path.is_file():
-        raise WorkloadError(f"workload file '{path}' not found")
-    name = f"matbench_workload_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path.resolve(), loader=_FromSource(name, str(path.resolve())))
-    if spec is None or spec.loader is None:
-        raise WorkloadError(f"workload file '{path}' is not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    try:
-        spec.loader.exec_module(module)
-    except MatbenchError:
-        raise
-    except Exception as error:
-        raise WorkloadError(f"workload '{path}' can't be loaded: {type(error).__name__}: {error}") from error
-    return module
 
 
 def _source(module: types.ModuleType) -> Path | None:

@@ -34,6 +34,15 @@ def pytest_configure(config: pytest.Config) -> None:
         runpy.run_path(str(REPOSITORY / "data" / "samples" / "unpack.py"), run_name="__main__")
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Tests that share what their module makes once run in one worker: each of three would make it."""
+    for item in items:
+        fixtures = (definitions[-1] for definitions in item._fixtureinfo.name2fixturedefs.values())
+        if item.get_closest_marker("xdist_group") is None and any(fixture.scope == "module" for fixture in fixtures):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 def pytest_collection_finish() -> None:
     """What is there before the first test is no garbage of a test's."""
     gc.freeze()

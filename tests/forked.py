@@ -7,15 +7,17 @@ the waiting process, over a socket, passes an interrupt on, and ends with the st
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import gc
 import importlib
-import json
+import marshal
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,18 +28,20 @@ IMPORTED = (
     *("matrix_benchmarking.history", "matrix_benchmarking.plotting.app.server", "matrix_benchmarking.store"),
     "matbench_projects.encoder_bench.visualizations",
 )
+# It imports the modules below socket and signal: half of what a small command takes was its start.
 CLIENT = """#!{python} -IS
-import json, os, signal, socket, sys
-interruptible = signal.getsignal(signal.SIGINT) != signal.SIG_IGN
-with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as waiting:
-    waiting.connect({address!r})
-    asked = json.dumps([sys.argv, os.getcwd(), dict(os.environ), interruptible]).encode()
-    socket.send_fds(waiting, [asked], [0, 1, 2])
-    fork = int(waiting.recv(16))
-    if interruptible:
-        signal.signal(signal.SIGINT, lambda *_: os.kill(fork, signal.SIGINT))
-    status = waiting.recv(16)
-    waiting.recv(1)  # nothing: it has ended
+import _signal, _socket, marshal, os, sys
+interruptible = _signal.getsignal(_signal.SIGINT) != _signal.SIG_IGN
+waiting = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+waiting.connect({address!r})
+asked = marshal.dumps([sys.argv, os.getcwd(), dict(os.environ), interruptible])
+streams = b"".join(stream.to_bytes(4, sys.byteorder) for stream in (0, 1, 2))
+waiting.sendmsg([asked], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+fork = int(waiting.recv(16))
+if interruptible:
+    _signal.signal(_signal.SIGINT, lambda *_: os.kill(fork, _signal.SIGINT))
+status = waiting.recv(16)
+waiting.recv(1)  # nothing: it has ended
 sys.exit(int(status or 70))
 """
 
@@ -79,13 +83,16 @@ def wait(address: str) -> None:
             if os.fork() == 0:
                 break
             connection.close()
-    sys.exit(answer(connection))
+    status = answer(connection)
+    threading._shutdown()  # type: ignore[attr-defined]  # as multiprocessing ends its forks: to take all apart takes longer
+    atexit._run_exitfuncs()
+    os._exit(status)
 
 
 def answer(connection: socket.socket) -> int:
     """Do what is asked in the place and with the streams of who asks; gives the status, which is told there, too."""
     asked, streams, _, _ = socket.recv_fds(connection, 1 << 20, 3)
-    sys.argv, directory, environment, interruptible = json.loads(asked)
+    sys.argv, directory, environment, interruptible = marshal.loads(asked)
     signal.signal(signal.SIGINT, signal.default_int_handler if interruptible else signal.SIG_IGN)
     connection.send(str(os.getpid()).encode())
     os.chdir(directory)
@@ -99,6 +106,7 @@ def answer(connection: socket.socket) -> int:
 
     status = main()
     sys.stdout.flush()
+    sys.stderr.flush()
     connection.send(str(status).encode())
     return status
 

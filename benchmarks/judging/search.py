@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchSpec, next_step
 
 from .row import Row
-
-NOISE = 0.03
-"""Standard deviation of one run, as a fraction; lognormal with mean 1."""
-
-WITHIN = 0.05
-"""An answer is right if its true throughput is at most this much below the best of all whole numbers."""
-
-MAXIMUM = 512
-USERS = np.arange(1.0, MAXIMUM + 1)
-DOUBLINGS = np.log2(USERS)
-
-Curve = NDArray[np.float64]
-"""True throughput at 1, 2, … MAXIMUM virtual users, in any unit."""
+from .servers import (
+    BROKEN,
+    DOUBLINGS,
+    MAXIMUM,
+    NOISE,
+    USERS,
+    WITHIN,
+    Curve,
+    Draw,
+    by_littles_law,
+    even,
+    growing,
+    in_two_states,
+    limited,
+    lognormal,
+    place,
+)
 
 
 def plateau(rng: np.random.Generator) -> Curve:
-    return _knee(_place(rng, 4, 128), rng.uniform(2, 8))
+    return _knee(place(rng, 4, 128), rng.uniform(2, 8))
 
 
 def retrograde(rng: np.random.Generator) -> Curve:
     """Gunther's universal scalability law: what users wait for each other makes the throughput fall."""
-    contention, peak = rng.uniform(0, 0.1), _place(rng, 8, 256)
+    contention, peak = rng.uniform(0, 0.1), place(rng, 8, 256)
     coherency = (1 - contention) / peak**2
     return USERS / (1 + contention * (USERS - 1) + coherency * USERS * (USERS - 1))
 
@@ -48,7 +52,7 @@ def collapse_by_70(rng: np.random.Generator) -> Curve:
 
 
 def gentle_fall(rng: np.random.Generator) -> Curve:
-    at = _place(rng, 4, 64)
+    at = place(rng, 4, 64)
     return _knee(at, 6) * (1 - rng.uniform(0.02, 0.06)) ** np.maximum(0, DOUBLINGS - np.log2(at))
 
 
@@ -68,7 +72,7 @@ def sawtooth(rng: np.random.Generator) -> Curve:
 
 
 def still_rising(rng: np.random.Generator) -> Curve:
-    return USERS / (USERS + _place(rng, 100, 600))
+    return USERS / (USERS + place(rng, 100, 600))
 
 
 def falling_from_two(rng: np.random.Generator) -> Curve:
@@ -78,14 +82,14 @@ def falling_from_two(rng: np.random.Generator) -> Curve:
 
 def collapse_after_peak(rng: np.random.Generator) -> Curve:
     """In proportion to the users up to the edge, which is the peak: what is a tenth below it is a tenth too slow."""
-    edge = _place(rng, 4, 128)
+    edge = place(rng, 4, 128)
     return _knee(edge * rng.uniform(0.8, 1.0), 12) * np.where(edge > USERS, 1.0, rng.uniform(0.2, 0.5))
 
 
 def cliff_between_steps(rng: np.random.Generator) -> Curve:
     """Rises slowly past its knee up to an edge, which lies where no power of two is near."""
     edge = float(rng.choice([2, 4, 8, 16, 32, 64])) * rng.uniform(1.15, 1.85)
-    rising = (USERS / edge) ** rng.uniform(0.05, 0.25) * _knee(edge / _place(rng, 1.5, 6), 3)
+    rising = (USERS / edge) ** rng.uniform(0.05, 0.25) * _knee(edge / place(rng, 1.5, 6), 3)
     return rising * np.where(edge > USERS, 1.0, rng.uniform(0.4, 0.75))
 
 
@@ -103,25 +107,20 @@ def _knee(at: float, sharpness: float) -> Curve:
 
 
 def _collapse(rng: np.random.Generator, by: float) -> Curve:
-    knee = _place(rng, 4, 64)
-    edge = knee * _place(rng, 0.3, 3)
+    knee = place(rng, 4, 64)
+    edge = knee * place(rng, 0.3, 3)
     return _knee(knee, rng.uniform(1, 6)) * np.where(edge > USERS, 1.0, 1 - by)
 
 
 def _humps(rng: np.random.Generator, first: float, second: float) -> Curve:
-    low = _place(rng, 4, 16)
-    places, heights = np.log2([low, low * _place(rng, 8, 24)]), (first, second)
+    low = place(rng, 4, 16)
+    places, heights = np.log2([low, low * place(rng, 8, 24)]), (first, second)
     valley = min(heights) * rng.uniform(0.5, 0.85)
     bumps = [
         (height - valley) * np.exp(-0.5 * ((DOUBLINGS - place) / rng.uniform(0.3, 0.7)) ** 2)
         for place, height in zip(places, heights, strict=True)
     ]
     return np.asarray(_knee(low / 2, 6) * (valley + sum(bumps)))
-
-
-def _place(rng: np.random.Generator, low: float, high: float) -> float:
-    """Each doubling between the two is as probable."""
-    return float(np.exp(rng.uniform(np.log(low), np.log(high))))
 
 
 CURVES: dict[str, Callable[[np.random.Generator], Curve]] = {
@@ -160,8 +159,7 @@ class Bench:
         return sum(map(len, self.runs.values()))
 
     def run(self, users: int) -> float:
-        noise = self.rng.lognormal(-(NOISE**2) / 2, NOISE)
-        self.runs.setdefault(users, []).append(float(self.curve[users - 1]) * noise)
+        self.runs.setdefault(users, []).append(float(self.curve[users - 1]) * lognormal(self.rng, NOISE))
         return self.runs[users][-1]
 
     def best(self) -> int:
@@ -227,6 +225,18 @@ def rows(seed: int, replications: int) -> Iterable[Row]:
     """Searches on each kind of curve; peers spend as many measurements on the same curve."""
     yield from _of_family("", CURVES, seed, max(1, replications // SHARE))
     yield from _of_family("harder: ", HARDER, seed + 1, max(1, replications // SHARE))
+    every = max(1, replications // SHARE)
+    curves = {**CURVES, **HARDER}
+    yield from _of_servers(
+        "under a limit: ", {name: by_littles_law(of) for name, of in CURVES.items()}, seed + 2, every
+    )
+    for noise in (0.05, 0.1):
+        servers = {name: limited(noise, of) for name, of in curves.items()}
+        yield from _of_servers(f"under a limit, other p95 with noise of {noise:.0%}: ", servers, seed + 3, every)
+    kinds = {f"noise of {noise:.0%}": functools.partial(even, noise) for noise in (0.01, 0.03, 0.1)}
+    for words, kind in (kinds | {"noise that grows to 10 %": growing, "in two states": in_two_states}).items():
+        servers = {shape.__name__.replace("_", " "): kind(shape) for shape in BROKEN}
+        yield from _of_servers(f"cliffs and dips, {words}: ", servers, seed + 4, every)
 
 
 def _of_family(
@@ -258,5 +268,34 @@ def _of_family(
         yield Row("search", f"{family}right within 5 %, {name}", figure)
 
 
-def _row(case: str, figure: float, least: float, before: str, peers: Mapping[str, str] | None = None) -> Row:
+def _of_servers(family: str, servers: Mapping[str, Draw], seed: int, replications: int) -> Iterable[Row]:
+    """Whether answers are right and settled, and with a limit how often what is said to keep it does."""
+    right, settled, count, claims, keeps = (np.zeros((len(servers), replications)) for _ in range(5))
+    for kind, draw in enumerate(servers.values()):
+        for index in range(replications):
+            rng = np.random.default_rng([seed, kind, index])
+            server, runs = draw(rng), list[Measurement]()
+            limit = server.limit_ms if math.isfinite(server.limit_ms) else None
+            while isinstance(step := next_step(SearchSpec(max=MAXIMUM, p95_ms=limit), runs), int):
+                runs.append(server.run(step, rng))
+            right[kind, index], settled[kind, index] = server.is_right(step.vus), step.settled
+            count[kind, index] = len(runs)
+            claims[kind, index], keeps[kind, index] = step.keeps_limit, server.keeps(step.vus)
+    has_limit = family.startswith("under")
+    yield _row(f"{family}right within 5 %", right.mean(), 0.87)
+    yield _row(f"{family}settled", settled.mean(), 0.5)
+    of_settled = f"{family}settled and right, of {settled.sum():g} settled"
+    yield _row(of_settled, right[settled > 0].mean() if settled.any() else math.nan, 0.95)
+    if has_limit:
+        yield _row(f"{family}keeps the limit, of {claims.mean():.2f} that claim it", keeps[claims > 0].mean(), 0.95)
+    spent = float(count.mean())
+    yield Row("search", f"{family}measurements on average", f"{spent:.1f}", "", "≤ 18", spent <= 18)
+    for kind, name in enumerate(servers):
+        trusted = right[kind][settled[kind] > 0]
+        figure = f"{right[kind].mean():.2f}, {settled[kind].mean():.2f} settled"
+        figure += f" ({trusted.mean():.2f} of them right)" if len(trusted) else ""
+        yield Row("search", f"{family}right within 5 %, {name}", f"{figure}, {count[kind].mean():.1f} measurements")
+
+
+def _row(case: str, figure: float, least: float, before: str = "", peers: Mapping[str, str] | None = None) -> Row:
     return Row("search", case, f"{figure:.3f}", before, f"≥ {least:g}", bool(figure >= least), peers or {})

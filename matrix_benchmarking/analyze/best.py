@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import MatbenchError
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
 from ..workload import Workload
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from .best_of import Estimates
 
 MOST_READ = 1_000
-"""Of so many runs the times are read, which takes about a millisecond each, to find the rounds that none recorded."""
+"""Of so many runs the hosts are read, a file each, to find the rounds that none recorded."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -151,15 +150,11 @@ def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
 
 
 def _rounds(entries: Sequence[Entry], ranked: Sequence[Sequence[Entry]]) -> Mapping[int, int | None]:
-    """The round of each run by its identity; empty where no point is repeated, or times take long to read."""
+    """The round of each run by its identity; empty where no point is repeated, or hosts take long to read."""
     unknown = sum(entry.campaign is None and entry.facts is None for entry in entries)
     if unknown > MOST_READ or all(len(runs) == 1 for runs in ranked):
         return {}
-    try:
-        blocks = blocks_of(entries)
-    except MatbenchError:  # a test that is gone since it was parsed: its numbers are known, its time can't be read
-        return {}
-    return {id(entry): block.round for entry, block in zip(entries, blocks, strict=True)}
+    return {id(entry): block.round for entry, block in zip(entries, blocks_of(entries), strict=True)}
 
 
 def _group(

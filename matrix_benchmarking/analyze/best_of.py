@@ -138,15 +138,12 @@ def optimism(found: Estimates, *, lower_better: bool) -> float:
     measured ones, drawn together as far as noise spread them, and the errors as normal.
     """
     values = found.values if lower_better else -found.values
-    if len(values) == 1:
+    if len(values) == 1 or not found.variances.any():
         return 0.0
     noise = float(np.mean(found.variances))
     seen = float(np.var(values, ddof=1))
-    truths = (max(0.0, 1 - noise / seen) if seen else 0.0) * values
     near = np.argsort(values - 2 * np.sqrt(found.variances), kind="stable")[:MOST_RIVALS]
-    truths, errors = truths[near], np.sqrt(found.variances[near])
-    if not errors.any():
-        return 0.0
+    truths, errors = max(0.0, seen - noise) / max(seen, noise) * values[near], np.sqrt(found.variances[near])
     at = np.linspace(-5.0, 5.0, 33)
     weights = np.exp(-(at**2) / 2)
     measured = truths[:, None] + errors[:, None] * at  # of each point, with each error

@@ -39,8 +39,8 @@ def moderated(variances: Floats, degrees: Floats, prior: Prior | None) -> tuple[
     if prior is None:
         return variances, degrees
     together = degrees + prior.degrees
-    own = np.where(degrees > 0, variances, 0.0) * degrees
-    return (own + prior.variance * prior.degrees) / together, together
+    own = np.where(degrees > 0, variances, prior.variance)
+    return (own * degrees + prior.variance * prior.degrees) / together, together
 
 
 def prior_of(variances: Floats, degrees: Floats) -> Prior | None:
@@ -72,9 +72,12 @@ _PLACES = np.linspace(-3.0, 3.0, 61)
 
 
 def _likelihoods(logs: Floats, degrees: Floats, places: Floats, worth: float) -> Floats:
-    """Log-likelihood of the variances' *logs* for each typical variance of which *places* are the logarithms."""
+    """Log-likelihood of the variances' *logs* for each typical variance of which *places* are the logarithms.
+
+    Less what is the same for all of these and for any *worth*.
+    """
     distances = logs - places[:, None]
-    constants = special.gammaln((degrees + worth) / 2) - special.gammaln(worth / 2) - special.gammaln(degrees / 2)
+    constants = special.gammaln((degrees + worth) / 2) - special.gammaln(worth / 2)
     constants += degrees / 2 * np.log(degrees / worth)
     rising, bending = degrees / 2 * distances, np.log1p(degrees / worth * np.exp(distances))
     return np.asarray((constants + rising - (degrees + worth) / 2 * bending).sum(axis=1), dtype=np.float64)

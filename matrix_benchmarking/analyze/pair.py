@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from .intervals import Scale, scale_of
+from .intervals import CONFIDENCE, Scale, scale_of
 from .lending import correlation_of, lent
 
 Floats = npt.NDArray[np.float64]
@@ -25,7 +25,6 @@ OLD, NEW, OTHER = 0, 1, 2
 """The sides of runs; from OTHER on, each number is another side, which tells how sides and campaigns differ anyway."""
 NO_ROUND = -1
 SIGNIFICANT = 0.05
-CONFIDENCE = 0.95
 POWER = 0.8
 FEWEST_STEPS = 6
 """From so many steps between campaigns on, what campaigns differ by can be told from them."""

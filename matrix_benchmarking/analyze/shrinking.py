@@ -56,7 +56,7 @@ def _powers(beside: Floats) -> Floats:
 def _fitted(found: Estimates, powers: Floats, apart: float) -> tuple[Floats, Floats, float]:
     """The curve at each point, the covariance of its coefficients, and the weighted squares of what is left."""
     weights = 1 / (found.variances + apart)
-    covariance = np.linalg.pinv((powers * weights[:, None]).T @ powers, rcond=NOTHING, hermitian=True)
+    covariance = np.linalg.pinv((powers * weights[:, None]).T @ powers, rcond=NOTHING)
     curve = powers @ (covariance @ (powers.T @ (weights * found.values)))
     return curve, np.asarray(covariance, dtype=np.float64), float(np.sum(weights * (found.values - curve) ** 2))
 

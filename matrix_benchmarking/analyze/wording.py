@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..filters import show
@@ -106,11 +107,20 @@ def interval_label(interval: Interval, kpi: KPIDefinition, *, unit: bool = True)
 
 def difference_label(difference: float, scale: Scale, kpi: KPIDefinition) -> str:
     """A difference, with its sign: ``+0.8 %``."""
-    sign = "+" if difference >= 0 else "−"
-    if scale is Scale.RATIO:
-        percent = abs(difference) * 100
-        return f"{sign}{percent:.1f} %" if percent < 1000 else f"× {difference + 1:.3g}"
-    return f"{sign}{kpi.show(abs(difference))}"
+    return percent(difference) if scale is Scale.RATIO else f"{sign(difference)}{kpi.show(abs(difference))}"
+
+
+def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
+    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above."""
+    if not math.isfinite(fraction):
+        return f"{sign(fraction)}∞{' %' if unit else ''}"
+    value = abs(fraction) * 100.0
+    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
+    return f"{sign(fraction)}{text}{' %' if unit else ''}"
+
+
+def sign(value: float) -> str:
+    return "−" if value < 0 else "+"
 
 
 def plural(count: int, word: str) -> str:

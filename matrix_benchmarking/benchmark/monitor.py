@@ -10,9 +10,11 @@ from typing import Any, Protocol, Self
 
 import psutil
 
-from .gpus import Gpus
+from .gpus import LAG_S, Gpus
 
 INTERVAL_S = 0.1
+_SAMPLES_A_LOOK = 10
+"""In how many samples it is looked once on which GPUs the watched processes compute."""
 DIRECTORY, FILE = "001__monitor", "utilization.json"
 """Where its samples are in a test directory."""
 
@@ -26,13 +28,17 @@ class Devices(Protocol):
     def memory(self) -> list[float]:
         """The share of each one's memory that is in use, 0 to 1."""
 
+    def processes(self) -> list[set[int]]:
+        """The ids of the processes that compute on each."""
+
 
 class Monitor:
     """Samples between entering and leaving the ``with`` block; each value is the mean since the sample before.
 
     Args:
         processes: named groups of process ids, whose CPU time is summed.
-        gpus: the GPUs; those that NVML finds where left out.
+        gpus: the GPUs; those that NVML finds where left out. Where a watched process or a descendant of one is seen
+            on some of them, only these are kept.
     """
 
     def __init__(self, processes: Mapping[str, Sequence[int]], gpus: Devices | None = None) -> None:
@@ -43,6 +49,7 @@ class Monitor:
         self._main_memory: list[float] = []
         self._gpus_load: list[list[float]] = []
         self._gpus_memory: list[list[float]] = []
+        self._used_gpus: set[int] = set()
         self._process_load: dict[str, list[float]] = {name: [] for name in processes}
         self._own_cores = 0.0
         self._stopped = threading.Event()
@@ -67,14 +74,21 @@ class Monitor:
         inside = [at for at, moment in enumerate(self._time) if window["start"] <= moment <= window["end"]]
 
         def pick(values: Sequence[Any]) -> list[Any]:
-            return [values[at] for at in inside] if values and values[0] != [] else []
+            return [values[at] for at in inside]
+
+        def of_gpus(samples: Sequence[list[float]], later: int = 0) -> list[list[float]]:
+            if not all(samples):  # not read once is not known
+                return []
+            rows = [samples[min(at + later, len(samples) - 1)] for at in inside]
+            return [[row[gpu] for gpu in sorted(self._used_gpus) or range(len(row))] for row in rows]
 
         return {
             "time": pick(self._time),
             "cpus_load": pick(self._cpus_load),
             "main_memory": pick(self._main_memory),
-            "gpus_load": pick(self._gpus_load),
-            "gpus_memory": pick(self._gpus_memory),
+            "gpus_load": of_gpus(self._gpus_load, round(LAG_S / INTERVAL_S)),
+            "gpus_memory": of_gpus(self._gpus_memory),
+            "gpus": sorted(self._used_gpus) or None,
             "processes": {name: pick(values) for name, values in self._process_load.items() if self._processes[name]},
             "monitor_cores": round(self._own_cores, 4),
             "load_window": dict(window),
@@ -99,9 +113,17 @@ class Monitor:
         self._main_memory.append(round(psutil.virtual_memory().percent / 100, 4))
         self._gpus_load.append([round(load, 4) for load in self._gpus.loads()])
         self._gpus_memory.append([round(share, 4) for share in self._gpus.memory()])
+        if len(self._time) % _SAMPLES_A_LOOK == 1:
+            self._look_for_gpus()
         for name, loads in self._process_load.items():
             # A process that ended takes its CPU time with it, which must not be counted as negative work.
             loads.append(round(max(0.0, used[name] - used_before[name]) / elapsed_s, 4))
+
+    def _look_for_gpus(self) -> None:
+        watched = {process.pid for group in self._processes.values() for process in group}
+        for gpu, ids in enumerate(self._gpus.processes()):
+            if any(watched & _with_ancestors(pid) for pid in ids):
+                self._used_gpus.add(gpu)
 
     def _cpu_seconds(self) -> dict[str, float]:
         return {name: sum(_cpu_seconds(process) for process in group) for name, group in self._processes.items()}
@@ -115,6 +137,13 @@ def _processes(ids: Sequence[int]) -> list[psutil.Process]:
         except psutil.NoSuchProcess:
             continue
     return found
+
+
+def _with_ancestors(pid: int) -> set[int]:
+    try:
+        return {pid, *(parent.pid for parent in psutil.Process(pid).parents())}
+    except psutil.Error:
+        return {pid}
 
 
 def _cpu_seconds(process: psutil.Process) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, MatbenchError
+from ..errors import ConfigError, MatbenchError, needing
 from . import leftovers
 from .campaign import Campaign, Listener, Report, Runner, recorder
 from .expand import Point
@@ -81,13 +81,9 @@ def check_extra(file: BenchmarkFile) -> None:
     script = script_of(file)
     if script is not None and file.target is None and not script.monitor:
         return
-    try:
+    with needing("running a benchmark", "benchmark"):
         import httpx  # noqa: F401
         import psutil  # noqa: F401
-    except ImportError as error:
-        raise MatbenchError(
-            f"running a benchmark needs {error.name}: pip install 'matrix-benchmarking[benchmark]'"
-        ) from error
 
 
 def check_money(plan: Plan, max_usd: float | None) -> None:

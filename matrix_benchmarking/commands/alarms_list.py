@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import MatbenchError
 from . import run
 from .options import Command, Invocation, common, flag, option
 from .place import Place, locate, place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.table import Table
 
+    from ..analyze.verdict.alarm_wording import KPIs
     from ..analyze.verdict.lifecycle import Known
+    from ..config import Config
 
 
 @click.command("list", cls=Command, section="alarms_list")
@@ -38,7 +41,6 @@ if TYPE_CHECKING:
 def command(invocation: Invocation, place: Place, workload: str | None, all: bool, format: str) -> None:
     """List the alarms of a history: open and acknowledged ones, the newest first."""
     from ..analyze.verdict.alarm_wording import as_data
-    from ..analyze.verdict.handling import short_ids
     from ..analyze.verdict.lifecycle import known_alarms
     from ..analyze.verdict.model import Status
     from ..history import open_history
@@ -56,13 +58,32 @@ def command(invocation: Invocation, place: Place, workload: str | None, all: boo
         return
     if shown:
         console = run.answer_console()
-        console.print(_table(shown, short_ids(known)))
+        console.print(_table(shown, kpis_of(shown, invocation.config, workload)))
     hidden = len(wanted) - len(shown)
     more = f"{hidden} resolved or fixed (--all lists them)" if hidden else ""
     if not shown:
         click.echo(run.printable(f"{location}: {f'no alarm is open; {more}' if more else 'no alarms'}"))
     elif more:
         click.echo(more)
+
+
+def kpis_of(alarms: Iterable[Known], config: Config, given: str | None = None) -> dict[str, KPIs]:
+    """The KPIs by workload, to show levels as they ask for: of the workload that is given, configured or installed.
+
+    What only the history names is not imported.
+    """
+    from .. import workload
+
+    installed = set(workload.known_names())
+    found: dict[str, KPIs] = {}
+    for name in filter(None, dict.fromkeys([given, config.workload, *(each.subject.workload for each in alarms)])):
+        if name in (given, config.workload) or name in installed:
+            try:
+                loaded = workload.load(name)
+            except MatbenchError:
+                continue
+            found.setdefault(loaded.name, loaded.kpis)
+    return found
 
 
 def _of_workload(known: Sequence[Known], workload: str | None) -> Sequence[Known]:
@@ -74,7 +95,7 @@ def _of_workload(known: Sequence[Known], workload: str | None) -> Sequence[Known
     return [each for each in known if each.subject.workload == workload]
 
 
-def _table(alarms: Sequence[Known], short: Mapping[str, str]) -> Table:
+def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIs]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -92,9 +113,9 @@ def _table(alarms: Sequence[Known], short: Mapping[str, str]) -> Table:
     for each in alarms:
         subject = each.subject
         cells = [
-            short[each.id],
+            each.id,
             *([subject.workload] if has_several else []),
-            *(subject.kpi, subject.series, subject.first_bad, levels(subject)),
+            *(subject.kpi, subject.series, subject.first_bad, levels(subject, kpis.get(subject.workload, {}))),
             f"{moment(each.raised_us):%Y-%m-%d}",
             standing(each, now),
         ]

@@ -11,6 +11,7 @@ import click
 
 from ..errors import ConfigError
 from . import run
+from .alarms_list import kpis_of
 from .options import Command, Invocation, common, option
 from .place import Place, locate, place
 
@@ -49,7 +50,7 @@ def _shared(function: C) -> C:
     "--until",
     config_key="",
     metavar="VERSION|DATE",
-    help="Up to this version, or the end of this day (2026-01-31, UTC); for always if left out.",
+    help="Up to this version, or the end of a day (2026-01-31, tomorrow, '2 weeks'; UTC); for always if left out.",
 )
 @_shared
 def ack(
@@ -115,15 +116,20 @@ def _say(
     location = locate(invocation.config, place)
     with open_history(location, writable=False) as history:
         known = known_alarms(history.alarm_events())
-    chosen = handling.chosen(known, ids, action)
+        chosen = handling.chosen(known, ids, action)
+        by_kpi = {} if until is None else {(each.subject.workload, each.subject.kpi): each for each in chosen}
+        notes = {handling.unseen(until, handling.versions_of(one, history.series(*of))) for of, one in by_kpi.items()}
     said = handling.events(chosen, action, author=author, now=now, reason=reason, until=until)
     with open_history(location, writable=True) as history:
         history.record_alarms(said)
         known = known_alarms(history.alarm_events())
-    short = handling.short_ids(known)
+    kpis = kpis_of(chosen, invocation.config)
     for each in chosen:
         alarm = known[each.id]
-        click.echo(run.printable(f"{short[alarm.id]} {about(alarm.subject)}: {standing(alarm, now)}"))
+        what = about(alarm.subject, kpis.get(alarm.subject.workload, {}))
+        click.echo(run.printable(f"{alarm.id} {what}: {standing(alarm, now)}"))
+    for note in sorted(notes - {""}):
+        click.echo(run.printable(note))
 
 
 def _required(reason: str | None) -> str:

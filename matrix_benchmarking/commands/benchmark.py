@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..benchmark.campaign import Report
     from ..benchmark.file import BenchmarkFile
     from ..benchmark.plan import Plan
+    from ..workload import Workload
 
 FILE = click.Path(path_type=Path)
 
@@ -156,37 +157,45 @@ def _changes(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
-    from .. import filters
+    from .. import filters, lts
     from ..benchmark.plan import Plan
 
     config = ctx.find_object(Invocation).config  # type: ignore[union-attr]
     assert config is not None
+    workload = _workload(content.workload)
     plan = Plan(
         content,
         path.parent,
         chosen["results_dirname"],
         filters=filters.parse(chosen["filters"] or ""),
         experiments=list(chosen["expe_to_run"] or ()),
-        price_of=_price_of(content.workload, {**config.prices, **dict(chosen["price"])}),
+        price_of=_price_of(workload, {**config.prices, **dict(chosen["price"])}),
         keep_failed=chosen["keep_failed"],
     )
     warn(plan.notes)
+    settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]
+    if workload is not None:
+        refused = dict.fromkeys(sentence for each in settings for sentence in lts.refused_settings(workload, each))
+        warn([f"{sentence}: strict payloads and the history will refuse these runs" for sentence in refused])
     if strength(ctx, "price") >= TYPED:
-        settings = [*(point.settings for point in plan.points), *(search.settings for search in plan.searches)]
         check_prices(settings, dict(chosen["price"]))
     return plan
 
 
-def _price_of(workload: str | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Any]], float | None]:
-    """What hardware costs: as the user says, else as the workload's own table does."""
+def _workload(name: str | None) -> Workload | None:
+    """The workload of the runs; None where the file names none, or one that can't be loaded, which is said."""
     from .run import load_workload
 
-    known = None
-    if workload is not None:
-        try:
-            known = load_workload(workload).price
-        except WorkloadError as error:
-            warn([f"the benchmark file's {error}; its prices are unknown"])
+    try:
+        return None if name is None else load_workload(name)
+    except WorkloadError as error:
+        warn([f"the benchmark file's {error}; its prices and labels are unknown"])
+        return None
+
+
+def _price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable[[Mapping[str, Any]], float | None]:
+    """What hardware costs: as the user says, else as the workload's own table does."""
+    known = None if workload is None else workload.price
 
     def price_of(settings: Mapping[str, Any]) -> float | None:
         vendor, hw_type = settings.get("vendor"), settings.get("hw_type")

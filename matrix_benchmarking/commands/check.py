@@ -54,7 +54,7 @@ def command(invocation: Invocation, selection: Selection, place: Place, order: s
         click.echo(_as_json(found, runs, work.workload.name))
     else:
         where = run.printable(str(run.results_of(chosen)))
-        click.echo(f"{counted(found)}, in {runs} {'run' if runs == 1 else 'runs'} of {work.workload.name} ({where}).")
+        click.echo(f"{runs} {'run' if runs == 1 else 'runs'} of {work.workload.name} ({where}): {counted(found)}.")
         _print(found)
         if in_order is not None and not any(one.kind == "order-unknown" for one in found) and in_order.sentence:
             click.echo(f"\n{in_order.sentence}")
@@ -64,9 +64,12 @@ def command(invocation: Invocation, selection: Selection, place: Place, order: s
 
 
 def _print(found: Sequence[Finding]) -> None:
+    from ..analyze.check import MOST_RUNS
+
     for title, part in (
         ("These change an answer", [one for one in found if one.changes]),
-        ("Good to know", [one for one in found if not one.changes]),
+        (MOST_RUNS, [one for one in found if one.in_most_runs and not one.changes]),
+        ("Good to know", [one for one in found if not one.changes and not one.in_most_runs]),
     ):
         if part:
             click.echo(f"\n{title}:")

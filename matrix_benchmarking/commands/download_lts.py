@@ -58,11 +58,15 @@ def command(
     'parse --lts', 'visualize' and 'analyze_lts' read them with --lts-results-dirname.
     """
     from .. import filters as filtering
+    from .. import lts
     from ..history import Query, files, open_history
 
     assert invocation.config is not None
     if lts_results_dirname is None:
         raise ConfigError("no directory given: use --lts-results-dirname DIR or MATBENCH_LTS_RESULTS_DIRNAME")
+    parquet = parquet or (lts_results_dirname / TABLE).exists()  # one of an earlier download would be stale
+    if parquet:
+        lts.check_table_file(lts_results_dirname / TABLE)
     chosen = run.load_workload(workload)
     since_us = None if since is None else parse_time(since, dt.datetime.now(dt.UTC))
     query = Query(chosen.name, filtering.parse(filters or ""), since_us, max_records)
@@ -75,7 +79,7 @@ def command(
     if total == 0:
         raise ConfigError(f"no run of workload '{chosen.name}' in {location} is selected")
     made = ""
-    if parquet or (lts_results_dirname / TABLE).exists():  # one of an earlier download would be stale
+    if parquet:
         made = f", and {lts_results_dirname / TABLE}"
         _write_table(chosen, lts_results_dirname)
     click.echo(

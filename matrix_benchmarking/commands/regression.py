@@ -203,7 +203,10 @@ def judge_history(
     closed = unjudged(known.values(), workload.kpis, now)
     added = [*new_events(analysis, known), *retirements(closed, now)]
     hidden = unseen(analysis, known) if since_us is None else []
-    notes = [*([about_unjudged(closed)] if closed else []), *([about_unseen(hidden)] if hidden else [])]
+    notes = [
+        *([about_unjudged(closed, workload.kpis)] if closed else []),
+        *([about_unseen(hidden, workload.kpis)] if hidden else []),
+    ]
     analysis = dataclasses.replace(analysis, notes=(*analysis.notes, *notes))
     if record and location is not None and added:
         try:
@@ -297,10 +300,12 @@ def write(analysis: Analysis, matrix: Matrix, workload: Workload, output: Output
     from ..analyze.report import files
 
     if output.reports is not None:
+        from ..plotting import beside
         from ..plotting.regression_page import write_regression_page
 
         page = write_regression_page(analysis, matrix, workload, output.reports)
         written = [page, *files.write_reports(analysis, output.reports)]
+        beside.link(output.reports.absolute().parent)
         click.echo(
             f"Reports: {run.printable(str(page))} and {len(written) - 1} files for CI services beside it", err=err
         )

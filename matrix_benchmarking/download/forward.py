@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from ..errors import DownloadError, needing
+
 MAX_READ_BYTES = 16 << 20
 _SKIP_BYTES = 1 << 20
 
@@ -69,7 +71,8 @@ def _decompressed(path: Path, suffix: str) -> Any:
     if suffix == ".tar.xz":
         return lzma.open(path, "rb")
     if suffix in (".tar.zst", ".tzst"):
-        import pyarrow
+        with needing(f"an archive that ends in {suffix}", "parquet", DownloadError):
+            import pyarrow
 
         return pyarrow.CompressedInputStream(str(path), "zstd")
     return open(path, "rb")

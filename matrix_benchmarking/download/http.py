@@ -10,10 +10,9 @@ import urllib.parse
 from collections.abc import Iterator
 from typing import Any
 
-from ..errors import DownloadError
+from ..errors import DownloadError, needing
 from . import names
 from .addresses import Address
-from .extras import needed
 from .listing import http_time_ns, parse_html, parse_json
 from .source import LISTING_S, Directory, File, Readable, Trouble
 
@@ -33,7 +32,7 @@ class HttpSource:
     errors: tuple[type[Exception], ...]
 
     def __init__(self, address: Address) -> None:
-        with needed("aiohttp", address.public):
+        with needing(address.public, "remote", DownloadError):
             import aiohttp
             from fsspec.implementations.http import HTTPFileSystem
         self._aiohttp: Any = aiohttp

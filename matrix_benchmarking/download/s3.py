@@ -12,10 +12,9 @@ import errno
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import DownloadError, os_reason
+from ..errors import DownloadError, needing, os_reason
 from . import names
 from .addresses import Address
-from .extras import needed
 from .source import LISTING_S, Directory, File, Readable, Trouble
 
 BLOCK_BYTES = 4 << 20
@@ -29,7 +28,7 @@ class S3Source:
     errors: tuple[type[Exception], ...]
 
     def __init__(self, address: Address) -> None:
-        with needed("s3fs", address.public):
+        with needing(address.public, "remote", DownloadError):
             import botocore.exceptions
             import s3fs
             from fsspec.exceptions import FSTimeoutError

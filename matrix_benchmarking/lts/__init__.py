@@ -5,7 +5,7 @@ Everything here gets a matrix and gives bytes in a stream, or says what stands i
 
 from .facts import facts_of_entry
 from .good_runs import GoodRuns, listed, versions_without
-from .labels import label_names
+from .labels import label_names, refused_settings
 from .openmetrics import write_openmetrics
 from .payloads import payload_document, validate, write_payloads
 from .read import Source, matrix_of, read_matrix
@@ -23,6 +23,7 @@ __all__ = [
     "payload_document",
     "payload_schema",
     "read_matrix",
+    "refused_settings",
     "validate",
     "versions_without",
     "write_openmetrics",

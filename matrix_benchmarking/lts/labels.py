@@ -8,19 +8,42 @@ from collections.abc import Mapping
 from typing import Any
 
 import pydantic
+import pydantic_core
 
+from .. import models
 from ..jsonable import to_jsonable
 from ..matrix import Entry
+from ..validation import dotted, mismatches
 from ..workload import Workload
+
+PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (https://semver.org)"}
 
 
 def label_names(workload: Workload) -> frozenset[str]:
     """The labels that the workload's model defines; none where it takes any."""
+    labels = _labels_model(workload)
+    return frozenset() if labels is None else frozenset(labels.model_fields)
+
+
+def refused_settings(workload: Workload, settings: Mapping[str, Any]) -> list[str]:
+    """A sentence for each of *settings* that no strict payload takes as the label of its name."""
+    model = _labels_model(workload)
+    if model is None:
+        return []
+    labels = {name: settings[name] for name in model.model_fields if name in settings}
+    try:
+        model.model_validate_json(pydantic_core.to_json(labels), strict=True)
+    except pydantic.ValidationError as error:
+        wrong = [each for each in mismatches(error, labels, PATTERNS) if each.path[0] in labels]
+        return [f"{dotted(each.path)}={labels[str(each.path[0])]}: {each.reason}" for each in wrong]
+    return []
+
+
+def _labels_model(workload: Workload) -> type[pydantic.BaseModel] | None:
     payload = workload.store.lts_payload_model
     kpis = None if payload is None else _model_of(payload, "kpis")
     kpi = None if kpis is None else next((_model_of(kpis, name) for name in kpis.model_fields), None)
-    labels = None if kpi is None else _model_of(kpi, "labels")
-    return frozenset() if labels is None else frozenset(labels.model_fields)
+    return None if kpi is None else _model_of(kpi, "labels")
 
 
 def _model_of(model: type[pydantic.BaseModel], name: str) -> type[pydantic.BaseModel] | None:

@@ -19,9 +19,7 @@ from ..jsonable import to_jsonable
 from ..matrix import Entry, Matrix
 from ..validation import Mismatch, dotted, mismatches
 from ..workload import Workload
-from .labels import kpi_labels
-
-PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (https://semver.org)"}
+from .labels import PATTERNS, kpi_labels
 
 _ADDED = frozenset({"measurement", "campaign", "round"})
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from .. import filters
-from ..errors import ConfigError
+from ..errors import ConfigError, needing
 from ..matrix import Matrix
 
 if TYPE_CHECKING:
@@ -19,9 +19,12 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def check_table_file(path: Path) -> None:
-    """Raise ConfigError if the ending of *path* names no format."""
+    """Raise ConfigError if the ending of *path* names no format, or one that needs what is not installed."""
     if path != STDOUT and path.suffix.lower() not in (".csv", ".parquet"):
         raise ConfigError(f"a table is written as .parquet or .csv, and '{path.name}' ends in neither")
+    if path.suffix.lower() == ".parquet":
+        with needing("a table in Parquet", "parquet"):
+            import pyarrow  # noqa: F401
 
 
 def write_table(matrix: Matrix, stream: IO[bytes], path: Path) -> None:

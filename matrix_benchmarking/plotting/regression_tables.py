@@ -8,7 +8,7 @@ from typing import Any
 from ..analyze.history_wording import cut_inside
 from ..analyze.select.selection import NotAnalysed
 from ..analyze.verdict import wording
-from ..analyze.verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
 from ..matrix import Entry
 from .series_frames import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
 from .tables import Cell, Column, Row, kpi_cell, table
@@ -207,8 +207,6 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
         shown = kpi_cell(verdict.kpi, points[-1].mean)
         newest = [Cell(verdict.kpi.show(points[-1].mean), sort=shown.sort), Cell(version(verdict.versions[-1]))]
     notes = list(verdict.notes)
-    if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
-        notes.insert(0, wording.history_missing(verdict))
     if verdict.why:
         notes.insert(0, wording.untold(verdict))
     elif verdict.stands_on:

@@ -153,8 +153,9 @@ def how_to_read(catalogue: Catalogue) -> Any:
     groups = catalogue.best.groups
     items = [
         "A value is the mean of the runs at one setting. Its 95 % interval is Student's t interval of the logarithm of "
-        "the mean (of the mean itself where some values aren't positive). The spread of each point's runs is moderated "
-        "by that of the others, and the interval's worse end allows for the point's having been chosen among all.",
+        "the mean (of the mean itself where some values aren't positive). The spread of each point's runs is drawn "
+        "towards what is usual of all points, and the interval's worse end allows for the point's having been chosen "
+        "among all.",
         "May be the best: the points of a set that contains the best one with 95 %, however many were compared "
         "(multiple comparisons with the best). The others are worse by more than chance explains.",
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..analyze.check import Answer, Finding, counted
+from ..analyze.check import MOST_RUNS, Answer, Finding, counted
 from .base import Arguments, Report
 from .tables import Cell, Column, Row, table
 
@@ -18,7 +18,7 @@ _QUESTIONS = {
 
 
 class CheckReport(Report):
-    """The findings, those that change an answer first, each with its runs."""
+    """The findings, those that change an answer first, then what is in most runs, each with its runs."""
 
     name: ClassVar[str] = "report: Check"
     description: ClassVar[str] = (
@@ -32,15 +32,20 @@ class CheckReport(Report):
         found = self.catalogue.findings
         parts: list[Any] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
         changing = [one for one in found if one.changes]
-        others = [one for one in found if not one.changes]
+        general = [one for one in found if one.in_most_runs and not one.changes]
+        others = [one for one in found if not one.changes and not one.in_most_runs]
         if changing:
             columns = [Column("Finding"), Column("May change"), Column("Where")]
             rows: list[Row] = [[one.sentence, _questions(one), Cell(self._where(one))] for one in changing]
             parts += [html.H2("Findings that change an answer"), table(columns, rows, caption="Look at these first")]
-        if others:
-            columns = [Column("Finding"), Column("Where")]
-            rows = [[one.sentence, Cell(self._where(one))] for one in others]
-            parts += [html.H2("Good to know"), table(columns, rows, caption="These change no answer")]
+        for heading, caption, part in (
+            (MOST_RUNS, "All answers stand on such runs", general),
+            ("Good to know", "These change no answer", others),
+        ):
+            if part:
+                columns = [Column("Finding"), Column("Where")]
+                rows = [[one.sentence, Cell(self._where(one))] for one in part]
+                parts += [html.H2(heading), table(columns, rows, caption=caption)]
         return parts
 
     def summary(self) -> str:
@@ -72,6 +77,6 @@ def check_line(found: Sequence[Finding], answer: Answer, href: str | None = None
     from dash import html
 
     link: list[Any] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
-    changes = any(answer in one.changes for one in found)
+    is_warning = any(answer in one.changes or one.in_most_runs for one in found)
     said = f"Check of all runs: {counted(found)}." if is_part else f"Check: {counted(found, answer)}."
-    return html.P([said, *link], className="warning" if changes else "note")
+    return html.P([said, *link], className="warning" if is_warning else "note")

@@ -13,7 +13,14 @@ from ..analyze.verdict.events import new_events
 from ..analyze.verdict.lifecycle import known_alarms
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.pairs import Question
-from ..analyze.verdict.side_wording import UNKNOWN, difference_label, interval_label, outcome_label
+from ..analyze.verdict.side_wording import (
+    UNKNOWN,
+    difference_label,
+    interval_label,
+    mean_label,
+    outcome_label,
+    verdict_label,
+)
 from ..analyze.verdict.sides import Pair
 from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
 from ..analyze.wording import plural, value_label
@@ -64,11 +71,13 @@ class CompareReport(Report):
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]
         clear = [one for one in switches if _is_clear(one)]
         rest = [one for one in switches if not _is_clear(one)]
-        above = clear or rest[:1]
+        suspected = [one for one in rest if one.analysis.having(Outcome.SUSPECTED)]
+        above = [*clear, *suspected] or rest[:1]
         parts: list[Any] = [html.Div([html.P(self._sentence(one)) for one in above], className="verdict")]
         parts += [part for one in clear for part in self._section(one)]
         if rest:
             heading = f"Nothing worse or better is shown: {len(rest)} {plural(len(rest), 'comparison')}"
+            heading += f", {len(suspected)} of them with suspected series" if suspected else ""
             hidden: list[Any] = []
             for one in rest:
                 hidden += [
@@ -153,16 +162,13 @@ class CompareReport(Report):
         effect = switch.effects[0]
         kpi, count = effect.kpi, len(effect.pairs)
         what = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
-        over = f"on average over {count} pairs" if count > 1 else "over 1 pair"
-        behind = f"{over} of points, {effect.judged.stands_on}"
+        behind = f"{mean_label(effect.judged, count)}, {effect.judged.stands_on}"
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"
         on_all = " ".join(wording.lead(switch.analysis))
         if effect.outcome not in _CLEAR:
-            said = {Outcome.SUSPECTED: "suspected to be more than chance", Outcome.CANT_TELL: "this can't be told"}
-            end = "not judged" if effect.outcome is None else said.get(effect.outcome, "no difference shown")
-            return f"{what}: {moved}; {end}. {on_all}"
+            return f"{what}: {moved}; {_verdict(effect)}. {on_all}"
         refused = self._refused(switch)
         is_better = effect.outcome is Outcome.IMPROVEMENT
         advice = "Stay" if not is_better else "Don't switch" if refused else "Switch"
@@ -205,8 +211,8 @@ class CompareReport(Report):
         kpi = effect.kpi
         columns = [
             Column("At"),
-            Column("Old", unit=kpi.display_unit, numeric=True),
-            Column("New", unit=kpi.display_unit, numeric=True),
+            Column("Old", unit=kpi.display_unit, numeric=True, help="mean of the runs, geometric for positive values"),
+            Column("New", unit=kpi.display_unit, numeric=True, help="old and the difference"),
             Column("Difference", numeric=True, help="with its 95 % interval"),
             Column("Verdict"),
             Column("Runs"),
@@ -257,29 +263,35 @@ def _effects_table(switch: Switch) -> Any:
     columns = [
         Column("KPI"),
         Column(
-            "Difference", numeric=True, help="mean over the pairs; for positive values the geometric mean of ratios"
+            "Mean difference", numeric=True, help="over the pairs: the geometric mean of ratios, of positive values"
         ),
         Column("95 % interval", numeric=True, help="of the mean, from the blocks in which it was measured"),
         Column("Verdict"),
         Column("Pairs", numeric=True),
         Column("Worse", numeric=True, help="pairs"),
         Column("Better", numeric=True, help="pairs"),
+        Column("Suspected", numeric=True, help="pairs, to be worse or better"),
     ]
     rows: list[Row] = []
     for effect in switch.effects:
-        is_worse = (effect.judged.difference.value > 0) == effect.kpi.lower_better
-        outcome = "not judged" if effect.outcome is None else outcome_label(effect.outcome, is_worse)
-        counts = len(effect.pairs), effect.count(Outcome.REGRESSION), effect.count(Outcome.IMPROVEMENT)
+        outcomes = (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.SUSPECTED)
+        counts = len(effect.pairs), *(effect.count(outcome) for outcome in outcomes)
         rows.append(
             [
                 effect.kpi.name,
                 Cell(difference_label(effect.judged, effect.kpi), sort=effect.judged.measure.value),
                 interval_label(effect.judged, effect.kpi),
-                outcome,
+                _verdict(effect),
                 *(Cell(str(count), sort=count) for count in counts),
             ]
         )
     return table(columns, rows, caption="What changes, KPI by KPI")
+
+
+def _verdict(effect: Effect) -> str:
+    if effect.outcome is None:
+        return "not judged"
+    return verdict_label(effect.judged, effect.outcome, effect.kpi, effect.minimum)
 
 
 def _size(effect: Effect) -> float:
@@ -291,6 +303,8 @@ def _how_to_read() -> Any:
 
     items = [
         "A pair is two points that differ in the named setting only; failed runs take no part.",
+        "Means of positive values are geometric here: the old one times the mean ratio is the new one. Best "
+        "configuration has plain means, which are a little larger.",
         "Runs of one round, or of one campaign, share a mood of the machine: rounds in which both sides were measured "
         "are compared one by one, else campaigns. At least two are needed.",
         "The interval of the mean is about the settings that were measured. It does not say that every setting gains; "

@@ -24,7 +24,6 @@ OUTCOMES = {
     "Better": Outcome.IMPROVEMENT,
     "No difference shown": Outcome.NO_CHANGE,
     "Can't be told": Outcome.CANT_TELL,
-    "Too little history": Outcome.NOT_ENOUGH_HISTORY,
     "Not judged": Outcome.NOT_ANALYSED,
 }
 

@@ -114,19 +114,14 @@ class RegressionReport(Report):
         return parts
 
     def _others(self, analysis: Analysis) -> list[Any]:
-        """What has no change, and what has too little history, in brief."""
+        """What shows no difference, and what can't be told, in brief."""
         from dash import html
 
         told = {one.id for one in changed(analysis)}
         same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.id not in told]
-        few = [one for one in analysis.having(Outcome.NOT_ENOUGH_HISTORY) if one.id not in told]
         untold = analysis.having(Outcome.CANT_TELL)
         parts: list[Any] = []
-        for which, what in (
-            (same, "without a difference shown"),
-            (untold, "of which it can't be told"),
-            (few, "without enough history"),
-        ):
+        for which, what in ((same, "without a difference shown"), (untold, "of which it can't be told")):
             if which:
                 title = f"{len(which)} series {what}"
                 parts.append(html.Details([html.Summary(title), brief_table(which, title.capitalize(), self.link)]))
@@ -236,7 +231,7 @@ def _legend() -> Any:
 
     return html.P(
         "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed "
-        "line is the old level, the thick one the new: ✕ worse, ★ better, ◆ in doubt. A line across is a change; a "
+        "line is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. A line across is a change; a "
         "dotted one is for the better, or was dealt with. Each chart has a vertical axis of its own.",
         className="note",
     )

@@ -236,7 +236,7 @@ def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdic
         about = [change.first for change in verdict.changes]
         said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
     elif verdict.reruns:
-        said = f"in doubt: {wording.short_size(verdict)}"
+        said = f"no difference shown yet: {wording.short_size(verdict)}"
     figure.add_annotation(
         x=0,
         xref="paper",

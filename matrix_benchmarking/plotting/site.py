@@ -22,8 +22,8 @@ from ..errors import MatbenchError
 from ..files import atomic_write
 from ..matrix import Entry, Matrix
 from ..workload import Workload
+from . import beside, png, problems
 from . import page as pages
-from . import png, problems
 from .base import Arguments, Report, configured, plot_section
 from .catalogue import AnalysisOptions, Catalogue
 from .index import INDEX_FILE, index_page
@@ -102,7 +102,7 @@ def write_site(
     provenance = dataclasses.replace(
         describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection),
         check=counted(catalogue.findings),
-        is_odd=any(one.changes for one in catalogue.findings),
+        is_odd=any(one.changes or one.in_most_runs for one in catalogue.findings),
     )
     site = [index, *report_pages]
     pictures, undrawn = ({}, []) if png_browser is None else png.draw(report_pages, png_browser)
@@ -113,7 +113,9 @@ def write_site(
         documents = {page.file: pages.render(page, site, provenance) for page in site}
     needs_plotly = html and not single_file and any(page.has_figures for page in site)
     failures = [*(failure for page in report_pages for failure in page.failures), *undrawn]
-    return _write_files(destination, documents, pictures, failures, needs_plotly=needs_plotly)
+    written = _write_files(destination, documents, pictures, failures, needs_plotly=needs_plotly)
+    beside.link(destination)
+    return written
 
 
 def _report_pages(

@@ -26,6 +26,7 @@ from ..filters import Scalar
 from ..matrix import Problem
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..workload import Workload
+from ..workload_file import sources
 from . import codec
 from .artifacts import TEST_UUID_FILE
 from .find import Candidate
@@ -271,10 +272,10 @@ def _from_fields(fields: dict[str, Any]) -> CachedTest:
 
 
 def source_digest(workload: Workload) -> bytes:
-    """Digest of all Python files of the workload's package: a changed parser makes caches stale."""
+    """Digest of all Python files of the workload: a changed parser makes caches stale."""
     state = hashlib.blake2b(digest_size=DIGEST_SIZE)
     source = workload.source
-    files = [] if source is None else [source] if source.is_file() else sorted(source.rglob("*.py"))
+    files = [] if source is None else sources(source) if source.is_file() else sorted(source.rglob("*.py"))
     for path in files:
         state.update(os.fsencode(path.name))
         state.update(hashlib.blake2b(path.read_bytes()).digest())

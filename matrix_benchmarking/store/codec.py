@@ -22,6 +22,8 @@ from typing import Any
 
 import msgspec
 
+from ..errors import needing
+
 
 class CodecError(Exception):
     """A value that can't be kept, or bytes that are no value."""
@@ -209,8 +211,8 @@ def _read_array(content: bytes) -> Any:
 
 
 def _write_frame(frame: Any) -> bytes:
-    import pyarrow as pa
-
+    with needing("a DataFrame in a cache", "parquet", CodecError):
+        import pyarrow as pa
     try:
         table = pa.Table.from_pandas(frame, preserve_index=True)
     except (pa.ArrowException, ValueError, TypeError) as error:
@@ -222,8 +224,8 @@ def _write_frame(frame: Any) -> bytes:
 
 
 def _read_frame(content: bytes) -> Any:
-    import pyarrow as pa
-
+    with needing("a DataFrame in a cache", "parquet", CodecError):
+        import pyarrow as pa
     with pa.ipc.open_stream(content) as reader:
         return reader.read_all().to_pandas()
 

@@ -153,7 +153,7 @@ def _parse_artifacts(
         notes=recorder.notes,
         results=packed or b"",
     )
-    if packed is not None and sources is not None and settings_sources is not None:
+    if packed is not None and sources is not None and settings_sources is not None and not read.lacks_package:
         try:
             cache.save(candidate, context.workload, cached)
         except OutputError as error:
@@ -173,12 +173,13 @@ def _parse_without_cache(context: Context, candidate: Candidate, cached: CachedT
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Artifacts:
-    """What the parsers made of the artifacts that are here."""
+    """What the parsers made of the artifacts that are here; with another package it may be more."""
 
     results: types.SimpleNamespace
     recorder: Recorder
     own_uuid: str | None
     missing_files: list[str]
+    lacks_package: bool
 
 
 def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
@@ -189,15 +190,17 @@ def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
     results = types.SimpleNamespace()
     recorder = test_dir.recorder
     own_uuid = parse_test_uuid(test_dir)
+    lacks_package = False
     try:
         store.parse_once(results, test_dir)
         if store.generate_lts_payload is None:
             _add_times(results, test_dir)
     except (Exception, SystemExit) as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error, recorder))
+        lacks_package = isinstance(error, ImportError) or isinstance(error.__cause__, ImportError)
     wanted = important_files(context.workload, context.layout(candidate))
     missing = [] if candidate.is_file else _missing_files(recorder, wanted)
-    return _Artifacts(results, recorder, None if own_uuid is None else str(own_uuid), missing)
+    return _Artifacts(results, recorder, None if own_uuid is None else str(own_uuid), missing, lacks_package)
 
 
 def _add_times(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-import types
 from collections.abc import Callable
 
 import pytest
@@ -13,7 +12,6 @@ from matrix_benchmarking.analyze import best, wording
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.points import Cause
-from matrix_benchmarking.errors import MatbenchError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
 
@@ -152,7 +150,7 @@ def test_runs_in_rounds_are_compared_within_them(workload: Workload, entries: Ma
 
 
 @pytest.mark.parametrize(("unknown", "rounds"), [(4, 2), (5, 0)])
-def test_rounds_are_looked_for_unless_the_times_of_too_many_runs_have_to_be_read(
+def test_rounds_are_looked_for_unless_the_hosts_of_too_many_runs_have_to_be_read(
     workload: Workload, entries: MakeEntries, monkeypatch: pytest.MonkeyPatch, unknown: int, rounds: int
 ) -> None:
     assert best.MOST_READ == 1_000
@@ -192,16 +190,14 @@ def test_the_best_above_zero_is_what_differences_start_from(workload: Workload, 
     assert [one.difference for one in group.standings] == [0.0, 5.5]
 
 
-def test_a_run_whose_time_can_not_be_read_any_more_is_ranked_without_rounds(
-    workload: Workload, entries: MakeEntries
-) -> None:
-    def gone() -> types.SimpleNamespace:
-        raise MatbenchError("it is gone")
-
-    made = [*entries({"vus": 1}, 1.0, 1.1), *entries({"vus": 2}, 2.0, 2.1)]
-    made[0].load_lts = gone
-    (group,) = rank(Matrix(made), workload).groups
-    assert (group.best.value, group.rounds) == (1.05, 0)
+def test_among_the_points_that_are_wanted_each_group_has_its_own_best(workload: Workload, entries: MakeEntries) -> None:
+    rows = [("small", 1, 1.0), ("small", 2, 2.0), ("small", 4, 3.0), ("large", 2, 9.0), ("huge", 1, 50.0)]
+    made = [entry for task, vus, cost in rows for entry in entries({"task": task, "vus": vus}, cost, cost * 1.1)]
+    found = rank(Matrix(made), workload)
+    large, small = best.among(found, lambda point: point.settings["vus"] in (2, 4))
+    assert large is next(group for group in found.groups if group.settings["task"] == "large")
+    assert [one.point.settings["vus"] for one in small.standings] == [2, 4]
+    assert [one.difference for one in small.standings] == [0.0, pytest.approx(0.5)]
 
 
 def test_the_warnings_of_the_best_point_are_carried_along(workload: Workload, entries: MakeEntries) -> None:

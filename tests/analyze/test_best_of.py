@@ -147,7 +147,13 @@ def test_the_best_of_two_points_that_differ_is_too_good_by_what_can_be_integrate
     assert optimism(found, lower_better=True) == pytest.approx(expected / 2 + other, rel=0.01)
     assert optimism(of([0.0, 100.0]), lower_better=True) == pytest.approx(0.0, abs=1e-6)
     assert optimism(of([5.0]), lower_better=True) == 0.0
-    assert optimism(of([5.0, 6.0], error=0.0), lower_better=True) == 0.0
+    for mean in (5.0, 6.0):
+        assert optimism(of([5.0, mean], error=0.0), lower_better=True) == 0.0
+
+
+def test_points_that_differ_by_less_than_their_noise_are_taken_as_equal() -> None:
+    equal, near = (optimism(of([4.0, mean], error=0.1), lower_better=True) for mean in (4.0, 4.1))
+    assert near == equal
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -175,6 +181,15 @@ def test_points_that_can_not_be_the_best_do_not_make_it_look_better() -> None:
     assert one == pytest.approx(many, rel=1e-6)
     # Alone, the three may be equal; beside points so far away nothing is drawn together.
     assert many < 0.9 * optimism(of([0.0, 0.5, 1.0]), lower_better=True)
+
+
+def test_the_64_that_are_most_likely_the_best_make_it_look_better() -> None:
+    equal = [0.0] * 64
+    for mean, counts in ((17.9, True), (18.1, False)):  # whose lower end, two errors of 10 below it, is at -2 or not
+        found = Estimates(Scale.DIFFERENCE, np.array([*equal, mean]), np.array([*equal, 99.0]) + 1, np.full(65, 9.0))
+        alone = optimism(of(equal), lower_better=True)
+        assert (optimism(found, lower_better=True) > 1.5 * alone) == counts
+        assert (optimism(found, lower_better=True) == pytest.approx(alone)) != counts
 
 
 def test_what_is_known_of_some_points_is_in_the_order_that_was_asked_for() -> None:
@@ -304,8 +319,8 @@ def test_runs_that_differ_less_than_the_numbers_are_rounded_tell_no_spread() -> 
 
 
 def test_the_error_of_a_mean_is_one_rounding_at_least_where_runs_differ_by_less_than_a_step() -> None:
-    found = best_of._errors(np.array([11.9, 12.1, 11.9]), np.array([100.0, 100.0, 2.0]), np.ones(3))
-    assert found == pytest.approx([1.0, 0.121, 5.95])
+    found = best_of._errors(4 * np.array([11.9, 12.0, 11.9]), np.array([100.0, 100.0, 2.0]), np.full(3, 4.0))
+    assert found == pytest.approx([4.0, 0.48, 4 * 5.95])
 
 
 def test_two_runs_have_one_degree_and_a_single_one_makes_no_error() -> None:
@@ -363,7 +378,7 @@ def test_the_set_has_a_designated_best_in_most_simulated_campaigns(count: int, r
 
 
 @pytest.mark.parametrize("lower", [True, False])
-@pytest.mark.parametrize("values", [[10.0, 11.0, 10.5, 13.0], [10.0, 10.1, 10.05, 10.02]])
+@pytest.mark.parametrize("values", [[10.0, 11.0, 10.5, 13.0], [10.0, 10.1, 10.05, 10.02], [10.0, 11.8, 10.9, 11.2]])
 def test_the_optimism_is_the_mean_error_of_the_winner(values: list[float], lower: bool) -> None:
     sign, errors = 1 if lower else -1, np.array([0.8, 0.5, 1.1, 0.9])
     share = max(0.0, 1 - float(np.mean(errors**2)) / float(np.var(values, ddof=1)))

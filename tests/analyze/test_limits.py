@@ -81,7 +81,9 @@ def test_a_step_is_what_a_search_of_all_points_finds(rows: list[tuple[int, int]]
     workload = Workload(name="toy", store=BaseStore(parse_once=lambda results, test_dir: None, models_kpis=models))
     (group,) = rank(matrix, workload).groups
     found = limits.bounded(group, models["p95"])
-    step = limits.winner(limits.staircase(found, models["cost"], models["p95"]), models["p95"], limit)
+    steps = limits.staircase(found, models["cost"], models["p95"])
+    assert [each.limit for each in steps] == sorted({each.limit for each in steps})
+    step = limits.winner(steps, models["p95"], limit)
     prices = [price for price, wait in rows if wait <= limit]
     assert (step.point.value if step else None) == min(prices, default=None)
     inside = limits.within(group, found, models["cost"], models["p95"], limit)

@@ -59,6 +59,7 @@ def test_groups_without_degrees_or_spread_say_nothing() -> None:
     assert prior_of(np.array([0.0, 3.0]), np.array([4.0, 0.0])) is None
     few = prior_of(np.array([1.0, 2.0]), np.array([4.0, 4.0]))
     assert prior_of(np.array([1.0, 2.0, 0.0, 9.0]), np.array([4.0, 4.0, 4.0, 0.0])) == few
+    assert prior_of(np.array([1.0, 2.0, 0.5]), np.array([4.0, 4.0, 1.0])) != few
 
 
 def test_a_moderated_variance_lies_between_a_groups_own_and_the_typical_one_by_their_degrees() -> None:

@@ -34,19 +34,44 @@ def test_points_near_a_parabola_have_what_weighted_least_squares_say(beside: str
     assert found.variances == pytest.approx(np.einsum("ij,jk,ik->i", powers, covariance, powers))
 
 
-@pytest.mark.parametrize("distance", [3.0, 0.95])
-def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_say(distance: float) -> None:
-    rest = distance * np.tile([1.0, -1.0], 6)
-    values, variances = 10 + rest, np.full(12, 2.0)
-    found = drawn_together(of(values, variances), np.arange(12.0) - 5.5)
-    powers = (np.arange(12.0) - 5.5)[:, None] ** np.arange(3)
+_NO_PARABOLA = np.array([-5.0, 7.0, 4.0, -4.0, -7.0, 5.0])  # none is nearer to six points than a flat line is
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
+@pytest.mark.parametrize("rest", [3.0 * np.tile([1, -1], 6), 0.95 * np.tile([1, -1], 6), _NO_PARABOLA])
+def test_points_that_lie_apart_keep_the_share_of_their_own_that_their_distances_say(
+    rest: np.ndarray, unit: float
+) -> None:
+    values, variance, count = unit * (10 + rest), unit**2 * 2.0, len(rest)
+    along = np.arange(count) - (count - 1) / 2
+    found = drawn_together(of(values, np.full(count, variance)), along)
+    powers = along[:, None] ** np.arange(3)
     hat = powers @ np.linalg.inv(powers.T @ powers) @ powers.T
     curve = hat @ values
-    total = np.sum((values - curve) ** 2) / stats.chi2.ppf(0.16, 9)  # variance about the curve and of errors
-    share = 2 / total
-    assert share < 1  # at the smaller distance the points lie apart by hardly more than errors say
+    total = np.sum((values - curve) ** 2) / stats.chi2.ppf(0.16, count - 3)  # variance about the curve and of errors
+    share = variance / total
+    assert share < 1  # at the smallest distance the points lie apart by hardly more than errors say
     assert found.values == pytest.approx(curve + (1 - share) * (values - curve))
-    assert found.variances == pytest.approx(2 * (1 - share) + share**2 * total * np.diag(hat))
+    assert found.variances == pytest.approx(variance * (1 - share) + share**2 * total * np.diag(hat))
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1e6, 0.0), (1e-6, 0.0), (1e-3, -1000.0)])
+def test_what_is_beside_the_points_may_be_in_any_unit_and_about_any_level(factor: float, shift: float) -> None:
+    along = np.array([-3.0, -2.0, 0.5, 1.0, 2.0, 2.5, 4.0, 6.0])
+    measured = of(3 - along + 0.5 * along**2 + np.tile([1.5, -1.5], 4), np.ones(8))
+    expected, found = (drawn_together(measured, beside) for beside in (along, shift + factor * along))
+    assert found.values == pytest.approx(expected.values, rel=1e-6)
+    assert found.variances == pytest.approx(expected.variances, rel=1e-6)
+
+
+def test_a_point_far_from_all_others_on_the_curve_keeps_what_was_measured() -> None:
+    along = np.array([-0.02, -0.01, 0.0, 0.01, 0.02, 0.03, 1.0])
+    values = np.array([1.0, 1.1, 0.9, 1.0, 1.1, 0.9, 7.0])
+    found = drawn_together(of(values, np.ones(7)), along)
+    powers = along[:, None] ** np.arange(3)
+    hat = powers @ np.linalg.inv(powers.T @ powers) @ powers.T
+    assert found.values == pytest.approx(hat @ values)
+    assert found.variances == pytest.approx(np.diag(hat))
 
 
 def test_points_far_apart_learn_nothing_and_none_gets_less_sure() -> None:

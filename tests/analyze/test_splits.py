@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 
 import numpy as np
 import plain_splits
 import pytest
 from detected_series import CASES, repeated, singles
 
-from matrix_benchmarking.analyze.detect import evidence
+from matrix_benchmarking.analyze.detect import evidence, splits, together
 from matrix_benchmarking.analyze.detect.evidence import Prior
 from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once
-from matrix_benchmarking.analyze.detect.series import prepare
+from matrix_benchmarking.analyze.detect.series import Blocks, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, Series, _sums, candidates, every_lag, weigh
 
 LEVEL_FIELDS = ("level", "squares", "low", "high", "second_low", "second_high")
@@ -96,7 +97,7 @@ def test_what_is_known_of_many_points_is_remembered_and_goes_with_the_levels() -
             "a spread that grew",
             "new runs that vary more",
         ],
-        *["two hosts", "common rounds", "equal runs, then others"],
+        *["two hosts", "common rounds", "equal runs, then others", "exact"],
     ],
 )
 def test_a_split_is_that_of_a_plain_computation(name: str, begin: int) -> None:
@@ -153,16 +154,55 @@ def looked_at(series: Series, begin: int, span: tuple[int, int], least: int, pri
 
 @pytest.mark.parametrize("begin", [0, 5])
 @pytest.mark.parametrize("name", ["a step up", "a third", "rounded", "two hosts", "single runs of campaigns"])
-def test_the_splits_that_are_looked_at_are_those_of_a_plain_computation(name: str, begin: int) -> None:
+def test_the_splits_that_are_looked_at_are_those_of_a_plain_computation(
+    name: str, begin: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     series = of(name)
     points = series.points[begin:]
     least = 3 if series.prior.degrees else 8
     prior = Prior(6.0, 0.01, 0.1) if begin else series.prior
     levels = estimate(points, counts_up_to(len(points) - 1, least))
-    span = least, len(points) - 1
-    last, lag = candidates(series, begin, levels, span, prior)
-    assert [*zip(last.tolist(), lag.tolist(), strict=True)] == looked_at(series, begin, span, least, prior)
-    assert len(last) > 5
+    expected = looked_at(series, begin, (least, len(points)), least, prior)
+    assert len(expected) > 5
+    for few_places, start, stop in itertools.product((500, 0), (least, least + 7), (len(points) - 1, len(points))):
+        monkeypatch.setattr(splits, "_FEW_PLACES", few_places)
+        last, lag = candidates(series, begin, levels, (start, stop), prior)
+        found = [*zip(last.tolist(), lag.tolist(), strict=True)]
+        assert found == [one for one in expected if start <= one[0] < stop]
+
+
+@pytest.mark.parametrize("few_places", [500, 0])
+def test_of_equal_points_no_split_is_looked_at(few_places: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splits, "_FEW_PLACES", few_places)
+    series = prepare([4.0] * 30)[0]
+    last, lag = candidates(series, 0, estimate(series.points, counts_up_to(29)), (8, 30), Prior())
+    assert (last.tolist(), lag.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_splits_of_series_beside_each_other_are_those_of_each(repeats: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    in_turn: Blocks = [[(at // 15, -1 - at)] * repeats for at in range(40)]
+    every = [
+        prepare(repeated(place, 40, (34, 4.0), repeats=repeats).tolist(), blocks)
+        for place, blocks in enumerate([None] * 3 if repeats > 1 else [in_turn, None, in_turn])
+    ]
+    part = together._of_prepared(range(3), *zip(*[(one, scale, index) for one, index, scale in every], strict=True))
+    counts = counts_up_to(39, 3 if repeats > 1 else 8)
+    levels = estimate(part.rows(part.series.points), counts)
+    span = int(counts[0]), 40
+    found = candidates(part.series, 0, levels, span, part.prior)
+    rows = found[0] // 40
+    monkeypatch.setattr(splits, "_NOISES_AT_ONCE", 2)
+    weighed = weigh(part.series, 0, levels, found, together._each(part.prior, rows))
+    for row, (series, _, _) in enumerate(every):
+        own = estimate(series.points, counts)
+        last, lag = candidates(series, 0, own, span, series.prior)
+        assert len(last) > 5
+        assert (found[0][rows == row] - 40 * row).tolist() == last.tolist()
+        assert found[1][rows == row].tolist() == lag.tolist()
+        alone = weigh(series, 0, own, (last, lag), series.prior)
+        assert weighed.excess[rows == row] == pytest.approx(alone.excess, rel=1e-9)
+        assert weighed.confirmed[rows == row].tolist() == alone.confirmed.tolist()
 
 
 def test_points_beyond_reason_do_not_drown_the_others() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from detected_series import CASES
+from detected_series import repeated as repeated_runs
 
 from matrix_benchmarking.analyze.detect import (
     InvalidThresholdError,
@@ -23,7 +24,7 @@ from matrix_benchmarking.analyze.detect.changes import Minimum
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.running import estimate_beside
-from matrix_benchmarking.analyze.detect.series import prepare
+from matrix_benchmarking.analyze.detect.series import campaigns, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, candidates, weigh
 
 LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
@@ -162,6 +163,53 @@ def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
         *[3, 4, 4],
         *[6, 6, 6],
     ]
+
+
+def test_of_single_runs_a_campaign_goes_on_where_it_does_for_other_versions() -> None:
+    rounds = [(5, -1), (5, -2), (5, -3), (5, 0), (5, -4), (5, None), (6, -5), (6, -6), (7, -7), (7, -8), (7, 1)]
+    for of in (rounds, rounds[3:], rounds[5:], rounds[6:]):
+        series, _, _ = prepare([[1.0, 1.0]] * len(of), [[block, block] for block in of])
+        fresh, stretches = campaigns([[block] for block in of])
+        assert (fresh.tolist(), stretches.tolist()) == (series.fresh.tolist(), series.stretches.tolist())
+    assert stretches.tolist() == [0, 0, 2, 2, 4]
+    run = np.ones(5).tobytes()
+    part = together._of_single_runs([0, 1, 2], [run] * 3, [(fresh, stretches)] * 2 + [None])
+    assert part.series.stretches.tolist() == [0, 0, 2, 2, 4, 5, 5, 7, 7, 9, *range(10, 15)]
+
+
+def test_without_options_a_fifth_of_little_counts() -> None:
+    little = (1e-3 * np.repeat([1.0, 1.2], 20)).tolist()
+    assert judge_all([little]) == [judge(little)]
+    assert judge_all([little])[0].changes
+
+
+def test_how_many_more_runs_would_raise_the_alarm_is_the_same_after_few_versions_of_repeats() -> None:
+    values = [repeated_runs(seed, 12, (9, 1.2 + 0.04 * seed)).tolist() for seed in range(20)]
+    seen = watched_together(values, [Minimum(0.0, 0.0)] * 20)
+    quiet = [(one, of) for one, of in zip(seen, values, strict=True) if isinstance(one, Judgement)]
+    alone = [judge(of, minimum_effect=0.0) for _, of in quiet]
+    assert [one for one, _ in quiet] == alone
+    assert sum(bool(one.reruns) for one in alone) >= 3
+
+
+def test_a_minimum_is_divided_by_what_the_values_were() -> None:
+    part = together._of_single_runs([1, 0], [np.full(20, 5.0).tobytes(), np.full(20, 0.3).tobytes()], [None, None])
+    minimum = together._minimum(part, [Minimum(0.1, 8.0), Minimum(0.2, 6.0)])
+    assert (minimum.relative.tolist(), minimum.absolute.tolist()) == ([0.2, 0.1], [6.0 / 4.0, 8.0 / 0.25])
+
+
+def test_however_few_splits_are_weighed_first_all_are_that_may_be_the_first_near(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    points = np.random.default_rng(3).standard_normal((60, 50)) + np.where(np.arange(50) < 30, 0.0, 2.5)
+    part = together._of_single_runs(range(60), [one.tobytes() for one in points], [None] * 60)
+    levels = estimate_beside(part.rows(part.series.points), counts_up_to(49))
+    found = []
+    for few in (1, 2, 3, 32, 10_000):
+        monkeypatch.setattr(together, "_FIRST_SPLITS", few)
+        found.append(together._quiet_until(part, levels, 8).tolist())
+    assert found == [found[-1]] * 5
+    assert len(set(found[0])) > 10
 
 
 def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: Make
     matrix = Matrix([*entries({"vus": 1}, 1.0, 1.01, 0.99), *entries({"vus": 2}, 2.0, 2.01, 1.99)])
     (verdict,) = wording.verdict(rank(matrix, workload))
     assert verdict.rest == (
-        "It differs from every other point by more than chance explains; next: vus 2 (2.00 USD, +100.0 %)."
+        "It differs from every other point by more than chance explains; next: vus 2 (2.00 USD, +100 %)."
     )
 
 
@@ -84,14 +84,11 @@ def test_money_is_cheapest_and_what_is_no_money_or_better_high_is_not(workload: 
     [
         (0.0, "+0.0 %", "+0.00 USD"),
         (-0.25, "−25.0 %", "−0.25 USD"),
-        (9.999, "+999.9 %", "+10.00 USD"),
-        (10.0, "× 11", "+10.00 USD"),
-        (11.5, "× 12.5", "+11.50 USD"),
+        (1.06, "+106 %", "+1.06 USD"),
+        (11.5, "+1,150 %", "+11.50 USD"),
     ],
 )
-def test_a_difference_has_its_sign_and_a_large_one_is_a_factor(
-    difference: float, ratio: str, absolute: str, workload: Workload
-) -> None:
+def test_a_difference_has_its_sign(difference: float, ratio: str, absolute: str, workload: Workload) -> None:
     money = workload.kpis["cost"]
     assert wording.difference_label(difference, Scale.RATIO, money) == ratio
     assert wording.difference_label(difference, Scale.DIFFERENCE, money) == absolute
@@ -136,7 +133,7 @@ def test_three_of_the_next_points_and_of_the_reasons_are_named(workload: Workloa
         matrix = Matrix([one for vus in range(count) for one in entries({"vus": vus}, 1.0 + vus)])
         (verdict,) = wording.verdict(rank(matrix, workload))
         assert verdict.rest.startswith(
-            "Next: vus 1 (2.00 USD, +100.0 %); vus 2 (3.00 USD, +200.0 %); vus 3 (4.00 USD, +300.0 %)" + more + ". No"
+            "Next: vus 1 (2.00 USD, +100 %); vus 2 (3.00 USD, +200 %); vus 3 (4.00 USD, +300 %)" + more + ". No"
         )
     for count, more in ((3, ""), (4, "; 1 other reason"), (5, "; 2 other reasons")):
         matrix = Matrix([one for code in range(1, count + 1) for one in entries({"vus": 1}, 1.0, exit_code=code)])

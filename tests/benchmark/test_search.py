@@ -6,11 +6,13 @@ import random
 import statistics
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.simulated_servers import SERVERS, Server
+from matrix_benchmarking.analyze.bounds import bounds_of
 from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchError, SearchSpec, next_step
+from matrix_benchmarking.benchmark.search.evidence import gather
 
 RUNS = 3
 TOGETHER = pytest.mark.xdist_group("search")
@@ -50,13 +52,13 @@ def outcome(server: Server, seed: int) -> tuple[bool, int]:
 
 @TOGETHER
 @pytest.mark.parametrize("server", STEADY, ids=lambda server: server.name)
-def test_the_answer_is_within_three_percent_of_the_best(server, outcomes):
+def test_the_answer_is_within_three_percent_of_the_best_or_eight_and_the_limit(server, outcomes):
     right = sum(is_right for is_right, _ in outcomes[server.name])
     assert right >= RUNS - 1  # 95 of 100 are right: 3 have more than one error in .7 % of the cases
 
 
 @TOGETHER
-def test_over_all_servers_95_of_100_answers_are_within_three_percent(outcomes):
+def test_over_all_servers_95_of_100_answers_are_right(outcomes):
     right = [is_right for runs in outcomes.values() for is_right, _ in runs]
     assert sum(right) >= 0.95 * len(right)
 
@@ -120,6 +122,19 @@ def test_an_edge_that_is_found_to_within_two_percent_is_settled():
     assert (found.vus, found.settled) == (87, True)
 
 
+@pytest.mark.parametrize(
+    ("measurements", "middle"),
+    [
+        (exact((1, 3.2), (4, 12.7), (16, 50.8), (64, 68.0), (256, 83.5), (512, 88.9), (362, 86.0), (512, 89.0)), 32),
+        (exact((1, 47.7), (4, 51.8), (16, 60.0), (64, 68.0), (256, 78.0), (512, 88.9), (362, 86.0), (512, 89.0)), 2),
+    ],
+)
+def test_where_a_rise_that_broke_off_would_have_beaten_the_leader_is_looked_at(measurements, middle):
+    """The true peak may lie just before a cliff between two steps of the scan, after which throughput rises again."""
+    assert next_step(SearchSpec(), measurements) == middle
+    assert next_step(SearchSpec(), [*measurements, Measurement(middle, 50.0)]) not in range(middle // 2, 2 * middle)
+
+
 def test_a_second_hump_is_looked_for_after_throughput_fell():
     fallen = exact((1, 50.0), (4, 100.0), (16, 40.0), (64, 30.0))
     assert next_step(SearchSpec(), fallen) == 256
@@ -161,18 +176,58 @@ def test_a_limit_that_nothing_keeps_is_said_with_the_lowest_latency():
     assert "no measured value keeps p95 under 1 ms; the lowest is" in found.reason
 
 
-def test_the_answer_keeps_the_latency_limit_in_the_mean_of_its_runs():
+def test_the_answer_keeps_the_latency_limit_by_the_bound_that_ranks_configurations():
     server = named("p95 limit past the knee")
     found, measurements = search(server, SearchSpec(p95_ms=server.p95_ms))
-    own = [run.p95_ms for run in measurements if run.vus == found.vus]
-    assert sum(own) / len(own) <= server.p95_ms
+    repeated = {run.vus: [each for each in measurements if each.vus == run.vus] for run in measurements}
+    repeated = {vus: runs for vus, runs in repeated.items() if len(runs) > 1}
+    latencies = [[run.p95_ms for run in runs] for runs in repeated.values()]
+    throughputs = [statistics.fmean(run.throughput for run in runs) for runs in repeated.values()]
+    bound = dict(zip(repeated, bounds_of(latencies, throughputs, lower_better=True), strict=True))[found.vus]
+    assert found.keeps_limit
+    assert bound <= server.p95_ms
+    assert f"(at most {bound:.0f} ms with 95 %) keeps the limit of {server.p95_ms:g} ms" in found.reason
+
+
+def latencies(*pairs: tuple[int, float]) -> list[Measurement]:
+    return [Measurement(vus, 10.0 * vus, p95_ms) for vus, p95_ms in pairs]
+
+
+def test_one_run_within_the_limit_is_repeated_and_until_then_may_keep_it():
+    runs = latencies((8, 40.0))
+    assert next_step(SearchSpec(start=8, max=8, p95_ms=50.0), runs) == 8
+    found = next_step(SearchSpec(start=8, max=8, p95_ms=50.0, max_measurements=1), runs)
+    assert isinstance(found, Answer)
+    assert (found.keeps_limit, found.settled) == (False, False)
+    assert "no measured value surely keeps p95 under 50 ms; 8 VUs may, with 40 ms (one run," in found.reason
+
+
+@pytest.mark.parametrize(("second", "keeps"), [(49.0, False), (39.0, True)])
+def test_a_mean_within_the_limit_is_not_enough(second, keeps):
+    """39 and 49 ms are 44 ± 7, of which 50 ms is no bound."""
+    runs = latencies((8, 39.0), (8, second))
+    found = next_step(SearchSpec(start=8, max=8, p95_ms=50.0, max_measurements=2), runs)
+    assert isinstance(found, Answer)
+    assert (found.keeps_limit, found.settled) == (keeps, keeps)
+
+
+def test_what_was_lucky_beside_its_neighbours_does_not_keep_the_limit():
+    """By its own runs 16 VUs keep 50 ms; but latency is the same below and above, and 51 ms there."""
+    runs = latencies((16, 49.1), (16, 49.2), (16, 49.0), (16, 49.1))
+    spec = SearchSpec(start=14, max=18, p95_ms=50.0, max_measurements=20)
+    around = latencies(*[(vus, p95_ms) for vus in (14, 15, 17, 18) for p95_ms in (52.0, 50.4, 51.5, 50.6)])
+    assert gather(spec, runs + around).keeps_limit(16)
+    found = next_step(spec, runs + around)
+    assert isinstance(found, Answer)
+    assert not found.keeps_limit
+    assert "16 VUs may" in found.reason
 
 
 def test_a_neighbour_over_the_latency_limit_is_not_called_slower():
     server = named("p95 limit while rising")
     found, _ = search(server, SearchSpec(p95_ms=server.p95_ms))
-    assert "are over the latency limit" in found.reason
-    assert f"under the limit of {server.p95_ms:g} ms" in found.reason
+    assert "slower" not in found.reason.partition("over the latency limit")[2]
+    assert f"keeps the limit of {server.p95_ms:g} ms" in found.reason
 
 
 def test_a_run_without_latency_never_keeps_a_limit():
@@ -212,6 +267,10 @@ def specs(draw: st.DrawFn) -> SearchSpec:
 
 @settings(max_examples=40)
 @given(spec=specs(), values=st.lists(st.tuples(VALUES, VALUES), min_size=12, max_size=12))
+@example(
+    spec=SearchSpec(start=1, max=65, max_measurements=7),
+    values=[(value, None) for value in (None, 1.0, None, 131.0, 9e14, 2e-309, 303.6, *[None] * 5)],
+)
 def test_whatever_is_measured_the_search_ends_within_its_rules(spec, values):
     measurements: list[Measurement] = []
     failures: dict[int, int] = {}

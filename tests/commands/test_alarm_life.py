@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -112,6 +113,32 @@ def test_an_acknowledgement_up_to_a_version_is_over_with_the_next_one(release: R
     assert release([15], 110.0) == 1
     assert main(["alarms", "ack", the_id(capsys, "1.12"), "--reason=still", f"--until={LAST_DAY}"]) == 0
     assert release([16], 110.0) == 0
+
+
+def test_an_acknowledgement_holds_up_to_a_version_that_there_is_or_that_may_come(
+    release: Release, capsys: Capture
+) -> None:
+    assert release(range(12), 100.0) == 0
+    assert release([12, 13], 110.0) == 1
+    ack = ["alarms", "ack", the_id(capsys, "1.12"), "--reason=known"]
+    for until, sentence in {
+        "1.9": "--until is the version 1.9, and 1.13 is later: the acknowledgement would be over",
+        "next": "no run has the version 'next': known: 1.0, 1.1, ",
+        "3f2a9bc": "no run has the version '3f2a9bc'",
+        "yesterday": "which is in the past",
+    }.items():
+        capsys.readouterr()
+        assert main([*ack, f"--until={until}"]) == 2
+        assert sentence in capsys.readouterr().err
+    assert statuses(capsys) == {"1.12": "open"}
+    assert main([*ack, "--until=1.13"]) == 0
+    assert " until 1.13: known\n" in (said := capsys.readouterr().out)
+    assert "yet" not in said
+    assert main([*ack, "--until=1.14"]) == 0
+    assert capsys.readouterr().out.endswith(" until 1.14: known\nNo run has the version 1.14 yet.\n")
+    assert main([*ack, "--until=2 weeks"]) == 0
+    day = dt.datetime.now(dt.UTC).date() + dt.timedelta(14)
+    assert f" until {day}: known\n" in capsys.readouterr().out
 
 
 def test_what_is_resolved_stays_so_and_what_is_reopened_fails_again(release: Release, capsys: Capture) -> None:

@@ -15,7 +15,6 @@ from history_support.payloads import payload
 from rich.cells import cell_len
 from rich.console import Console
 
-from matrix_benchmarking.analyze.verdict.handling import short_ids
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.commands import alarms_list
@@ -25,7 +24,7 @@ from matrix_benchmarking.history.sqlite import SQLiteHistory
 
 Capture = pytest.CaptureFixture[str]
 Keep = Callable[..., None]
-SLOWER, LESS, FIXED = (f"{name}{'0' * 28}" for name in ("51a0", "1e55", "f1ed"))
+SLOWER, LESS, FIXED = (f"{name}{'0' * 8}" for name in ("51a0", "1e55", "f1ed"))
 
 
 @pytest.fixture
@@ -65,8 +64,8 @@ def test_the_ids_of_alarms_stay_however_narrow_the_terminal_is(columns: int) -> 
         [event(number, alarm=SLOWER[::-1] if number else LESS, about=one) for number, one in enumerate(about)]
     )
     stream = io.StringIO()
-    Console(file=stream, width=columns).print(alarms_list._table(list(known.values()), short_ids(known)))
-    assert all(f"│ {each} │" in stream.getvalue() for each in short_ids(known).values())
+    Console(file=stream, width=columns).print(alarms_list._table(list(known.values()), {}))
+    assert all(f"│ {each} │" in stream.getvalue() for each in known)
     assert max(map(cell_len, stream.getvalue().splitlines())) <= columns
 
 
@@ -74,7 +73,7 @@ def test_alarms_alone_lists_the_open_ones_the_newest_first(alarms: None, capsys:
     assert main(["alarms"]) == 0
     out = capsys.readouterr().out
     rows = [line for line in out.splitlines() if line.startswith("│")]
-    assert [row.split()[1] for row in rows] == ["1e550000", "51a00000"]
+    assert [row.split()[1] for row in rows] == ["1e5500000000", "51a000000000"]
     for word in (
         "throughput",
         "onnx-fp32 · batch_size 8",
@@ -126,6 +125,30 @@ def test_only_alarms_of_one_workload(keep: Keep, capsys: Capture) -> None:
     assert "Workload" in capsys.readouterr().out  # of several, each alarm says which
 
 
+def test_levels_are_shown_as_the_workload_shows_its_kpis(keep: Keep, directory: Path, capsys: Capture) -> None:
+    about = subject(workload="tiny", kpi="rate", unit="1/s", lower_better=False, old_level=2.0, new_level=1.0)
+    keep(event(1, alarm=SLOWER, about=about))
+    source = (directory / "tiny.py").read_text(encoding="utf-8").replace("@kpi.H", '@kpi.Format("{:.3f}")\n@kpi.H')
+    (directory / "tiny.py").write_text(source, encoding="utf-8")
+    for options, words in (["--workload=tiny.py"], "2.000 → 1.000 1/s"), ([], "2 → 1 1/s, −50.0 %"):
+        assert main(["alarms", *options]) == 0
+        assert words in capsys.readouterr().out
+    Path("config.yaml").write_text("matbench: {workload: tiny.py}")
+    assert main(["alarms", "ack", "51a0", "--reason=known", "--author=ann"]) == 0
+    assert "(2.000 → 1.000 1/s, −50.0 %)" in capsys.readouterr().out
+    Path("tiny.py").write_text("import nothing_of_that_name")
+    assert main(["alarms"]) == 0  # a list of alarms needs no workload
+    assert "2 → 1 1/s" in capsys.readouterr().out
+
+
+def test_what_only_the_history_names_is_not_imported(keep: Keep, directory: Path, capsys: Capture) -> None:
+    (directory / "stranger.py").write_text("open('imported', 'w')")
+    for name in ("stranger", "stranger.py"):
+        keep(event(1, alarm=SLOWER, about=subject(workload=name)))
+    assert main(["alarms"]) == 0
+    assert not Path("imported").exists()
+
+
 def test_the_workload_of_the_configuration_hides_no_alarm(alarms: None, capsys: Capture) -> None:
     Path("config.yaml").write_text("matbench: {workload: tiny.py}")
     assert set(listed(capsys)) == {SLOWER, LESS}
@@ -135,7 +158,7 @@ def test_an_acknowledged_alarm_says_who_why_and_until_when(alarms: None, capsys:
     ack = ["alarms", "ack", "51a0", "--reason= known, see the wiki ", "--until=1.4.0", "--author=Ann Smith"]
     assert main(ack) == 0
     said = capsys.readouterr().out
-    about = "51a00000 p95_latency of onnx-fp32 · batch_size 8 since 1.3.0 (20 → 22.5 ms, +12.5 %)"
+    about = "51a000000000 p95_latency of onnx-fp32 · batch_size 8 since 1.3.0 (20 → 22.5 ms, +12.5 %)"
     assert said.startswith(f"{about}: acknowledged by Ann Smith on ")
     assert said.endswith(" until 1.4.0: known, see the wiki\n")
     found = listed(capsys)
@@ -161,7 +184,9 @@ def test_an_alarm_can_be_resolved_and_opened_again(alarms: None, capsys: Capture
 
 def test_several_at_once_are_all_kept_or_none(alarms: None, capsys: Capture) -> None:
     assert main(["alarms", "ack", "51a0", "1e55", "f1ed", "--reason=known"]) == 2
-    assert "alarm f1ed0000 is fixed by 1.3.2 on 2026-03-01: 'matbench alarms reopen' opens" in capsys.readouterr().err
+    assert (
+        "alarm f1ed00000000 is fixed by 1.3.2 on 2026-03-01: 'matbench alarms reopen' opens" in capsys.readouterr().err
+    )
     assert main(["alarms", "ack", "51a0", "9999", "--reason=known"]) == 2
     assert {each["status"] for each in listed(capsys).values()} == {"open"}
     assert main(["alarms", "ack", "51a0", "1e55", "51a00", "--reason=known"]) == 0
@@ -201,19 +226,20 @@ def test_a_user_without_a_name_has_to_say_who_it_is(
         (["resolve", "51a0", "--reason= "], "no reason given: use --reason TEXT"),
         (["ack", "--reason=known"], "missing argument 'ID...'"),
         (["ack", "51a1", "--reason=known"], "there is no alarm '51a1': "),
-        (["ack", "51a10000", "--reason=known"], "did you mean '51a00000'?"),
+        (["ack", "51a10000", "--reason=known"], "did you mean '51a000000000'?"),
         (["ack", "51a", "--reason=known"], "'51a' is too short for an id, of which 4 characters are needed"),
         (["ack", "51a0", "--reason=known", "--until=2026-02-30"], "which is no date such as 2026-01-31"),
         (["ack", "51a0", "--reason=known", "--until=2020-01-31"], "2020-01-31, which is in the past"),
+        (["ack", "51a0", "--reason=known", "--until=yesterday"], ", which is in the past: the acknowledgement would"),
         (["ack", "51a0", "--reason=known", "--until="], "--until is empty"),
-        (["ack", "51a0", "--reason=known", "--until=30d"], "takes a version, or a date such as 2026-01-31"),
+        (["ack", "51a0", "--reason=known", "--until=3 months"], "takes a version, or a date such as 2026-01-31"),
         (
             ["ack", "51a0", "--reason=known", "--until=2030-12-31T10:00"],
             "takes a version, or a date such as 2026-01-31",
         ),
         (["ack", "51a0", "--reason=known", f"--author={'x' * 300}"], "the author has 300 characters"),
-        (["resolve", "f1ed", "--reason=done"], "alarm f1ed0000 is fixed by 1.3.2"),
-        (["reopen", "51a0"], "alarm 51a00000 is open already"),
+        (["resolve", "f1ed", "--reason=done"], "alarm f1ed00000000 is fixed by 1.3.2"),
+        (["reopen", "51a0"], "alarm 51a000000000 is open already"),
         (["resolve", "51a0", "--reason=x", "--until=1.4"], "no such option"),
         (["list", "--format=xml"], "'xml' is not one of 'table', 'json'"),
         (["lst"], "lst"),

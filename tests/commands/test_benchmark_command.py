@@ -527,3 +527,32 @@ def wait_for(condition: Callable[[], object], timeout_s: float = 20.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+LABELLED = """
+workload: encoder_bench
+common_settings: {task: embedding, version: %s}
+expe: {all: {vus: [1, 2], batch_size: [8, %s], repeat: 2}}
+script_tpl: "true {vus}"
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "batch_size", "refused"),
+    [
+        ("1.4.0", "16", None),
+        ("'1.4'", "16", "version=1.4: expected a version of three numbers such as 1.4.0"),
+        ("1.4.0", "many", "batch_size=many: "),
+    ],
+)
+def test_a_setting_that_no_payload_takes_is_said_before_anything_runs(
+    directory: Path, version: str, batch_size: str, refused: str | None, capsys: Capture
+) -> None:
+    (directory / "labelled.yaml").write_text(LABELLED % (version, batch_size), encoding="utf-8")
+    assert main(["benchmark", "labelled.yaml"]) == 0
+    said = [line for line in capsys.readouterr().err.splitlines() if "strict payloads" in line]
+    if refused is None:
+        assert said == []
+    else:
+        (line,) = said
+        assert line.startswith(f"warning: {refused}")

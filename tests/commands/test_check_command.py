@@ -34,14 +34,14 @@ def odd(directory: Path, new_test: Callable[..., Path]) -> Path:
 
 def test_an_ordinary_tree_has_no_findings(check: Main, capsys: Capture) -> None:
     assert check() == 0
-    assert capsys.readouterr().out == "no findings, in 3 runs of tiny (results).\n"
+    assert capsys.readouterr().out == "3 runs of tiny (results): no findings.\n"
 
 
 def test_findings_that_change_an_answer_come_first_and_end_with_1(odd: Path, check: Main, capsys: Capture) -> None:
     assert check() == 1
     captured = capsys.readouterr()
     assert captured.out == (
-        "2 findings, 1 of which changes an answer, in 4 runs of tiny (results).\n"
+        "4 runs of tiny (results): 2 findings, 1 of which changes an answer.\n"
         "\nThese change an answer:\n"
         "* 1 run has 'batchsize' and no 'batch_size', which 3 runs have: is it misspelt?\n"
         "    run_4\n"
@@ -80,13 +80,13 @@ def test_runs_of_a_history_are_checked(odd: Path, check: Main, capsys: Capture) 
     assert main(["upload_lts", "--workload=tiny.py", "--results-dirname=results", "--history=sqlite:///h.db"]) == 0
     assert THE_LINE.replace("this", "an") in capsys.readouterr().out
     assert main(["check", "--workload=tiny.py", "--history=sqlite:///h.db"]) == 1
-    assert "2 findings, 1 of which changes an answer, in 4 runs of tiny (sqlite:///h.db)." in capsys.readouterr().out
+    assert "4 runs of tiny (sqlite:///h.db): 2 findings, 1 of which changes an answer." in capsys.readouterr().out
 
 
 def test_without_a_place_the_history_here_is_checked_as_it_is_analysed(odd: Path, capsys: Capture) -> None:
     assert main(["upload_lts", "--workload=tiny.py", "--results-dirname=results"]) == 0
     assert main(["check", "--workload=tiny.py"]) == 1
-    assert "in 4 runs of tiny (sqlite:///matbench.db)." in capsys.readouterr().out
+    assert "4 runs of tiny (sqlite:///matbench.db): 2 findings" in capsys.readouterr().out
 
 
 def test_parse_says_how_many_findings_there_are(odd: Path, parse: Main, capsys: Capture) -> None:
@@ -142,7 +142,7 @@ def test_the_order_that_is_taken_is_named(versions: Path, check: Main, capsys: C
     (versions / "order.txt").write_text("deadbee\nbadc0de\nc0ffee1\n")
     assert check("--order=order.txt") == 0
     assert capsys.readouterr().out == (
-        "no findings, in 3 runs of tiny (results).\n\nVersions in the order of the file order.txt.\n"
+        "3 runs of tiny (results): no findings.\n\nVersions in the order of the file order.txt.\n"
     )
 
 

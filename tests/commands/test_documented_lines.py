@@ -8,16 +8,17 @@ import re
 import shlex
 import shutil
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import jsonschema
 import pytest
 from copies import linked_copy
-from plotting_support.app_process import application
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from matrix_benchmarking.cli import main
 
+Application = Callable[..., contextlib.AbstractContextManager[str]]
 Capture = pytest.CaptureFixture[str]
 REPOSITORY = Path(__file__).resolve().parents[2]
 DOCUMENTED = [
@@ -67,7 +68,7 @@ def test_a_documented_line_runs(line: str, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize("line", OPENING)
-def test_a_documented_line_opens_the_application(line: str, checkout: Path) -> None:
+def test_a_documented_line_opens_the_application(line: str, checkout: Path, application: Application) -> None:
     with application(*shlex.split(line)[2:], cwd=checkout) as address, urllib.request.urlopen(address) as answer:
         assert "matbench" in answer.read().decode()
 

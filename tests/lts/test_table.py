@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,13 @@ def test_a_negative_number_stays_a_number_in_a_csv(make_entry: MakeEntry, number
 def test_an_ending_that_names_no_format_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=f"'{name}' ends in neither"):
         check_table_file(Path(name))
+
+
+def test_a_table_in_parquet_says_which_extra_brings_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match=r"needs pyarrow: pip install 'matrix-benchmarking\[parquet\]'"):
+        check_table_file(Path("a.parquet"))
+    check_table_file(Path("a.csv"))
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.CSV", "-"])

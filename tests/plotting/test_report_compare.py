@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -102,14 +103,29 @@ def test_a_gain_with_wrong_answers_is_not_advised(toy: Workload) -> None:
 def test_what_shows_no_difference_says_so_and_is_folded_away_behind_what_does(toy: Workload) -> None:
     shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("same", 1.001))
     assert "same instead of a: cost +0.1 % (95 % interval" in shown
-    assert "on average over 3 pairs of points, in 3 common rounds; no difference shown. Nothing is worse in" in shown
+    assert "in the geometric mean of 3 pairs of points, in 3 common rounds; no difference shown; " in shown
     assert "Nothing worse or better is shown: 1 comparison" in shown
     assert shown.index("b instead of a") < shown.index("<details") < shown.index("same instead of a")
 
 
+def test_what_is_suspected_is_seen_without_opening_what_is_folded_away(toy: Workload) -> None:
+    noise = random.Random(2)
+    maybe = [
+        dataclasses.replace(one, kpis={**one.kpis, "cost": one.kpis["cost"] * noise.gauss(1.03, 0.015)})
+        for one in sweep("maybe", 1.0)
+    ]
+    shown = page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *maybe)
+    above, folded = shown.split("<details><summary>Nothing worse or better is shown", 1)
+    assert folded.startswith(": 1 comparison, 1 of them with suspected series</summary>")
+    assert "in 3 common rounds; suspected: worse. Nothing is worse in 6 series of 2 KPIs, and 2 are suspected" in above
+    row = next(row for row in folded.split("<tr") if ">cost<" in row)
+    assert [cell.split("<")[0] for cell in row.split(">") if cell[:2] in ("3<", "0<", "2<")] == ["3", "0", "0", "2"]
+    assert "with suspected series" not in page(toy, *sweep("a", 1.0), *sweep("b", 0.5), *sweep("same", 1.001))
+
+
 def test_one_round_can_not_tell_and_the_page_says_what_to_measure(toy: Workload) -> None:
     shown = page(toy, entry("a", 1, 10.0), entry("b", 1, 5.0))
-    assert "b instead of a: cost −50.0 % over 1 pair of points, in one common round; this can&#x27;t be told." in shown
+    assert "b instead of a: cost −50.0 % over 1 pair of points, in one common round; can&#x27;t be told." in shown
     assert (
         shown.count("Both were measured in one round only, and one can&#x27;t tell chance; measure both in turn") == 1
     )
@@ -118,8 +134,8 @@ def test_one_round_can_not_tell_and_the_page_says_what_to_measure(toy: Workload)
 def test_what_was_measured_one_after_the_other_can_not_be_told(toy: Workload) -> None:
     later = [dataclasses.replace(one, campaign="the next night") for one in sweep("b", 0.5)]
     shown = page(toy, *sweep("a", 1.0), *later)
-    assert "this can&#x27;t be told" in shown
-    assert "from the machine&#x27;s mood; measure both in turn" in shown
+    assert "in one campaign each; can&#x27;t be told" in shown
+    assert "may be the machine&#x27;s mood; measure both in turn" in shown
     assert "Switch:" not in shown
 
 
@@ -128,7 +144,12 @@ def test_each_pair_has_its_verdict_and_each_kpi_counts_them(toy: Workload) -> No
              for one in sweep("b", 0.5)]  # fmt: skip
     shown = page(toy, *sweep("a", 1.0), *mixed)
     row = next(row for row in shown.split("<tr") if ">cost<" in row)
-    assert [cell.split("<")[0] for cell in row.split(">") if cell.startswith(("3<", "1<", "2<"))] == ["3", "1", "2"]
+    assert [cell.split("<")[0] for cell in row.split(">") if cell[:2] in ("3<", "1<", "2<", "0<")] == [
+        "3",
+        "1",
+        "2",
+        "0",
+    ]
     assert "cost of vus 4 is worse at b than at a: +2" in shown
     assert "no difference shown" in shown  # the fidelity
 

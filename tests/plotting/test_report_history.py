@@ -96,7 +96,7 @@ def test_the_page_quotes_the_verdicts_of_the_analysis() -> None:
     of = catalogue(toy_workload(), entries)
     assert of.analysis is not None
     shown = page(of)
-    assert "1 of 3 series is worse, 1 is better, 1 shows no difference." in shown
+    assert "1 of 3 series is worse, 1 is better, 1 shows no difference (" in shown
     for verdict in of.analysis.verdicts:
         if verdict.changes:
             assert wording.sentence(verdict) in html.unescape(shown)
@@ -201,7 +201,10 @@ def test_without_a_history_a_sentence_says_how_to_get_one(toy: Workload) -> None
 
 def test_a_matrix_with_several_versions_is_its_own_history(toy: Workload) -> None:
     of = Catalogue(Matrix(runs(["1", "2"], {"a": 2.0})), toy)
-    assert "cost: 1 of 1 series has too little history." in page(of)
+    assert (
+        "1 of 1 series can&#x27;t be told (the history is too short; measure 8 more versions, fewer with repeats)."
+        in page(of)
+    )
 
 
 def test_what_was_wrong_with_the_history_stands_on_the_page(toy: Workload) -> None:
@@ -220,7 +223,7 @@ NOTHING = {
 @pytest.mark.parametrize("entries", NOTHING.values(), ids=NOTHING.keys())
 def test_nothing_to_compare_is_a_sentence(toy: Workload, entries: list[Entry]) -> None:
     shown = page(catalogue(toy, entries))
-    assert "too little history" in shown or "is not known for any successful run" in shown
+    assert "the history is too short; measure 9 more " in shown or "is not known for any successful run" in shown
     assert "figure-scroll" not in shown
     assert catalogue(toy, entries).report("KPI history").summary()
 
@@ -240,7 +243,9 @@ def test_runs_without_several_versions_are_drawn_in_time(toy: Workload) -> None:
 @pytest.mark.parametrize("value", [0.0, -5.0, 1e308, -1e308, 1e-320])
 def test_extreme_values_still_have_a_page(toy: Workload, value: float) -> None:
     entries = [run(v, image, each) for v, each in (("1", value), ("2", 1.0), ("3", value)) for image in "ab"]
-    assert "2 of 2 series have too little history" in page(catalogue(toy, entries))
+    assert "2 of 2 series can&#x27;t be told (the history is too short; measure 7 more versions)." in page(
+        catalogue(toy, entries)
+    )
 
 
 def test_sixty_versions_have_few_ticks_and_long_names_are_cut(toy: Workload) -> None:
@@ -275,7 +280,10 @@ def test_what_is_selected_of_the_matrix_is_selected_of_the_past(toy: Workload) -
     names, settings, lists, variables, cfg = of.arguments()
     only_b = [pairs if pairs[0][0] != "image" else [("image", "b")] for pairs in lists]
     shown = StaticHTML().render(of.report("KPI history").do_plot(names, settings, only_b, variables, cfg))
-    assert "1 of 1 series has too little history." in shown
+    assert (
+        "1 of 1 series can&#x27;t be told (the history is too short; measure 8 more versions, fewer with repeats)."
+        in shown
+    )
     assert "1 series of cost over 2 versions, 6 runs." in shown
 
 

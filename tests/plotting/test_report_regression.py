@@ -52,7 +52,7 @@ def test_the_verdict_stands_on_top_in_sentences() -> None:
     lines = [line for line in top.splitlines() if line.strip()]
     assert lines[0] == "1 of 5 series of 1 KPI is worse: 1.19 against its history."
     assert lines[1].startswith("latency of worse is worse since 1.17 (last good 1.16): +1")
-    assert any("1 without enough history" in line for line in lines[:4])
+    assert any("1 can&#x27;t be told: the history is too short; measure 2 more versions" in line for line in lines[:4])
     assert any("at most 5 %" in line and "from 1 % of the old level" in line for line in lines)
 
 
@@ -63,7 +63,7 @@ def test_what_changed_is_a_table_by_severity_with_levels_versions_alarm_and_runs
     assert [re.sub(r"<[^>]*>", " ", row).split()[1].rstrip(",") for row in rows] == [
         "worse",
         "better",
-        "back",
+        "no",
     ]
     assert of.analysis is not None
     worst = of.analysis.failing[0]
@@ -93,9 +93,9 @@ def test_series_without_a_change_are_folded_away() -> None:
     assert folded == [
         "1 alarm fixed by a later version",
         "1 series without a difference shown",
-        "1 series without enough history",
+        "1 series of which it can&#x27;t be told",
     ]
-    assert "not enough history: 3 versions" in shown
+    assert "the history is too short; measure 2 more versions" in shown
 
 
 def test_what_was_not_analysed_stands_with_its_reason() -> None:
@@ -169,7 +169,7 @@ def test_one_version_is_said_in_a_plain_sentence() -> None:
     assert alone.report("Regression analysis").summary().startswith("There is nothing to analyse.")
     assert alone.analysis is None
     with_history = catalogue(series("image", ["1.0"]))
-    assert "Not enough history for a verdict on 1 series" in page(with_history)
+    assert "Whether 1 series of 1 KPI is worse can&#x27;t be told" in page(with_history)
     assert "is the same" in page(catalogue([])) or "Nothing could be analysed" in page(catalogue([]))
 
 
@@ -209,7 +209,7 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
     assert same.outcome is Outcome.NO_CHANGE
     shown = page(catalogue(mixed(), analysis))
     cards = shown.split('class="series-chart')[2:]
-    assert "◆\u00a0in doubt" in cards[2]
+    assert "◆\u00a0no difference shown yet" in cards[2]
     assert "2 more runs would tell" in cards[2]
     assert [one.name for one in regression_tables.changed(analysis)] == ["worse", "better", "same", "repaired"]
 

@@ -30,6 +30,7 @@ from matrix_benchmarking.matrix import Entry
 MADE_AT = dt.datetime(2026, 11, 21, 12, 30, tzinfo=dt.UTC)
 VERSIONS = ("1.2.9", "1.2.10", "1.3.0-rc.1", "1.3.0", "1.3.1", "1.3.2")
 
+TOO_SHORT = "the history is too short; measure 4 more versions"
 HOSTILE = (
     "<script>alert(1)</script>",
     "a | b || c",
@@ -186,7 +187,7 @@ def mixed() -> Analysis:
         verdict(of=LATENCY, labels={"batch_size": 64}, reruns=2, effect=Estimate(0.031, -0.01, 0.07)),
         dataclasses.replace(fixed, alarms=(fixed_alarm,)),
         verdict(of=ERROR_RATE),
-        verdict(Outcome.NOT_ENOUGH_HISTORY, labels={"batch_size": 128}, versions=VERSIONS[:2], reruns=4),
+        verdict(Outcome.CANT_TELL, labels={"batch_size": 128}, versions=VERSIONS[:2], reruns=4, why=TOO_SHORT),
         not_analysed=(
             NotAnalysed("error_rate", "", {}, "error_rate is unknown at all 5 runs", 5),
             NotAnalysed("throughput", "batch_size 256", {"batch_size": 256}, "it has no value at 1.3.2", 3),
@@ -230,7 +231,7 @@ def hostile(text: str) -> Analysis:
         verdict(Outcome.IMPROVEMENT, labels=labels(3), name=text, is_new=True, **shared),
         verdict(labels=labels(4), name=text, reruns=2, effect=Estimate(0.1, 0.0, 0.2), **shared),
         dataclasses.replace(fixed, outcome=Outcome.NO_CHANGE, name=text),
-        verdict(Outcome.NOT_ENOUGH_HISTORY, labels=labels(6), name=text, **shared),
+        verdict(Outcome.CANT_TELL, labels=labels(6), name=text, why=TOO_SHORT, **shared),
         workload=text or "workload",
         data=text,
         question=text,

@@ -6,6 +6,6 @@ Gets a matrix and its workload, gives :class:`Finding` values; each says which a
 from .finding import Answer, Finding
 from .findings import findings
 from .order import order_of
-from .wording import about, counted, line
+from .wording import MOST_RUNS, about, counted, line
 
-__all__ = ["Answer", "Finding", "about", "counted", "findings", "line", "order_of"]
+__all__ = ["MOST_RUNS", "Answer", "Finding", "about", "counted", "findings", "line", "order_of"]

@@ -32,9 +32,11 @@ class Finding:
         sentence: what it is, with its count, and what to do.
         changes: the answers that it may change; none for what is good to know only.
         runs: the names of the runs that it is about; empty where it is about none in particular.
+        in_most_runs: it makes the numbers of most runs doubtful.
     """
 
     kind: str
     sentence: str
     changes: frozenset[Answer] = NONE
     runs: Sequence[str] = ()
+    in_most_runs: bool = False

@@ -1,4 +1,4 @@
-"""All findings on a matrix: those that change an answer first."""
+"""All findings on a matrix: those that change an answer first, then what is in most runs."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ def findings(
         *keys.findings(matrix, workload, prices or {}),
         *(() if in_order is None else order.findings(in_order)),
     ]
-    return sorted(found, key=lambda one: not one.changes)
+    return sorted(found, key=lambda one: (not one.changes, not one.in_most_runs))

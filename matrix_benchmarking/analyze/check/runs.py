@@ -12,7 +12,7 @@ from ..points import by_point
 from ..select.order_sources import named
 from ..select.selection import not_judged
 from ..wording import plural
-from .finding import ANALYSES, EVERY, Finding
+from .finding import ANALYSES, EVERY, NONE, Finding
 from .wording import first_of, said_of_twins
 
 
@@ -49,10 +49,13 @@ def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding(
             "implausible", f"{_runs(impossible)} {have} values that can't be: {what}.", EVERY, _names(impossible)
         )
-    doubtful = [entry for entry in matrix if entry.warnings and not entry.failed]
+    good = [entry for entry in matrix if not entry.failed]
+    doubtful = [entry for entry in good if entry.warnings]
     if doubtful:
         why = first_of(sentence for sentence, _ in doubts.joined(doubtful))
-        yield Finding("doubtful", f"{_runs(doubtful)} with doubtful numbers: {why}.", runs=_names(doubtful))
+        of = "" if len(doubtful) == len(good) else f" of {len(good)}"
+        sentence = f"{len(doubtful)}{of} {plural(len(good), 'run')} with doubtful numbers: {why}."
+        yield Finding("doubtful", sentence, NONE, _names(doubtful), in_most_runs=2 * len(doubtful) > len(good))
     if matrix.notes:
         count = len(matrix.notes)
         sentence = f"{count} {plural(count, 'thing')} met on the way through the runs:"

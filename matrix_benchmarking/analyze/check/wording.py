@@ -8,12 +8,24 @@ from ..wording import plural
 from .finding import Answer, Finding
 
 _WHERE = "'matbench check'"
+MOST_RUNS = "In most runs"
+"""The heading above what makes the numbers of most runs doubtful."""
 
 
 def counted(found: Sequence[Finding], answer: Answer | None = None) -> str:
-    """How many there are, and how many change this *answer*, or any: ``5 findings, 2 of which change this answer``."""
+    """How many there are, and how many change this *answer*, or any: ``5 findings, 2 of which change this answer``.
+
+    And how many are in most runs, where there are any.
+    """
     if not found:
         return "no findings"
+    general = sum(one.in_most_runs for one in found)
+    is_or_are = "is" if general == 1 else "are"
+    most = f"; {general} {is_or_are} in most runs" if general else ""
+    return f"{_changing(found, answer)}{most}"
+
+
+def _changing(found: Sequence[Finding], answer: Answer | None) -> str:
     total = f"{len(found)} {plural(len(found), 'finding')}"
     changing = sum(bool(one.changes) if answer is None else answer in one.changes for one in found)
     what = "an answer" if answer is None else "this answer"

@@ -23,7 +23,7 @@ def goes_on(points: Floats, starts: Sequence[int]) -> bool:
     A straight line fits all *points*, or those of the newest two levels, about as well as levels do.
     """
     newest = [0, *starts][-2]
-    return is_drift(points, starts) or (newest > 0 and is_drift(points[newest:], [starts[-1] - newest]))
+    return is_drift(points, starts) or is_drift(points[newest:], [starts[-1] - newest])
 
 
 def is_drift(points: Floats, starts: Sequence[int]) -> bool:
@@ -50,8 +50,7 @@ def _squares(points: Floats) -> float:
 
 
 def _squares_about_line(points: Floats) -> float:
-    places = np.arange(len(points)) - (len(points) - 1) / 2.0
-    return _squares(points - slope(points) * places)
+    return _squares(points - slope(points) * np.arange(len(points)))
 
 
 def is_over(points: Floats, starts: list[int]) -> bool:

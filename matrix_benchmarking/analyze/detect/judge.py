@@ -65,11 +65,11 @@ def _without_drifts(points: Floats, found: list[Step]) -> list[Step]:
     """The steps that don't go on a drift, as far as could be told when each was seen, and those that ended one."""
     kept: list[Step] = []
     starts: list[int] = []  # of the levels since the last step that is kept
-    was_up = False
+    was_up: bool | None = None
     for step, following in itertools.pairwise([*found, None]):
         assert step is not None
         is_up = _first_level(points, step) > step.old_level
-        begin = kept[-1].first if kept and is_up is was_up else step.first
+        begin = kept[-1].first if is_up is was_up else step.first
         if goes_on(points[begin : step.seen + 1], [*starts, step.first - begin]):
             starts.append(step.first - begin)
             if is_over(points[begin : following.seen if following else len(points)], starts):
@@ -316,7 +316,7 @@ def no_change(
     p_value: float,
     runs: tuple[int, int],
     more: int,
-    seen: Sight = (None, False),
+    seen: Sight | tuple[()] = (),
 ) -> Judgement:
     """The verdict where a *shift* from the level *old*, known within its *reach*, looks most like a change.
 

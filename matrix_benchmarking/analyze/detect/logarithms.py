@@ -85,8 +85,10 @@ def _on_logarithms(
     """What the splits that are *asked* about weigh on the logarithmic scale; *points* are those that have one."""
     span = slice(begin, begin + len(points))
     logarithms, squares = np.zeros(len(series.points)), series.squares.copy()
-    logarithms[span] = np.log(points)
-    squares[span] /= points * points
+    # About 1, as the floor of a spread, which is what rounding leaves, goes by the level: in any unit the same.
+    logarithms[span] = 1.0 + np.log(points / abs(float(levels.level[0])))
+    squares[span] /= points
+    squares[span] /= points
     splits = found.last[asked], found.split.after[asked].astype(np.int64)
     which = np.searchsorted(levels.counts, splits[0] - splits[1] + 1, side="right") - 1
     needed = estimate(logarithms[span], np.unique(levels.counts[which]))

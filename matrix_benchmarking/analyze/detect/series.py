@@ -5,6 +5,7 @@ Runs that were measured together share a mood of the machine: they are a block, 
 
 from __future__ import annotations
 
+import itertools
 import math
 from array import array
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
-from matrix_benchmarking.analyze.detect.levels import Integers
+from matrix_benchmarking.analyze.detect.levels import LEAST, Integers
 from matrix_benchmarking.analyze.detect.splits import Series
 
 Values = Sequence["float | Sequence[float | None] | None"]
@@ -40,6 +41,8 @@ _BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
 OF_THE_PRIOR = 3
 """So many first versions say what is known of the noise before."""
+FARTHEST = 2.0**400
+"""In units of the first values."""
 FEWEST_ROUNDS = 2
 """Rounds in common with earlier versions are evidence of their own from so many on."""
 
@@ -60,13 +63,14 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     every = [_finite(value, of) for value, of in zip(values, blocks, strict=True)]
     index = np.array([place for place, runs in enumerate(every) if runs], dtype=np.int64)
     kept = [runs for runs in every if runs]
-    scale = power_of_two(max((abs(value) for runs in kept for value, _ in runs), default=1.0))
+    scale = scale_of([value for runs in kept for value, _ in runs])
+    kept = [[(min(max(value / scale, -FARTHEST), FARTHEST), block) for value, block in runs] for runs in kept]
     own, fresh = _evidence(kept)
-    groups = [_grouped(runs, scale, by_round=count > len({block[0] for _, block in runs}))
+    groups = [_grouped(runs, by_round=count > len({block[0] for _, block in runs}))
               for runs, count in zip(kept, own, strict=True)]  # fmt: skip
     points = np.array([median([median(group) for group in of]) for of in groups], dtype=np.float64)
     counts = np.array([len(runs) for runs in kept], dtype=np.float64)
-    together = [[value / scale for value, _ in runs] for runs in kept]
+    together = [[value for value, _ in runs] for runs in kept]
     stretches = _stretches(kept)
     series = Series(
         points,
@@ -102,11 +106,10 @@ def _runs_of(value: float | Sequence[float | None] | None) -> int:
 def _alone(values: Floats, of: tuple[Flags, Integers] | None = None) -> tuple[Series, Integers, float]:
     """As `prepare`, faster, for versions of one run each; gaps are NaN. Without gaps, *of* is what `campaigns` says."""
     index = np.flatnonzero(np.isfinite(values))
-    points = values[index]
-    scale = power_of_two(float(np.abs(points).max())) if len(points) else 1.0
+    scale = scale_of(values[index])
+    points = held(values[index], scale)
     ones, none = np.ones(len(points)), np.zeros(len(points))
     fresh, stretches = (ones, np.arange(len(points))) if of is None else of
-    points /= scale
     variance = precision(ones, stretches)
     return Series(points, ones, variance, Prior(), ones, fresh.astype(float), none, stretches, points), index, scale
 
@@ -165,18 +168,18 @@ def _stretches(versions: list[list[_Run]]) -> Integers:
     """Of each version the first of those that its campaign measured one after the other up to it."""
     found, campaign = list[int](), None
     for place, runs in enumerate(versions):
-        campaigns = {campaign for _, (campaign, number) in runs if number is not None and number < 0}
+        campaigns = {campaign for _, (campaign, _) in runs}
         in_turn = min(campaigns) if len(campaigns) == 1 and all((number or 0) < 0 for _, (_, number) in runs) else None
         found.append(found[-1] if found and in_turn is not None and in_turn == campaign else place)
         campaign = in_turn
     return np.array(found, dtype=np.int64)
 
 
-def _grouped(runs: list[_Run], scale: float, *, by_round: bool) -> list[list[float]]:
+def _grouped(runs: list[_Run], *, by_round: bool) -> list[list[float]]:
     """The values of each block."""
     found: dict[object, list[float]] = {}
     for value, block in runs:
-        found.setdefault(block if by_round else block[0], []).append(value / scale)
+        found.setdefault(block if by_round else block[0], []).append(value)
     return list(found.values())
 
 
@@ -195,6 +198,18 @@ def _means(versions: list[list[float]], squares: Floats, counts: Floats) -> Floa
         middle = median(runs)
         means.append(middle + math.fsum(min(max(run - middle, -room), room) for run in runs) / len(runs))
     return np.array(means, dtype=np.float64)
+
+
+def scale_of(values: Sequence[float] | Floats) -> float:
+    """What to divide the values of a series by: by the first that aren't zero, so that later ones don't change it."""
+    first = sorted(itertools.islice((abs(float(value)) for value in values if value), LEAST))
+    return power_of_two(first[len(first) // 2]) if first else 1.0
+
+
+def held(values: Floats, scale: Any) -> Floats:
+    """*values* divided by their *scale*; what is still beyond reason is held back, so that no square overflows."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.minimum(np.maximum(values / scale, -FARTHEST), FARTHEST))
 
 
 def power_of_two(largest: float) -> float:
@@ -239,5 +254,5 @@ def _prior(repeats: list[list[float]], stretches: Integers) -> Prior:
     off = median([abs(one - median(middles)) for one in middles])
     between = (_OF_THREE * off) ** 2
     if between > variance:  # versions differ by more than their repeats do
-        return Prior(_BETWEEN_DEGREES, math.sqrt(between), 0.0)
-    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance), 0.0)
+        return Prior(_BETWEEN_DEGREES, math.sqrt(between))
+    return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance))

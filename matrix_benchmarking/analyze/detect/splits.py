@@ -19,7 +19,9 @@ AS_ONE_BLOCK = 2
 NEAR_BEFORE = 20
 """So many versions before a campaign say whether its mood is another one."""
 _ROUNDING = 1e-9
-"""What sums of points, the largest of which is between 1 and 2, may be off."""
+"""What the mean of points may be off, relative to them."""
+_DROWNING = 1e6
+"""In units of the first points: larger ones would drown all others in the rounding of running sums."""
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""
 LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
@@ -87,14 +89,16 @@ class Series:
         if self._in_turn is None:
             return 0
         starts, ends, sums = self._in_turn
-        begin = starts[first]
-        before = (sums[first] - sums[begin]) / np.maximum(first - begin, 1)
-        new = (sums[last + 1] - sums[first]) / (last + 1 - first)
+        row, place = np.divmod(first, max(len(starts) // self.beside, 1))
+        begin, until = starts[first], last + 1
+        before = (sums[first + row] - sums[begin + row]) / np.maximum(first - begin, 1)
+        new = (sums[until + row] - sums[first + row]) / (until - first)
         # The first point of the series, where several lie behind each other.
-        origin = first - first % max(len(starts) // self.beside, 1)
+        origin = first - place
         far = np.maximum(begin - NEAR_BEFORE, origin)
-        earlier = np.where(begin > origin, (sums[begin] - sums[far]) / np.maximum(begin - far, 1), before)
-        is_farther = np.abs(new - before) > np.abs(before - earlier) + _ROUNDING
+        earlier = np.where(begin > origin, (sums[begin + row] - sums[far + row]) / np.maximum(begin - far, 1), before)
+        room = _ROUNDING * np.maximum(np.abs(before), np.abs(new))
+        is_farther = np.abs(new - before) > np.abs(before - earlier) + room
         is_told = (first - begin >= ENOUGH_BEFORE) & is_farther
         return np.where(is_told, (np.minimum(ends[first], last) - first) // AS_ONE_BLOCK, 0)
 
@@ -116,14 +120,18 @@ class Series:
 
     @functools.cached_property
     def _in_turn(self) -> tuple[Integers, Integers, Floats] | None:
-        """Of each point where its stretch begins and ends, and running sums of all; None where each is its own."""
+        """Of each point where its stretch begins and ends, and running sums; None where each is its own.
+
+        The sums are one more than the points of each series, one series behind the other.
+        """
         goes_on = self.stretches[1:] == self.stretches[:-1]
         if not goes_on.any():
             return None
         places, is_new = np.arange(len(self.points)), np.concatenate([[True], ~goes_on])
         starts = np.maximum.accumulate(np.where(is_new, places, 0))
         ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
-        return starts, ends, np.concatenate([[0.0], np.cumsum(self.points)])
+        points = np.minimum(np.maximum(self.points, -_DROWNING), _DROWNING).reshape(self.beside, -1)
+        return starts, ends, np.hstack([np.zeros((self.beside, 1)), np.cumsum(points, axis=1)]).ravel()
 
 
 ARRAYS = [name for name in Series.__dataclass_fields__ if name not in ("prior", "beside")]

@@ -28,10 +28,19 @@ from matrix_benchmarking.analyze.detect.judge import (
     sight,
 )
 from matrix_benchmarking.analyze.detect.judgement import Judgement
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to
+from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to
 from matrix_benchmarking.analyze.detect.logarithms import is_doubled
 from matrix_benchmarking.analyze.detect.running import estimate_beside
-from matrix_benchmarking.analyze.detect.series import Blocks, Values, campaigns, precision, prepare, single_runs
+from matrix_benchmarking.analyze.detect.series import (
+    Blocks,
+    Values,
+    campaigns,
+    held,
+    precision,
+    prepare,
+    scale_of,
+    single_runs,
+)
 from matrix_benchmarking.analyze.detect.smallest import asked_about, smallest_steps
 from matrix_benchmarking.analyze.detect.splits import ARRAYS, Evidence, Series, candidates, every_lag, weigh
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
@@ -80,6 +89,9 @@ class _Beside:
         """A part of the series at a time, of which what is estimated fits into little memory."""
         counts = counts_up_to(self.length - 1, scan.least_history(self.series.prior))
         few = max(_AT_ONCE // (len(counts) * self.length), 1)
+        if few >= len(self.places):
+            yield self
+            return
         for start in range(0, len(self.places), few):
             yield self.only(np.arange(start, min(start + few, len(self.places))))
 
@@ -219,9 +231,11 @@ def _of_single_runs(
 ) -> _Beside:
     """Series of one run a version, without gaps."""
     points = np.frombuffer(b"".join(values)).reshape(len(places), -1).copy()
-    largest = np.abs(points).max(axis=1)
-    scales = np.where(largest > 0.0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)
-    points /= scales[:, None]
+    first = np.sort(np.abs(points[:, :LEAST]))
+    scales = np.ldexp(1.0, np.frexp(first[:, LEAST // 2])[1] - 1)
+    for begun in np.flatnonzero(first[:, 0] == 0.0):
+        scales[begun] = scale_of(points[begun])
+    points = held(points, scales[:, None])
     flat, ones, nothing = points.ravel(), np.ones(points.size), np.zeros((len(places), 1))
     own, stretches = np.ones(points.shape), np.arange(points.size).reshape(points.shape)
     for row, of in enumerate(fresh):

@@ -22,7 +22,7 @@ from ..verdict.causes import causes
 from ..verdict.model import Alarm, Analysis, Change, SeriesVerdict
 
 FORMAT = "matbench-regression"
-VERSION = 1
+VERSION = 2
 """Rises when something is taken away or changes its meaning; what is added doesn't raise it."""
 
 

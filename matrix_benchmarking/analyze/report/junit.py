@@ -1,7 +1,7 @@
 """An analysis as JUnit XML: one test case a series, which fails where the series got worse.
 
 GitLab and Jenkins show the text of a failure, no properties, and drop a second case of the same name: names are
-unique. A series of too little history, and one that was not analysed, is skipped.
+unique. A series that can't be told, and one that was not analysed, is skipped.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from .worse import Worse, worse
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = 250
-_SKIPPED = (Outcome.NOT_ENOUGH_HISTORY, Outcome.CANT_TELL)
 
 
 def junit(analysis: Analysis) -> str:
     """The report: one ``testsuite``."""
     failures = {one.verdict.id: one for one in worse(analysis)}
-    # A series without enough history today may still have an alarm: it fails.
-    skipped = sum(one.outcome in _SKIPPED and not one.fails for one in analysis.verdicts) + len(analysis.not_analysed)
+    # A series that can't be told today may still have an alarm: it fails.
+    skipped = sum(one.outcome is Outcome.CANT_TELL and not one.fails for one in analysis.verdicts) + len(
+        analysis.not_analysed
+    )
     counts = {
         "name": _attribute(f"matbench: {analysis.workload}"),
         "tests": str(len(analysis.verdicts) + len(analysis.not_analysed)),
@@ -79,14 +80,10 @@ def _case(suite: ET.Element, analysis: Analysis, kpi: str, name: str) -> ET.Elem
 
 def _outcome(case: ET.Element, verdict: SeriesVerdict, failure: Worse | None) -> None:
     if failure is not None:
-        attributes = {"message": _attribute(f"worse: {failure.size}, {failure.levels}"), "type": "regression"}
+        attributes = {"message": _attribute(f"worse: {failure.size}, {failure.levels}"), "type": "worse"}
         ET.SubElement(case, "failure", attributes).text = "\n".join(_lines(verdict, failure))
-    elif verdict.outcome in _SKIPPED:
-        ET.SubElement(
-            case,
-            "skipped",
-            {"message": _attribute(wording.untold(verdict) if verdict.why else wording.history_missing(verdict))},
-        )
+    elif verdict.outcome is Outcome.CANT_TELL:
+        ET.SubElement(case, "skipped", {"message": _attribute(f"can't be told: {wording.untold(verdict)}")})
     elif verdict.outcome is not Outcome.NO_CHANGE or verdict.reruns or verdict.alarms:
         ET.SubElement(case, "system-out").text = "\n".join(_lines(verdict, None))
 

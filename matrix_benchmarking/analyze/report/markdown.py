@@ -60,8 +60,7 @@ def _sign(analysis: Analysis) -> str:
         return "❌"
     if analysis.suspected:
         return "⚠️"
-    untold = (Outcome.NOT_ENOUGH_HISTORY, Outcome.CANT_TELL)
-    is_known = any(one.outcome not in untold for one in analysis.verdicts)
+    is_known = any(one.outcome is not Outcome.CANT_TELL for one in analysis.verdicts)
     return "✅" if is_known else "❔"
 
 
@@ -137,7 +136,7 @@ def _doubtful(analysis: Analysis) -> str:
         for one in analysis.having(Outcome.NO_CHANGE)
         if one.reruns
     ]
-    return _section("In doubt", items)
+    return _section("No difference shown yet", items)
 
 
 def _notes(analysis: Analysis) -> str:
@@ -146,19 +145,13 @@ def _notes(analysis: Analysis) -> str:
 
 def _rest(analysis: Analysis) -> str:
     """One line on what there is no verdict on."""
-    parts = []
-    short = analysis.having(Outcome.NOT_ENOUGH_HISTORY)
-    if short:
-        missing = [one.reruns for one in short if one.reruns]
-        needs = f" (at least {min(missing)} more {plural(min(missing), 'version')} each)" if missing else ""
-        parts.append(f"Not enough history: {len(short)} series{needs}.")
-    if analysis.not_analysed:
-        reasons = collections.Counter(one.reason for one in analysis.not_analysed).most_common()
-        named = [plain(reason, 150) + (f" ({count} times)" if count > 1 else "") for reason, count in reasons[:REASONS]]
-        rest = len(reasons) - len(named)
-        listed = "; ".join([*named, *([f"and {rest} other {plural(rest, 'reason')}"] if rest else [])])
-        parts.append(f"Not analysed: {listed}.")
-    return " ".join(parts)
+    if not analysis.not_analysed:
+        return ""
+    reasons = collections.Counter(one.reason for one in analysis.not_analysed).most_common()
+    named = [plain(reason, 150) + (f" ({count} times)" if count > 1 else "") for reason, count in reasons[:REASONS]]
+    rest = len(reasons) - len(named)
+    listed = "; ".join([*named, *([f"and {rest} other {plural(rest, 'reason')}"] if rest else [])])
+    return f"Not analysed: {listed}."
 
 
 def _data(analysis: Analysis) -> str:

@@ -3,7 +3,7 @@
 Few families, whose names and labels are the same in each analysis:
 
 * ``matbench_regressions``, ``matbench_improvements``: how many series fail, and how many are newly better;
-* ``matbench_series{outcome="no change"}``: how many series have which verdict;
+* ``matbench_series{outcome="worse"}``: how many series have which verdict;
 * ``matbench_kpi``: the level of each series, by KPI and labels: since its last change, else of the newest version;
 * ``matbench_kpi_change_ratio``: of a series that is worse or better, new level / old level − 1.
 """
@@ -30,7 +30,7 @@ def openmetrics(analysis: Analysis) -> str:
     """The report, which ends in ``# EOF``."""
     own = {"workload": one_line(analysis.workload, _LONGEST)}
     counts = collections.Counter(one.outcome for one in analysis.verdicts)
-    counts[Outcome.NOT_ANALYSED] = len(analysis.not_analysed)
+    counts[Outcome.NOT_ANALYSED] = analysis.left_out[0]
     better = sum(one.is_new for one in analysis.having(Outcome.IMPROVEMENT))
     labels = _labels(analysis)
     levels = [(labels[one.id], level(one)) for one in analysis.verdicts]

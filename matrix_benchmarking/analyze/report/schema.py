@@ -94,7 +94,9 @@ def _series() -> Schema:
             "q_value": probability,
             "runs_before": _COUNT,
             "runs_after": _COUNT,
-            "reruns": _said(_or_null(_COUNT), "Runs that would settle a doubt; versions that a verdict is short of."),
+            "reruns": _said(
+                _or_null(_COUNT), "Runs that would tell, without a difference yet; versions that a verdict is short of."
+            ),
             "minimum_effect": _NUMBER,
             "minimum_effect_absolute": _NUMBER,
             "points": _list("point"),

@@ -23,18 +23,19 @@ def summary(analysis: Analysis) -> dict[str, int | str]:
     * ``total_points``: series that were looked at, those not analysed among them;
     * ``entries_count``, ``kpis_count``: sets of labels and KPIs behind them;
     * ``failures``: series with an alarm that nobody dealt with;
-    * ``no_history``, ``not_analyzed``: series of too little history, and those not analysed;
+    * ``no_history``, ``not_analyzed``: series of too little history, and those not analysed, of which a KPI that
+      no run has is one;
     * ``significant_performance_increase``, ``…_decrease``: series that are better or worse than before their last
       change, acknowledged ones among them;
     * ``message``: the verdict in sentences.
     """
     return {
-        "total_points": len(analysis.verdicts) + len(analysis.not_analysed),
+        "total_points": len(analysis.verdicts) + _left_out(analysis),
         "entries_count": _entries(analysis),
         "kpis_count": len(analysis.kpis),
         "failures": len(analysis.failing),
-        "no_history": len(analysis.having(Outcome.NOT_ENOUGH_HISTORY)),
-        "not_analyzed": len(analysis.not_analysed),
+        "no_history": sum(bool(one.reruns) for one in analysis.having(Outcome.CANT_TELL)),
+        "not_analyzed": _left_out(analysis),
         "significant_performance_increase": len(analysis.having(Outcome.IMPROVEMENT)),
         "significant_performance_decrease": len(analysis.having(Outcome.REGRESSION)),
         "message": _message(analysis),
@@ -45,6 +46,11 @@ def summary_yaml(analysis: Analysis) -> str:
     """The summary as YAML."""
     text: str = yaml.safe_dump(summary(analysis), allow_unicode=True, sort_keys=True)
     return text
+
+
+def _left_out(analysis: Analysis) -> int:
+    series, kpis, _ = analysis.left_out
+    return series + kpis
 
 
 def _entries(analysis: Analysis) -> int:
@@ -59,7 +65,7 @@ def _key(labels: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
 
 def _message(analysis: Analysis) -> str:
     """As MatrixBenchmarking begins it, then in our words."""
-    points, failures = len(analysis.verdicts) + len(analysis.not_analysed), len(analysis.failing)
+    points, failures = len(analysis.verdicts) + _left_out(analysis), len(analysis.failing)
     entries, kpis = _entries(analysis), len(analysis.kpis)
     begin = f"Performed {points} KPI regression {'analysis' if points == 1 else 'analyses'}"
     over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {kpis} {plural(kpis, 'KPI')}"

@@ -56,6 +56,11 @@ def same_kind(labels: Iterable[object]) -> int | None:
     return kinds.pop() if kinds in ({NUMBERED}, {DATED}) and len(names) < 2 else None
 
 
+def is_commit(text: str) -> bool:
+    """Whether *text* looks like the name of a commit, in full or cut."""
+    return _COMMIT.fullmatch(text) is not None
+
+
 def key(label: object) -> Key:
     """A sorting key, whose first element is the kind; all of kind ``PLAIN`` have the same one.
 

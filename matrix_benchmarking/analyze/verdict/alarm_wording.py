@@ -3,53 +3,62 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...history.alarms import Action, AlarmSubject
 from ...history.records import moment
+from ...kpi import KPIDefinition
 from ..wording import plural
 from .causes import cause_id
 from .lifecycle import Known, is_expired
 from .model import Status
+from .wording import levels as shown_levels
 from .wording import percent
 
-
-def about(subject: AlarmSubject) -> str:
-    """What an alarm is about: ``p95_latency of onnx-fp32 since 1.3.0 (20 → 22.5 ms, +12.5 %)``."""
-    return _line(f"{subject.kpi} of {subject.series} since {subject.first_bad} ({levels(subject)})")
+KPIs = Mapping[str, KPIDefinition]
+"""How the workload shows its KPIs, by name; what none of them is, is shown as it was kept."""
 
 
-def levels(subject: AlarmSubject) -> str:
-    """Both levels and, where there is one, their ratio: ``20 → 22.5 ms, +12.5 %``."""
-    text = f"{subject.old_level:.4g} → {subject.new_level:.4g} {subject.unit}".rstrip()
+def about(subject: AlarmSubject, kpis: KPIs) -> str:
+    """What an alarm is about: ``p95_latency of onnx-fp32 since 1.3.0 (20.0 → 22.5 ms, +12.5 %)``."""
+    return _line(f"{subject.kpi} of {subject.series} since {subject.first_bad} ({levels(subject, kpis)})")
+
+
+def levels(subject: AlarmSubject, kpis: KPIs) -> str:
+    """Both levels, as an analysis shows them, and, where there is one, their ratio: ``20.0 → 22.5 ms, +12.5 %``."""
+    kpi = kpis.get(subject.kpi)
+    if kpi is not None and kpi.unit == subject.unit:
+        text = shown_levels(kpi, subject)
+    else:
+        text = f"{subject.old_level:.4g} → {subject.new_level:.4g} {subject.unit}".rstrip()
     if subject.old_level <= 0 or subject.new_level < 0:
         return text
     return f"{text}, {percent(subject.new_level / subject.old_level - 1)}"
 
 
-def about_unjudged(alarms: Sequence[tuple[Known, str]]) -> str:
+def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIs) -> str:
     """A sentence on alarms that nothing can repair: ``1 alarm is over, since its KPI is not judged any more: …``"""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
     one = len(alarms) == 1
     count = (
         f"{len(alarms)} {plural(len(alarms), 'alarm')} {'is' if one else 'are'} over, since {'its' if one else 'their'}"
     )
-    return f"{count} KPI is not judged any more: {_named([alarm for alarm, _ in alarms])} ({reasons})"
+    return f"{count} KPI is not judged any more: {_named([alarm for alarm, _ in alarms], kpis)} ({reasons})"
 
 
-def _named(alarms: Sequence[Known]) -> str:
+def _named(alarms: Sequence[Known], kpis: KPIs) -> str:
     more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
-    return "; ".join(f"{alarm.id} {about(alarm.subject)}" for alarm in alarms[:3]) + more
+    return "; ".join(f"{alarm.id} {about(alarm.subject, kpis)}" for alarm in alarms[:3]) + more
 
 
-def about_unseen(alarms: Sequence[tuple[Known, str]]) -> str:
+def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIs) -> str:
     """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
     count = f"{len(alarms)} {plural(len(alarms), 'alarm')} of the history {'is' if len(alarms) == 1 else 'are'} open"
     return (
         f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): "
-        f"{_named([alarm for alarm, _ in alarms])} ({reasons})"
+        f"{_named([alarm for alarm, _ in alarms], kpis)} ({reasons})"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import math
 from collections.abc import Mapping, Sequence
 
 from ...history.alarms import Action
@@ -136,7 +137,7 @@ def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> l
     allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, changes[place].old_level))
     found = []
     for later in range(place + 1, len(changes)):
-        left = (changes[later].new_level - changes[place].old_level) * (1.0 if step > 0 else -1.0)
+        left = (changes[later].new_level - changes[place].old_level) * math.copysign(1.0, step)
         takes_back = changes[later].takes_back == changes[place].first
         if takes_back or (not changes[later].is_worse and left <= allowed):
             found.append(later)
@@ -147,7 +148,7 @@ def levels_known(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
     """The places of the changes for the worse that lead to a level that was left for the old one twice before."""
     known = set()
     for place, change in enumerate(changes):
-        if change.is_worse and change.first > 0:
+        if change.is_worse:
             points, unit = middles(values, max(change.first - FURTHEST, 0), change.seen + 1)
             if returns(points, change.old_level / unit, change.new_level / unit) >= RETURNS:
                 known.add(place)

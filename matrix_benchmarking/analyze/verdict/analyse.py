@@ -18,9 +18,10 @@ from ..blocks import blocks_of
 from ..detect import Judgement, Kind, Suspicion, compare_levels, q_values
 from ..detect.discovery import RATE
 from ..detect.drift import slope
-from ..detect.series import Blocks
+from ..detect.series import OF_THE_PRIOR, Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select
+from ..wording import plural
 from .alarms import Raised, alarms_of, levels_known
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import known_alarms
@@ -28,7 +29,7 @@ from .model import Analysis, Change, Outcome, SeriesVerdict
 from .severity import severity, unjudged
 
 ONE_BLOCK = (
-    "measured in one block, one version after the other, this can't be told from the machine's mood; "
+    "measured in one block, one version after the other, a difference may be the machine's mood; "
     "measure the newest version once more"
 )
 
@@ -173,8 +174,14 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         notes=(*series.notes, *raised.notes),
     )
     if judgement.kind is Kind.NOT_ENOUGH_HISTORY:
-        levels = {"old_level": judgement.old_level, "runs_before": judgement.runs_before}
-        return dataclasses.replace(base, outcome=Outcome.NOT_ENOUGH_HISTORY, reruns=judgement.reruns, **levels)  # type: ignore[arg-type]
+        return dataclasses.replace(
+            base,
+            outcome=Outcome.CANT_TELL,
+            old_level=judgement.old_level,
+            runs_before=judgement.runs_before,
+            reruns=judgement.reruns,
+            why=_too_short(series, judgement.reruns or 0),
+        )
     if raised.worst is not None:
         return _about(base, one, raised.worst, Outcome.REGRESSION)
     if judgement.suspicion is not None and _is_suspected(judgement.suspicion, one.series):
@@ -186,6 +193,12 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
     if judgement.is_one_block:
         return dataclasses.replace(_unchanged(base, judgement), outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
     return _sized(_unchanged(base, judgement), judgement)
+
+
+def _too_short(series: SelectedSeries, missing: int) -> str:
+    what = "version" if any(point.versions for point in series.points) else "run"
+    fewer = ", fewer with repeats" if len(series.points) < OF_THE_PRIOR else ""
+    return f"the history is too short; measure {missing} more {plural(missing, what)}{fewer}"
 
 
 def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:

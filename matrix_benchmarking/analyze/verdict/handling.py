@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import itertools
-import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...errors import ConfigError
+from ...errors import ConfigError, did_you_mean
+from ...filters import exact
 from ...history.alarms import Action, AlarmEvent
+from ...history.port import Series
+from ...matrix import typed
 from ..select.order_sources import named
+from ..select.versions import is_commit, key, same_kind
 from .alarm_wording import standing
 from .causes import of_cause
 from .lifecycle import Known, date_of, next_us
 from .model import Status
 
-SHORTEST, SHOWN = 4, 8
+SHORTEST = 4
 _LIKE_A_DATE = re.compile(r"[0-9]{4}(?:-[0-9]{1,2}-|/[0-9]{1,2}/)[0-9]{1,2}")
 _REFUSED: dict[Action | None, set[Status]] = {
     Action.ACKNOWLEDGED: {Status.FIXED, Status.RESOLVED},
@@ -25,17 +27,8 @@ _REFUSED: dict[Action | None, set[Status]] = {
     Action.REOPENED: {Status.OPEN},
 }
 
-_MEANS_A_TIME = re.compile(r"\d+ ?[hdwmy]|today|tomorrow|[12]\d{3}-\d\d-\d\d[T ].*|\d{1,2}/\d{1,2}/[12]\d{3}")
-
-
-def short_ids(ids: Iterable[str]) -> dict[str, str]:
-    """Each id with its beginning that no other id has, of at least :data:`SHOWN` characters."""
-    ordered = sorted(ids)
-    lengths = dict.fromkeys(ordered, SHOWN)
-    for one, other in itertools.pairwise(ordered):
-        distinct = len(os.path.commonprefix([one, other])) + 1  # noqa: RUF071 - characters are meant
-        lengths[one], lengths[other] = max(lengths[one], distinct), max(lengths[other], distinct)
-    return {one: one[:length] for one, length in lengths.items()}
+_AHEAD = re.compile(r"(\d{1,4}) ?(d|w)(?:ays?|eeks?)?")
+_MEANS_A_TIME = re.compile(r"\d+ ?(?:h|m|y|hours?|months?|years?)|[12]\d{3}-\d\d-\d\d[T ].*|\d{1,2}/\d{1,2}/[12]\d{3}")
 
 
 def chosen(known: Mapping[str, Known], texts: Iterable[str], action: Action | None = None) -> list[Known]:
@@ -79,7 +72,7 @@ def events(
     Raises:
         ConfigError: it can't be done to one of them, such as to acknowledge what is fixed.
     """
-    problems = [f"alarm {each.id[:SHOWN]} {_why_not(each, now)}" for each in alarms if each.status in _REFUSED[action]]
+    problems = [f"alarm {each.id} {_why_not(each, now)}" for each in alarms if each.status in _REFUSED[action]]
     if problems:
         raise ConfigError("\n".join(problems))
     return [
@@ -99,33 +92,80 @@ def events(
 def checked_until(text: str, now: dt.datetime) -> str:
     """*text* as a date (2026-01-31) that is not over, or else as the version that it is.
 
+    What counts days from today (``tomorrow``, ``10 days``, ``2w``) is a date too.
+
     Raises:
         ConfigError: it is empty, no date of the calendar, or a day in the past.
     """
-    if not text.strip():
+    meant, today = text.strip(), now.astimezone(dt.UTC).date()
+    if not meant:
         raise ConfigError("--until is empty: give a version, a date such as 2026-01-31, or leave it out")
-    if _MEANS_A_TIME.fullmatch(text.strip()):
+    ahead = _ahead(meant)
+    if ahead is None and _MEANS_A_TIME.fullmatch(meant):
         raise ConfigError(f"--until takes a version, or a date such as 2026-01-31, and '{text}' is neither")
-    if not _LIKE_A_DATE.fullmatch(text.strip()):
+    if ahead is None and not _LIKE_A_DATE.fullmatch(meant):
         return text
-    day = date_of(text.strip())
+    day = date_of(meant) if ahead is None else today + dt.timedelta(ahead)
     if day is None:
         raise ConfigError(f"--until is '{text}', which is no date such as 2026-01-31")
-    if day < now.astimezone(dt.UTC).date():
+    if day < today:
         raise ConfigError(f"--until is {day}, which is in the past: the acknowledgement would be over already")
     return day.isoformat()
 
 
+def _ahead(text: str) -> int | None:
+    """So many days from today; None for what says no number of days."""
+    match = _AHEAD.fullmatch(text.lower())
+    if match is None:
+        return {"yesterday": -1, "today": 0, "tomorrow": 1}.get(text.lower())
+    return int(match[1]) * (7 if match[2] == "w" else 1)
+
+
+def versions_of(alarm: Known, series: Iterable[Series]) -> list[object]:
+    """The versions of what *alarm* is about: values of the label of a history's *series* that has those it names."""
+    subject = alarm.subject
+    mine = [one.labels for one in series if (one.workload, one.kpi) == (subject.workload, subject.kpi)]
+    pairs = [(name, value) for labels in mine for name, value in labels.items() if name not in subject.labels]
+    pairs = [(name, value) for name, value in pairs if isinstance(value, str | int | float)]
+    named_ones = (subject.first_bad, subject.last_good)
+    axes = {name for name, value in pairs if exact(value).startswith(named_ones)}  # a commit is cut there
+    return list({typed(value): value for name, value in pairs if name in axes}.values())
+
+
+def unseen(until: str | None, versions: Sequence[object]) -> str:
+    """That no run has the version *until* yet, as a sentence; empty for a date, and for one of the *versions*.
+
+    Raises:
+        ConfigError: it is no version of theirs and no later one by its form, or others are later: it would hold for
+            ever, or not at all.
+    """
+    if until is None or date_of(until) is not None or not versions:
+        return ""
+    is_there = until in map(exact, versions)
+    alike = [label for label in versions if same_kind([label, until]) is not None]
+    later = [label for label in alike if key(label) > key(until)]
+    if later and (not is_there or same_kind(versions) is not None):  # else their order isn't that of their numbers
+        newest = exact(max(later, key=key))
+        raise ConfigError(f"--until is the version {until}, and {newest} is later: the acknowledgement would be over")
+    if is_there:
+        return ""
+    if alike or (is_commit(until) and any(is_commit(exact(label)) for label in versions)):
+        return f"No run has the version {until} yet."
+    hint = did_you_mean(until, map(exact, versions))
+    raise ConfigError(
+        f"--until takes a version or a date such as 2026-01-31, and no run has the version '{until}': {hint}"
+    )
+
+
 def _not_one(text: str, matches: Sequence[str], known: Mapping[str, Known]) -> str:
     if matches:
-        short = short_ids(known)
-        listed = named([f"{short[each]} ({known[each].subject.kpi})" for each in matches])
+        listed = named([f"{each} ({known[each].subject.kpi})" for each in matches])
         if len(matches) > 1:
             return f"'{text}' is the beginning of {len(matches)} alarms: {listed}; give more of the id"
         return f"'{text}' is too short for an id, of which {SHORTEST} characters are needed: did you mean {listed}?"
-    length = max(len(text), SHOWN)
-    nearest = difflib.get_close_matches(text, [each[:length] for each in known])
-    hint = f"did you mean '{nearest[0]}'?" if nearest else "'matbench alarms --all' lists those that there are"
+    whole = {each[: max(len(text), SHORTEST)]: each for each in known}
+    nearest = difflib.get_close_matches(text, whole)
+    hint = f"did you mean '{whole[nearest[0]]}'?" if nearest else "'matbench alarms --all' lists those that there are"
     return f"there is no alarm '{text}': {hint}"
 
 

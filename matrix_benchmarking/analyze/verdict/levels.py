@@ -16,7 +16,7 @@ import numpy as np
 
 from ...workload import MinimumEffect
 from .. import detect
-from ..detect import Judgement, Watched, changes_of, judge_watched, p_values, watch
+from ..detect import Judgement, Watched, changes_of, judge_watched, p_values
 from ..detect.drift import goes_on
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, power_of_two
@@ -63,8 +63,8 @@ def judged_together(
     ]
 
 
-def judged(series: SelectedSeries, minimum: MinimumEffect, seen_along: Watched | None = None) -> JudgedSeries:
-    """*series* with its changes that reach the *minimum*; *seen_along* it is what `watch` said of its blocks."""
+def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> JudgedSeries:
+    """*series*, *watched* so far, with its changes that reach the *minimum*."""
     values, kpi = series.values, series.kpi
     options: dict[str, Any] = {
         "lower_is_better": kpi.lower_better,
@@ -72,7 +72,6 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, seen_along: Watched |
         "minimum_effect_absolute": minimum.absolute,
     }
     kept, series_values = list(range(len(values))), list(values)
-    watched = seen_along or watch(values, AT_ONCE)
     found: list[tuple[Change, float]] = []
     place = 0
 

@@ -108,8 +108,8 @@ def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[tuple[Known, 
 def _why_unseen(first_bad: str, verdict: SeriesVerdict) -> str:
     if first_bad not in verdict.versions:
         return f"there is no run of {first_bad}"
-    if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
-        return "not enough history"
+    if verdict.outcome is Outcome.CANT_TELL:
+        return verdict.why
     if verdict.outcome is Outcome.SUSPECTED and verdict.first_bad_version == first_bad:
         return "suspected: one block of runs alone says so"
     return "; ".join([f"no change at {first_bad} is shown", *verdict.notes])

@@ -17,14 +17,13 @@ from ..select.series import SeriesPoint
 class Outcome(enum.Enum):
     """The verdict on a series."""
 
-    REGRESSION = "regression"
-    IMPROVEMENT = "improvement"
+    REGRESSION = "worse"
+    IMPROVEMENT = "better"
     SUSPECTED = "suspected"
     """It looks worse or better, by one block alone, or as one of so many series does by chance."""
-    NO_CHANGE = "no change"
+    NO_CHANGE = "no difference shown"
     CANT_TELL = "can't be told"
-    """What was measured can't tell a difference from the machine's mood."""
-    NOT_ENOUGH_HISTORY = "not enough history"
+    """The history is too short, or what was measured can't tell a difference from the machine's mood."""
     NOT_ANALYSED = "not analysed"
 
 
@@ -127,7 +126,8 @@ class SeriesVerdict:
         p_value: the chance of evidence such as this without a change; None where unknown.
         q_value: the false discovery rate at which the series is among the discoveries; None likewise.
         runs_before, runs_after: number of runs behind both levels.
-        reruns: in doubt, how many more runs would settle it; without enough history, how many versions are missing.
+        reruns: without a difference shown yet, how many more runs would tell; of too short a history, how many versions
+            are missing.
         is_new: the change could not be told before the newest point.
         changes: all changes of the series that count, the oldest first.
         alarms: those that are worse, with what became of each, in the same order.
@@ -230,6 +230,14 @@ class Analysis:
     check: str = ""
     order: str = ""
     beside: str = ""
+
+    @property
+    def left_out(self) -> tuple[int, int, list[NotAnalysed]]:
+        """Of what was not analysed how many series and whole KPIs, and the runs of KPIs of which others were."""
+        others = [one for one in self.not_analysed if not one.series]
+        there = {one.kpi.name for one in self.verdicts} | {one.kpi for one in self.not_analysed if one.series}
+        whole = {one.kpi for one in others} - there
+        return len(self.not_analysed) - len(others), len(whole), [one for one in others if one.kpi in there]
 
     @property
     def failing(self) -> list[SeriesVerdict]:

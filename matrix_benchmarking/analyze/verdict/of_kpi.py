@@ -49,25 +49,33 @@ def conclusions(found: KPISeries, judged: Sequence[Judged], drawn: int = 0) -> l
     left_out = [f"{runs} {plural(runs, 'run')} can't take part: {reason}." for reason, runs in found.left_out.items()]
     if not series:
         return [f"{kpi.name} is not known for any successful run.", *left_out]
-    told = [one.verdict for one in judged if one.verdict is not None and one.outcome is not Outcome.NOT_ENOUGH_HISTORY]
+    told = [one.verdict for one in judged if one.verdict is not None and one.outcome is not Outcome.CANT_TELL]
     changed = [one for one in told if one.outcome is not Outcome.NO_CHANGE]
     said = [_counted(found, judged), *map(wording.sentence, changed[:SENTENCES]), _scope(found, drawn)]
     return [sentence for sentence in [*said, *left_out] if sentence]
 
 
 def _counted(found: KPISeries, judged: Sequence[Judged]) -> str:
-    """``p95_latency: 1 of 2 series is worse, 1 shows no difference.``"""
+    """``p95_latency: 1 of 2 series is worse, 1 shows no difference (5.1 % would have been within 5 versions).``"""
     number, total = counts(judged), len(judged)
+    verdicts = [one.verdict for one in judged if one.verdict is not None]
+    more = {
+        Outcome.NO_CHANGE: wording.would_show([one for one in verdicts if one.outcome is Outcome.NO_CHANGE]),
+        Outcome.CANT_TELL: "; ".join(wording.why_untold(verdicts)),
+    }
     words = {
         Outcome.REGRESSION: ("is worse", "are worse"),
         Outcome.SUSPECTED: ("is suspected to be worse", "are suspected to be worse"),
         Outcome.IMPROVEMENT: ("is better", "are better"),
         Outcome.NO_CHANGE: ("shows no difference", "show no difference"),
         Outcome.CANT_TELL: ("can't be told", "can't be told"),
-        Outcome.NOT_ENOUGH_HISTORY: ("has too little history", "have too little history"),
         Outcome.NOT_ANALYSED: ("is not judged", "are not judged"),
     }
-    parts = [f"{number[one]} {said[number[one] > 1]}" for one, said in words.items() if number[one]]
+    parts = [
+        f"{number[one]} {said[number[one] > 1]}{f' ({more[one]})' if more.get(one) else ''}"
+        for one, said in words.items()
+        if number[one]
+    ]
     first, *others = parts
     head, tail = first.split(" ", 1)
     return f"{found.kpi.name}: {', '.join([f'{head} of {total} series {tail}', *others])}."

@@ -32,8 +32,6 @@ FURTHEST = 2_000
 _MAD = 1.4826
 LIKELIER = 4.0
 """The logarithm of how much likelier points have to be on the one level than on the other."""
-MOST_OF_ONE = 5.0
-"""What a single point says of that at most."""
 _LEAST_NOISE = 1e-3
 
 
@@ -64,7 +62,8 @@ def early_return(
     begin = max(begin, change.first - FURTHEST)
     values = values[begin : min(end, change.seen + FURTHEST)]
     unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
-    start, least, sign = change.first - begin, least / unit, 1.0 if is_up else -1.0
+    start, least = change.first - begin, least / unit
+    unit = unit if is_up else -unit  # so that the step is one upwards
     old = _old([statistics.median(repeats) / unit for repeats in values[:start]])
     sums = [Fraction()]  # of the points from *start* on
 
@@ -78,14 +77,14 @@ def early_return(
         sums.append(sums[-1] + Fraction(point))
         if stop < start + 2:
             continue
-        step = (mean(start, stop - 1) - old.level) * sign
-        off = (point - old.level) * sign
+        step = mean(start, stop - 1) - old.level
+        off = point - old.level
         waiting = [one for one in (*waiting, (stop - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
         if stop < change.seen - begin + 2:
             continue
         for first, step in waiting:
             count = stop - first
-            left = (mean(first, stop) - old.level) * sign
+            left = mean(first, stop) - old.level
             enough = count >= FEWEST_POINTS or len(values[first]) >= FEWEST_RUNS
             error = old.deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
             if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
@@ -109,24 +108,28 @@ def returns(points: Floats, old: float, new: float) -> int:
         return 0
     noise = _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0)
     nearer = (points - (old + new) / 2.0) * gap
-    clear = np.clip(nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2, -MOST_OF_ONE, MOST_OF_ONE)
-    stays = _stays(np.cumsum(clear).tolist())
+    stays = _stays((nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist())
     if all(stop - start < FEWEST_POINTS for start, stop in stays):
         return 0
     there = np.concatenate([points[start:stop] for start, stop in stays])
     return len(stays) if (there.mean() - old) / gap >= 1.0 - LEFT else 0
 
 
-def _stays(path: Sequence[float]) -> list[tuple[int, int]]:
-    """The stays away that have ended: where *path* rises by :data:`LIKELIER`, up to where it begins to fall by it."""
-    stays, is_away, lowest, highest, start = list[tuple[int, int]](), False, (0.0, -1), (0.0, -1), 0
-    for place, value in enumerate(path):
-        lowest, highest = min(lowest, (value, place)), max(highest, (value, place))
-        if not is_away and value - lowest[0] >= LIKELIER:
-            is_away, highest, start = True, (value, place), lowest[1] + 1
-        elif is_away and highest[0] - value >= LIKELIER:
-            is_away, lowest = False, (value, place)
-            stays.append((start, highest[1] + 1))
+def _stays(likelier: Sequence[float]) -> list[tuple[int, int]]:
+    """The stays away that have ended, of points each of which is by so much *likelier* away, as a logarithm.
+
+    It is away, or back, once the points since some place make it :data:`LIKELIER` so: at the place that they do most.
+    """
+    stays, is_away, sure = list[tuple[int, int]](), False, 0.0
+    start = turn = 0
+    for place, one in enumerate(likelier):
+        sure += -one if is_away else one
+        if sure <= 0.0:
+            sure, turn = 0.0, place + 1
+        elif sure >= LIKELIER:
+            if is_away:
+                stays.append((start, turn))
+            is_away, sure, start, turn = not is_away, 0.0, turn, place + 1
     return stays
 
 

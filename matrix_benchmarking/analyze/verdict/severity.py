@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..select.selection import NotAnalysed, SelectedSeries
+from ..wording import percent
 from .levels import amount
 from .model import Outcome, SeriesVerdict
 
@@ -14,7 +15,6 @@ SEVERITY = (
     Outcome.IMPROVEMENT,
     Outcome.NO_CHANGE,
     Outcome.CANT_TELL,
-    Outcome.NOT_ENOUGH_HISTORY,
 )
 
 
@@ -24,7 +24,7 @@ def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
     said = kpi.show(point.mean)
     if old >= 0:
         before = series.points[old].mean
-        amount = f" ({point.mean / before - 1:+.1%})" if before > 0 else ""
+        amount = f" ({percent(point.mean / before - 1)})" if before > 0 else ""
         said = f"{kpi.show(before)} at {series.versions[old]}, {said} at {series.versions[new]}{amount}"
     runs = sum(one.count for one in series.points)
     return NotAnalysed(kpi.name, series.name, series.labels, f"neither direction is better, not judged: {said}", runs)

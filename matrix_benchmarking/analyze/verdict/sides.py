@@ -26,7 +26,7 @@ from .lifecycle import Known, is_expired
 from .model import Alarm, Change, Outcome, SeriesVerdict, Status
 
 IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbench benchmark FILE --run"
-ONE_AFTER_THE_OTHER = f"measured one after the other, this can't be told from the machine's mood; {IN_TURN}"
+ONE_AFTER_THE_OTHER = f"measured one after the other, a difference may be the machine's mood; {IN_TURN}"
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 
 RunId = tuple[str | None, str]
@@ -87,13 +87,18 @@ class Judged:
         """By how much new and old differ: as a fraction, else in the KPI's unit."""
         return self.effect or self.difference
 
-    @property
-    def would_show(self) -> float | None:
-        """The smallest difference that would have been seen in four of five cases: as a fraction, else in the unit."""
-        if self.told is None:
+    def would_show(self, minimum: MinimumEffect) -> float | None:
+        """The smallest difference that would have been seen in four of five cases and counts: as a fraction where
+        :attr:`effect` is one, else in the KPI's unit.
+        """
+        if self.told is None or not self.told.seen:
             return None
-        seen = float(self.told.seen)
-        return ratio(seen) if self.runs.scale is Scale.RATIO else seen * self.runs.unit
+        seen, (old, _) = float(self.told.seen), self.levels
+        least = amount(minimum, old)
+        if self.runs.scale is Scale.RATIO:
+            return max(ratio(seen), least / old)
+        size = max(seen * self.runs.unit, least)
+        return size if self.effect is None else size / old
 
     @property
     def p_value(self) -> float | None:
@@ -316,7 +321,7 @@ def _verdict(
         minimum_effect_absolute=minimum.absolute,
         notes=series.notes,
         stands_on=found.stands_on,
-        would_show=found.would_show,
+        would_show=found.would_show(minimum),
         why="" if outcome is not Outcome.CANT_TELL else ONE_ROUND if found.is_one_round else ONE_AFTER_THE_OTHER,
     )
     if outcome not in (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.SUSPECTED):

@@ -32,6 +32,7 @@ class Effect:
         judged: the mean over the pairs, from the blocks in which they were measured.
         outcome: the verdict on that mean; None where the KPI isn't judged.
         verdicts: on the pairs, the largest difference first; empty where the KPI isn't judged.
+        minimum: what a difference has to reach.
     """
 
     kpi: KPIDefinition
@@ -39,6 +40,7 @@ class Effect:
     judged: Judged
     outcome: Outcome | None
     verdicts: tuple[SeriesVerdict, ...]
+    minimum: MinimumEffect
 
     def count(self, outcome: Outcome) -> int:
         return sum(one.outcome is outcome for one in self.verdicts)
@@ -104,10 +106,9 @@ def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) ->
         if setting in entry.settings and not entry.failed and (value := typed(entry.settings[setting])) in wanted
     ]
     names = sorted({name for entry, _ in chosen for name in entry.settings} - {setting})
-    for entry, side in chosen:
+    for entry, side in sorted(chosen, key=lambda one: sorting_key(one[0].settings, names)):
         sides.setdefault(key(entry.settings, names), ([], []))[side].append(entry)
-    found = [both for both in sides.values() if all(both)]
-    return sorted(found, key=lambda both: sorting_key(both[0][0].settings, names))
+    return [both for both in sides.values() if all(both)]
 
 
 def _of_kpi(points: Sequence[Runs], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:
@@ -158,6 +159,7 @@ def _effects(pairs: Sequence[Pair], analysis: Analysis, question: Question) -> t
             means[name],
             _outcome(of[0].series.kpi, means[name], of_kpi[name], q.get(name), question),
             tuple(sorted(of_kpi[name], key=_size, reverse=True)),
+            question.minimum_effects.get(name, MinimumEffect()),
         )
         for name, of in by_kpi.items()
     )

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import collections
 import math
+from collections.abc import Iterable, Sequence
 
+from ...history.alarms import AlarmSubject
 from ...kpi import KPIDefinition
 from ..detect import Estimate
 from ..select.selection import NO_VALUE
-from ..wording import plural
+from ..wording import percent as percent
+from ..wording import plural, sign
 from .causes import Cause, causes
 from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 
-MINUS = "−"
 CAUSES_NAMED = 3
 
 
@@ -28,8 +30,6 @@ def headline(analysis: Analysis) -> str:
     suspected = len(analysis.suspected)
     if suspected:
         return f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected: {analysis.question}."
-    if all(one.outcome is Outcome.NOT_ENOUGH_HISTORY for one in analysis.verdicts):
-        return f"Not enough history for a verdict on {where}: {analysis.question}."
     if all(one.outcome is Outcome.CANT_TELL for one in analysis.verdicts):
         return f"Whether {where} {is_or_are(total)} worse can't be told: {analysis.question}."
     return f"Nothing is worse in {where}: {analysis.question}."
@@ -57,27 +57,31 @@ def lead(analysis: Analysis) -> list[str]:
     fixed = newly_fixed(analysis)
     if fixed:
         said.append(f"{len(fixed)} {plural(len(fixed), 'alarm')} fixed by {analysis.newest}.")
-    doubtful = [one for one in analysis.having(Outcome.NO_CHANGE) if one.reruns]
-    if doubtful:
-        said.append(f"{len(doubtful)} in doubt: more runs would tell.")
     said += _unchanged(analysis)
     behind = sum(
         any(note.startswith(NO_VALUE) for note in one.notes)
         for one in analysis.verdicts
-        if one.outcome is not Outcome.NOT_ENOUGH_HISTORY
+        if one.outcome is not Outcome.CANT_TELL
     )
     if behind:
         said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
     said += _untold(analysis)
     said += [analysis.beside] if analysis.beside else []
-    short = len(analysis.having(Outcome.NOT_ENOUGH_HISTORY))
-    if short:
-        said.append(f"{short} without enough history.")
     if analysis.not_analysed:
-        said.append(f"{len(analysis.not_analysed)} not analysed.")
+        said.append(f"{_not_analysed(analysis)} not analysed.")
     if analysis.order:
         said.append(analysis.order)
     return said
+
+
+def _not_analysed(analysis: Analysis) -> str:
+    """``2 series, 1 KPI, 12 runs of 2 other KPIs``: each kind by itself."""
+    series, kpis, parts = analysis.left_out
+    said = [f"{count} {what}" for count, what in ((series, "series"), (kpis, plural(kpis, "KPI"))) if count]
+    if parts:
+        runs, of = sum(one.runs for one in parts), len({one.kpi for one in parts})
+        said.append(f"{runs} {plural(runs, 'run')} of {of} {'other ' if kpis else ''}{plural(of, 'KPI')}")
+    return ", ".join(said)
 
 
 def cause_text(cause: Cause) -> str:
@@ -100,24 +104,40 @@ def _suspected(analysis: Analysis) -> list[str]:
 
 
 def _unchanged(analysis: Analysis) -> list[str]:
-    """In how many series of a history nothing was shown, and what would have been; of two sides each says it."""
+    """In how many series nothing was shown, and what would have been; then those of which more runs would tell."""
     same = [one for one in analysis.having(Outcome.NO_CHANGE) if not one.reruns]
-    known = [one for one in same if one.would_show_in and one.would_show and one.effect is not None]
+    yet = len(analysis.having(Outcome.NO_CHANGE)) - len(same)
+    seen = would_show(same)
+    said = [f"No difference shown in {len(same)}; {seen}."] if seen else []
+    return [*said, *([f"No difference shown yet in {yet}: more runs would tell."] if yet else [])]
+
+
+def would_show(same: Sequence[SeriesVerdict]) -> str:
+    """What would have been shown: ``5.1 to 7.2 % would have been within 5 versions, in 4 of them``; else empty."""
+    known = [one for one in same if one.would_show and one.effect is not None]
     sizes = [one.would_show for one in known if one.would_show]
     if not sizes:
-        return []
+        return ""
     by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
-    within = f"{by} % would have been within {max(one.would_show_in for one in known)} versions"
     of = "" if len(known) == len(same) else f", in {len(known)} of them"
-    return [f"No difference shown in {len(same)}; {within}{of}."]
+    return f"{by} % would have been{_within(max(one.would_show_in for one in known))}{of}"
+
+
+def _within(versions: int) -> str:
+    return f" within {versions} {plural(versions, 'version')}" if versions else ""
 
 
 def _untold(analysis: Analysis) -> list[str]:
     """Why some can't be told, each reason once, and what to measure next."""
-    counts = collections.Counter(one.why for one in analysis.having(Outcome.CANT_TELL))
+    counts = why_untold(analysis.verdicts)
     if list(counts.values()) == [len(analysis.verdicts)]:  # the headline has counted them
         return [f"{why[:1].upper()}{why[1:]}." for why in counts]
     return [f"{count} can't be told: {why}." for why, count in counts.items()]
+
+
+def why_untold(verdicts: Iterable[SeriesVerdict]) -> collections.Counter[str]:
+    """Why those of *verdicts* can't be told that can't, and what to measure next, with the number of series."""
+    return collections.Counter(one.why for one in verdicts if one.outcome is Outcome.CANT_TELL)
 
 
 def untold(verdict: SeriesVerdict) -> str:
@@ -134,16 +154,14 @@ def newly_fixed(analysis: Analysis) -> list[tuple[SeriesVerdict, Alarm]]:
 def sentence(verdict: SeriesVerdict) -> str:
     """The verdict on one series, with all that stands behind it."""
     kpi, name = verdict.kpi, f"{verdict.kpi.name} of {verdict.name}"
-    if verdict.outcome is Outcome.NOT_ENOUGH_HISTORY:
-        return f"{name}: {history_missing(verdict)}."
     if verdict.outcome is Outcome.CANT_TELL:
-        return f"{name}: {untold(verdict)}."
+        return f"{name} can't be told: {untold(verdict)}."
     runs = f"{verdict.runs_before} and {verdict.runs_after} runs"
     if verdict.stands_on:
         behind = f"{levels(kpi, verdict)}, {runs} {verdict.stands_on}"
         return f"{name}{_against(verdict)}: {size(verdict)}{shown(verdict)}, {behind}."
     if verdict.outcome is Outcome.NO_CHANGE:
-        return f"{name}: {nothing(verdict)}{doubt(verdict)}."
+        return f"{name}: {nothing(verdict)}."
     if verdict.outcome is Outcome.SUSPECTED:
         what = (
             f"{name} is suspected to be worse since {verdict.first_bad_version} (last good {verdict.last_good_version})"
@@ -165,16 +183,17 @@ def _against(verdict: SeriesVerdict) -> str:
 
 
 def is_told(verdict: SeriesVerdict) -> bool:
-    """Whether there is more to say of a series than that it is counted: it fails, changed, is in doubt, or was measured
-    so that it can't be told.
+    """Whether there is more to say of a series than that it is counted.
+
+    It fails, changed, may with more runs, or was measured so that it can't be told.
     """
     changed = verdict.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT)
-    in_doubt = verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
-    return verdict.fails or changed or in_doubt or (verdict.outcome is Outcome.CANT_TELL and bool(verdict.stands_on))
+    may_change = verdict.outcome is Outcome.NO_CHANGE and bool(verdict.reruns)
+    return verdict.fails or changed or may_change or (verdict.outcome is Outcome.CANT_TELL and bool(verdict.stands_on))
 
 
 def verdict_text(verdict: SeriesVerdict) -> str:
-    """The verdict in a cell of a table: ``worse, new``, ``worse, acknowledged``, ``in doubt: 2 more runs``."""
+    """The verdict in a cell of a table: ``worse, new``, ``worse, acknowledged``, ``suspected: worse``."""
     outcome, new = verdict.outcome, ", new" if verdict.is_new else ""
     if outcome is Outcome.REGRESSION:
         state = "" if verdict.fails or not verdict.alarms else f", {verdict.alarms[-1].status.value}"
@@ -184,10 +203,10 @@ def verdict_text(verdict: SeriesVerdict) -> str:
     if outcome is Outcome.SUSPECTED:
         return f"suspected: {looks(verdict)}"
     if outcome is Outcome.NO_CHANGE and verdict.reruns:
-        return f"in doubt: {verdict.reruns} more {plural(verdict.reruns, 'run')}"
-    if verdict.changes:
-        return f"back on an old level{new}"
-    return "no difference shown" if outcome is Outcome.NO_CHANGE else str(outcome.value)
+        return f"no difference shown yet: {_runs_more(verdict.reruns)}"
+    if outcome is Outcome.NO_CHANGE:
+        return f"{nothing(verdict)}{f'; back on an old level{new}' if verdict.changes else ''}"
+    return str(outcome.value)
 
 
 def looks(verdict: SeriesVerdict) -> str:
@@ -196,8 +215,17 @@ def looks(verdict: SeriesVerdict) -> str:
 
 
 def nothing(verdict: SeriesVerdict) -> str:
-    """That no difference was shown, and which one would have been: ``no difference shown; 5.1 % would have been``."""
+    """That no difference was shown, and which one would have been: ``no difference shown; 5.1 % would have been``.
+
+    Where one nearly was: ``no difference shown yet, but +3.1 % (−0.4 to +6.7 %): 2 more runs would tell``.
+    """
+    if verdict.reruns:
+        return f"no difference shown yet, but {size(verdict)}: {_runs_more(verdict.reruns)}"
     return f"no difference shown{shown(verdict)}"
+
+
+def _runs_more(count: int) -> str:
+    return f"{count} more {plural(count, 'run')} would tell"
 
 
 def shown(verdict: SeriesVerdict) -> str:
@@ -208,8 +236,7 @@ def shown(verdict: SeriesVerdict) -> str:
     if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
         return ""
     by = percent(verdict.would_show) if verdict.effect is not None else difference(verdict.kpi, verdict.would_show)
-    within = f" within {verdict.would_show_in} versions" if verdict.would_show_in else ""
-    return f"; {by.lstrip('+')} would have been{within}"
+    return f"; {by.lstrip('+')} would have been{_within(verdict.would_show_in)}"
 
 
 def size(verdict: SeriesVerdict) -> str:
@@ -230,24 +257,9 @@ def short_size(verdict: SeriesVerdict) -> str:
     return "unknown" if verdict.difference is None else difference(verdict.kpi, verdict.difference.value)
 
 
-def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm) -> str:
+def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm | AlarmSubject) -> str:
     """Old and new level: ``20.1 → 22.3 ms``."""
     return f"{kpi.show(of.old_level, unit=False)} → {kpi.show(of.new_level)}"
-
-
-def doubt(verdict: SeriesVerdict) -> str:
-    """What would settle a doubtful case: ``, but in doubt (+3.1 %): 2 more runs would tell``; empty without doubt."""
-    if not verdict.reruns:
-        return ""
-    return f", but in doubt ({size(verdict)}): {verdict.reruns} more {plural(verdict.reruns, 'run')} would tell"
-
-
-def history_missing(verdict: SeriesVerdict) -> str:
-    """How much history is missing."""
-    missing = verdict.reruns or 0
-    have = len(verdict.points)
-    what = f"not enough history: {have} {plural(have, 'version')}"
-    return f"{what}, {missing} more for a verdict" if missing else what
 
 
 def probability(value: float | None) -> str:
@@ -257,18 +269,9 @@ def probability(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
-    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above."""
-    if not math.isfinite(fraction):
-        return f"{_sign(fraction)}∞{' %' if unit else ''}"
-    value = abs(fraction) * 100.0
-    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
-    return f"{_sign(fraction)}{text}{' %' if unit else ''}"
-
-
 def difference(kpi: KPIDefinition, value: float) -> str:
     """A difference in the KPI's unit, with its sign."""
-    return f"{_sign(value)}{kpi.show(abs(value)) if math.isfinite(value) else '∞'}"
+    return f"{sign(value)}{kpi.show(abs(value)) if math.isfinite(value) else '∞'}"
 
 
 def _between(low: str, high: str, of: Estimate) -> str:
@@ -277,7 +280,3 @@ def _between(low: str, high: str, of: Estimate) -> str:
 
 def is_or_are(count: int) -> str:
     return "is" if count == 1 else "are"
-
-
-def _sign(value: float) -> str:
-    return MINUS if value < 0 else "+"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def answer(evidence: Evidence, judgement: Judgement, wanted: int | None) -> Answer:
     """The answer that *judgement* leads to; *wanted* was still to be measured when the measurements were spent."""
     spec, vus = evidence.spec, judgement.leader
-    keeps_limit = evidence.keeps_limit(vus)
+    keeps_limit = vus in judgement.kept
     open_end = _open_end(evidence, judgement, wanted)
     return Answer(
         vus=vus,
@@ -26,7 +26,7 @@ def answer(evidence: Evidence, judgement: Judgement, wanted: int | None) -> Answ
         failed_at=evidence.failed_at,
         tied_with=judgement.tied,
         keeps_limit=keeps_limit,
-        reason=_reason(evidence, judgement, open_end) if keeps_limit else _over_limit(evidence, vus),
+        reason=_reason(evidence, judgement, open_end) if keeps_limit else _not_kept(evidence, vus),
     )
 
 
@@ -43,8 +43,7 @@ def _open_end(evidence: Evidence, judgement: Judgement, wanted: int | None) -> s
 def _reason(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
     parts = [_compared(evidence, judgement, open_end)]
     if evidence.spec.p95_ms is not None:
-        p95 = evidence.p95_ms(judgement.leader)
-        parts.append(f"its p95 of {p95:.0f} ms is under the limit of {evidence.spec.p95_ms:g} ms")
+        parts.append(f"its p95 of {_p95(evidence, judgement.leader)} keeps the limit of {evidence.spec.p95_ms:g} ms")
     if judgement.leader == evidence.spec.max:
         parts.append(_maximum(evidence, judgement))
     if evidence.failed_at is not None:
@@ -61,15 +60,17 @@ def _compared(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
         return "; ".join(filter(None, [own, tied, open_end]))
     if judgement.tied:
         return f"{own}; {tied}, and none is likely to be better by {spec.tolerance:.0%}"
-    return "; ".join([own, *_against_neighbours(evidence, leader)])
+    return "; ".join([own, *_against_neighbours(evidence, judgement)])
 
 
-def _against_neighbours(evidence: Evidence, leader: int) -> list[str]:
-    neighbours = _neighbours(evidence, leader)
-    slower = [vus for vus in neighbours if evidence.keeps_limit(vus)]
-    over_limit = [vus for vus in neighbours if not evidence.keeps_limit(vus)]
+def _against_neighbours(evidence: Evidence, judgement: Judgement) -> list[str]:
+    neighbours = _neighbours(evidence, judgement.leader)
+    beyond = [vus for vus in neighbours if not evidence.may_keep_limit(vus)]
+    slower = [vus for vus in neighbours if vus in judgement.kept]
+    unsure = [vus for vus in neighbours if vus not in beyond + slower]
     parts = [f"{_listed(slower)} VUs are slower by more than the noise"] if slower else []
-    parts += [f"{_listed(over_limit)} VUs are over the latency limit"] if over_limit else []
+    parts += [f"{_listed(unsure)} VUs are not sure to keep the latency limit"] if unsure else []
+    parts += [f"{_listed(beyond)} VUs are over the latency limit"] if beyond else []
     return parts or ["nothing else could be measured"]
 
 
@@ -79,11 +80,19 @@ def _maximum(evidence: Evidence, judgement: Judgement) -> str:
     return f"still rising at the maximum of {evidence.spec.max} VUs: raise max"
 
 
-def _over_limit(evidence: Evidence, lowest: int) -> str:
-    return (
-        f"no measured value keeps p95 under {evidence.spec.p95_ms:g} ms; the lowest is"
-        f" {evidence.p95_ms(lowest):.0f} ms at {lowest} VUs"
-    )
+def _not_kept(evidence: Evidence, nearest: int) -> str:
+    """Why no number keeps the limit: *nearest* is the best that may, or else the one with the lowest p95."""
+    limit = f"keeps p95 under {evidence.spec.p95_ms:g} ms"
+    if evidence.may_keep_limit(nearest):
+        return f"no measured value surely {limit}; {nearest} VUs may, with {_p95(evidence, nearest)}"
+    return f"no measured value {limit}; the lowest is {evidence.p95_ms(nearest):.0f} ms at {nearest} VUs"
+
+
+def _p95(evidence: Evidence, vus: int) -> str:
+    """The mean, and what it is within with 95 %."""
+    bound = evidence.bounds_ms.get(vus)
+    sure = "one run, which says nothing of its spread" if bound is None else f"at most {bound:.0f} ms with 95 %"
+    return f"{evidence.p95_ms(vus):.0f} ms ({sure})"
 
 
 def _throughput(evidence: Evidence, vus: int) -> str:

@@ -20,6 +20,8 @@ class Evidence:
         failed_at: the fewest virtual users that failed and weren't asked again with success.
         retry: the virtual users that failed once, just now.
         spent: number of measurements.
+        bounds_ms: what the mean p95 latency of each number with two or more runs is within, with 95 %; empty without
+            a limit on it.
     """
 
     spec: SearchSpec
@@ -27,6 +29,7 @@ class Evidence:
     failed_at: int | None
     retry: int | None
     spent: int
+    bounds_ms: dict[int, float]
 
     @property
     def end(self) -> int:
@@ -39,10 +42,14 @@ class Evidence:
 
     def p95_ms(self, vus: int) -> float:
         """Mean over the runs, in milliseconds; infinite if no run knows it."""
-        known = [run.p95_ms for run in self.runs[vus] if run.p95_ms is not None and is_positive(run.p95_ms)]
+        known = _latencies(self.runs[vus])
         return _mean(known) if known else math.inf
 
     def keeps_limit(self, vus: int) -> bool:
+        """Is the p95 latency surely under the limit, if there is one? Of a single run nobody knows."""
+        return self.spec.p95_ms is None or self.bounds_ms.get(vus, math.inf) <= self.spec.p95_ms
+
+    def may_keep_limit(self, vus: int) -> bool:
         """Is the mean p95 latency under the limit, if there is one?"""
         return self.spec.p95_ms is None or self.p95_ms(vus) <= self.spec.p95_ms
 
@@ -65,7 +72,8 @@ def gather(spec: SearchSpec, measurements: Sequence[Measurement]) -> Evidence:
     for run in sorted(filter(succeeded, measurements), key=lambda run: run.vus):
         if spec.start <= run.vus < end:
             runs.setdefault(run.vus, []).append(run)
-    return Evidence(spec, runs, failed_at, retry, len(measurements))
+    bounds_ms = {} if spec.p95_ms is None else _bounds_ms(runs)
+    return Evidence(spec, runs, failed_at, retry, len(measurements), bounds_ms)
 
 
 def succeeded(run: Measurement) -> bool:
@@ -76,6 +84,22 @@ def succeeded(run: Measurement) -> bool:
 def is_positive(value: float | None) -> bool:
     """Is it a number that a logarithm can be taken of?"""
     return value is not None and 0 < value < math.inf
+
+
+def _bounds_ms(runs: dict[int, list[Measurement]]) -> dict[int, float]:
+    """The answer of the best configuration under a limit, of which the headline is the throughput."""
+    known = {vus: _latencies(of) for vus, of in runs.items()}
+    repeated = [vus for vus, latencies in known.items() if len(latencies) > 1]
+    if not repeated:
+        return {}
+    from ...analyze.bounds import bounds_of  # scipy, which single runs don't need
+
+    headline = [_mean([run.throughput for run in runs[vus] if run.throughput is not None]) for vus in repeated]
+    return dict(zip(repeated, bounds_of([known[vus] for vus in repeated], headline, lower_better=True), strict=True))
+
+
+def _latencies(runs: Sequence[Measurement]) -> list[float]:
+    return [run.p95_ms for run in runs if run.p95_ms is not None and is_positive(run.p95_ms)]
 
 
 def _mean(values: list[float]) -> float:

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from .evidence import Evidence, is_positive
-from .model import LATENCY, THROUGHPUT, Array, Belief, believe
+from .model import LATENCY, THROUGHPUT, Array, Belief, Bools, believe
 
 FINEST = 1.02
 """Numbers of virtual users closer than this ratio needn't be told apart."""
@@ -19,8 +19,8 @@ FINEST_BELOW_FAILURE = 1.03
 NEAR = 1.5
 """Neighbours within this ratio are near."""
 
-NEAR_IF_TIED = 2.1
-"""The same for two numbers that are both tied with the leader."""
+NEAR_FURTHER = 2.1
+"""The same for two numbers that are both tied with the leader, or both are not."""
 
 STEEPEST = 1.25
 """Throughput rises at most this much faster than in proportion to the virtual users."""
@@ -28,8 +28,11 @@ STEEPEST = 1.25
 AHEAD = 0.9
 """A challenger this probably ahead of the leader needs no more comparing: the question is its latency."""
 
-SURE = 0.92
-"""Probability with which the answer must keep the latency limit to within the tolerance."""
+SURE = 0.95
+"""Probability with which all runs together say that the answer keeps the latency limit."""
+
+LIKELY = 0.5
+"""A doubt above this: the leader won't stay the leader, so its neighbours can wait."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -41,8 +44,9 @@ class Judgement:
         doubt: probability that any number beats it by more than the tolerance.
         telling: what to measure to lower the doubt; None if nothing may be repeated any more.
         bracket: a number to look at whatever the model thinks of it, next to the leader or at an edge of the
-            tied; None if there is none.
+            tied; None if there is none, or the leader isn't likely to stay.
         tied: measured numbers whose throughput can't be told from the leader's, ascending.
+        kept: measured numbers that surely keep the limit on latency, all without one.
     """
 
     leader: int
@@ -50,45 +54,68 @@ class Judgement:
     telling: int | None
     bracket: int | None
     tied: tuple[int, ...]
+    kept: frozenset[int]
 
 
 def judge(evidence: Evidence) -> Judgement:
     """Judge evidence of at least one successful run."""
     points = _points(evidence)
-    measured = np.isin(points, list(evidence.runs))
     belief = _throughput(evidence, points)
-    keeping = _keeping(evidence, points, 0.0)
-    allowed = measured & [point in evidence.runs and evidence.keeps_limit(point) for point in points]
-    if not allowed.any():
+    keeping, surely = _keeping(evidence, points)
+    leader = _leader(evidence, points, belief, keeping, surely)
+    if leader is None:
         return _without_leader(evidence, points, keeping)
-    leader = int(np.argmax(np.where(allowed, belief.expected(), -np.inf)))
-    tied = allowed & (belief.probability_of_gain(leader, 0.0) > evidence.spec.doubt)
-    tied[leader] = False
     doubt, telling = _challenge(evidence, points, belief, leader, keeping)
-    surely = _keeping(evidence, points, evidence.spec.tolerance)[leader]
-    if surely < SURE and _repeatable(evidence, points[leader]):
-        doubt, telling = max(doubt, 1 - float(surely)), points[leader]
+    if not surely[leader] and doubt < LIKELY:
+        doubt, telling = max(doubt, evidence.spec.doubt), points[leader]
+    tied = surely & (belief.probability_of_gain(leader, 0.0) > evidence.spec.doubt)
+    tied[leader] = False
     contenders = [point for point, is_tied in zip(points, tied, strict=True) if is_tied]
     likely = {point for point, probability in zip(points, keeping, strict=True) if probability > evidence.spec.doubt}
-    bracket = _bracket(evidence, points[leader], contenders, likely)
-    return Judgement(points[leader], doubt, telling, bracket, tuple(contenders))
+    bracket = _bracket(evidence, points[leader], contenders, likely) if doubt < LIKELY else None
+    kept = frozenset(point for point, is_sure in zip(points, surely, strict=True) if is_sure)
+    return Judgement(points[leader], doubt, telling, bracket, tuple(contenders), kept)
+
+
+def _leader(evidence: Evidence, points: list[int], belief: Belief, keeping: Array, surely: Bools) -> int | None:
+    """The best of those that surely keep the limit; else of those that still may, the likelier the better."""
+    expected = belief.expected()
+    if surely.any():
+        return int(np.argmax(np.where(surely, expected, -np.inf)))
+    perhaps = [
+        point in evidence.runs and evidence.may_keep_limit(point) and _repeatable(evidence, point) for point in points
+    ]
+    return int(np.argmax(np.where(perhaps, expected + np.log(keeping + 1e-12), -np.inf))) if any(perhaps) else None
 
 
 def _bracket(evidence: Evidence, leader: int, tied: list[int], likely: set[int]) -> int | None:
     """The middle of a gap where a peak or a cliff could hide from the model, which expects smooth curves.
 
-    First beside the leader, then between a tied number and one that isn't, then between two that are tied.
+    First beside the leader, then between a tied number and one that isn't, then between two that are tied, and at last
+    where a rise that went on would have led past the leader: it broke off somewhere in between.
     """
     contenders = {leader, *tied}
-    gaps = [gap for gap in evidence.gaps() if contenders.intersection(gap)]
-    for low, high in sorted(gaps, key=lambda gap: (leader not in gap, contenders.issuperset(gap))):
-        near = NEAR_IF_TIED if leader not in (low, high) and contenders.issuperset((low, high)) else NEAR
+    gaps = [gap for gap in evidence.gaps() if contenders.intersection(gap) or _broke_off(evidence, *gap, leader)]
+    for low, high in sorted(gaps, key=lambda gap: (leader not in gap, len(contenders.intersection(gap)) != 1)):
+        near = NEAR if leader in (low, high) or len(contenders.intersection((low, high))) == 1 else NEAR_FURTHER
         middle = round(math.sqrt(low * high))
         most = STEEPEST * evidence.throughput(low) * middle / low
         is_open = low < middle < high and middle not in evidence.runs and middle in likely
         if high > near * low and is_open and most > evidence.throughput(leader):
             return middle
     return None
+
+
+def _broke_off(evidence: Evidence, low: int, high: int, leader: int) -> bool:
+    """Would the rise up to *low*, in proportion where nothing is known of it, have beaten the leader at *high*?"""
+    before = [vus for vus in evidence.runs if vus < low and evidence.throughput(vus) > 0.0][-1:]
+    reached = evidence.throughput(low)
+    if reached <= 0.0:
+        return False
+    rise = [math.log(reached) - math.log(evidence.throughput(vus)) for vus in before]
+    slope = rise[0] / math.log(low / before[0]) if rise else 1.0
+    expected: float = reached * (high / low) ** min(slope, 1.0)
+    return expected > (1 + evidence.spec.tolerance) * evidence.throughput(leader)
 
 
 def _challenge(
@@ -118,7 +145,7 @@ def _without_leader(evidence: Evidence, points: list[int], keeping: Array) -> Ju
     repeatable = np.array([_repeatable(evidence, point) for point in points])
     hope = keeping * repeatable
     hopeful = int(np.argmax(hope))
-    return Judgement(lowest, float(keeping.max()), points[hopeful] if hope[hopeful] else None, None, ())
+    return Judgement(lowest, float(keeping.max()), points[hopeful] if hope[hopeful] else None, None, (), frozenset())
 
 
 def _points(evidence: Evidence) -> list[int]:
@@ -139,17 +166,24 @@ def _throughput(evidence: Evidence, points: list[int]) -> Belief:
     return believe(THROUGHPUT, known, points, (evidence.spec.start, evidence.spec.max))
 
 
-def _keeping(evidence: Evidence, points: list[int], leeway: float) -> Array:
-    """For each point, the probability that its p95 is under (1 + leeway) times the limit."""
+def _keeping(evidence: Evidence, points: list[int]) -> tuple[Array, Bools]:
+    """For each point, the probability that it can be shown to keep the limit on latency, and whether it is shown.
+
+    Its p95 is below the limit by half the tolerance: by less it is hardly ever shown. It is shown by its own bound, and
+    by all runs together: what was repeated since it looked good is lucky, as its neighbours tell.
+    """
+    measured = np.isin(points, list(evidence.runs))
     limit = evidence.spec.p95_ms
     if limit is None:
-        return np.ones(len(points))
+        return np.ones(len(points)), measured
     runs = [(vus, run.p95_ms) for vus, runs in evidence.runs.items() for run in runs]
     known = [(vus, p95_ms) for vus, p95_ms in runs if p95_ms is not None and is_positive(p95_ms)]
     if not known:
-        return np.zeros(len(points))
+        return np.zeros(len(points)), np.zeros_like(measured)
     belief = believe(LATENCY, known, points, (evidence.spec.start, evidence.spec.max))
-    return belief.probability_below(limit * (1 + leeway))
+    bounded = np.array([point in evidence.runs and evidence.keeps_limit(point) for point in points])
+    can = belief.probability_below(limit * (1 - evidence.spec.tolerance / 2))
+    return can, bounded & (belief.probability_below(limit) >= SURE)
 
 
 def _survival(evidence: Evidence, points: list[int]) -> Array:

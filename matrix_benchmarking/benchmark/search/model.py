@@ -23,6 +23,7 @@ from scipy import special
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 
 KNEES_PER_DOUBLING = 4
 BENDS = (0.05, 0.2)
@@ -96,7 +97,7 @@ class Belief:
     means: Array
     covariances: Array
     noises: Array
-    jagged: NDArray[np.bool_]
+    jagged: Bools
 
     def expected(self) -> Array:
         """Expected log(value) of each point."""

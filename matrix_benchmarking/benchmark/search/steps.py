@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 STRIDE = 4
 """Each step of the scan has this many times the virtual users of the one before."""
 
-LIKELY = 0.5
-"""A doubt above this: the leader won't stay the leader, so its neighbours can wait."""
-
 CLEARLY_SLOW = 1.5
 """A step of the scan with this many times the p95 limit: latency won't come down again."""
 
@@ -61,7 +58,7 @@ def next_step(spec: SearchSpec, measurements: Sequence[Measurement]) -> int | An
 def _wanted(evidence: Evidence, judgement: Judgement) -> int | None:
     """What is to be measured before the leader may be called settled; None if nothing is."""
     spec = evidence.spec
-    if judgement.bracket is not None and judgement.doubt < LIKELY:
+    if judgement.bracket is not None:
         return judgement.bracket
     if judgement.telling is not None and judgement.doubt >= spec.doubt:
         return judgement.telling

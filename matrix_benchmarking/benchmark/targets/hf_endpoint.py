@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import needing
 from .. import schema
 from .base import Endpoint, TargetError
 from .lease import Lease, LeaseFile, read_leases, write_lease
@@ -224,12 +225,8 @@ def api_of(token_env: str) -> HfApi:
         TargetError: huggingface_hub is not installed, or there is no token.
     """
     token = bearer(token_env)["Authorization"].removeprefix("Bearer ")
-    try:
+    with needing("an Inference Endpoint", "benchmark", TargetError):
         from huggingface_hub import HfApi
-    except ImportError as error:
-        raise TargetError(
-            "an Inference Endpoint needs huggingface_hub: pip install 'matrix-benchmarking[benchmark]'"
-        ) from error
     return HfApi(token=token)
 
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...analyze.wording import percent
 from ...environment_file import Environment
 from ...filters import show
 from ...kpi import KPIDefinition
@@ -119,7 +120,7 @@ def _kpi_row(kpi: KPIDefinition, one: Entry, other: Entry) -> Row:
     cells = ["unknown" if value is None else kpi_cell(kpi, value) for value in (first, second)]
     if first is None or second is None:
         return [kpi.name, kpi.display_unit, *cells, "unknown", ""]
-    change: Cell | str = "no base" if first == 0 else Cell(f"{second / first - 1:+.1%}", sort=second / first - 1)
+    change: Cell | str = "no base" if first == 0 else Cell(percent(second / first - 1), sort=second / first - 1)
     if first == second:
         return [kpi.name, kpi.display_unit, *cells, Cell("same", sort=0.0), ""]
     if kpi.lower_better is None:

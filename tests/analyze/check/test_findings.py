@@ -63,7 +63,26 @@ def test_damaged_and_doubtful_runs_are_told_with_their_first_reason() -> None:
     found = {each.kind: each for each in findings(Matrix([damaged, doubtful]), toy_runs.workload())}
     assert found["damaged"].sentence == "1 run with artifacts that can't be read whole: a.json: holds no number."
     assert found["damaged"].changes
-    assert found["doubtful"].sentence == "1 run with doubtful numbers: the clock was wrong."
+    assert found["doubtful"].sentence == "1 of 2 runs with doubtful numbers: the clock was wrong."
+
+
+def test_what_makes_most_runs_doubtful_is_counted_and_comes_before_what_is_good_to_know() -> None:
+    runs = entries(*({"version": str(number)} for number in range(4)))
+    failed = dataclasses.replace(runs[0], exit_code=1)
+    for count, is_general in ((1, False), (2, True), (3, True)):
+        made = [dataclasses.replace(one, warnings=("a busy core",)) for one in runs[1 : 1 + count]]
+        found = findings(Matrix([failed, *made, *runs[1 + count :]]), toy_runs.workload())
+        (doubtful,) = [one for one in found if one.kind == "doubtful"]
+        assert doubtful.in_most_runs is is_general
+        assert not doubtful.changes
+        said = f"{count} of 3" if count < 3 else "3"
+        assert doubtful.sentence == f"{said} runs with doubtful numbers: a busy core."
+        if is_general:
+            assert found[sum(bool(one.changes) for one in found)] is doubtful
+            assert counted(found).endswith("; 1 is in most runs")
+            assert counted([doubtful, doubtful]).endswith("; 2 are in most runs")
+        else:
+            assert "most runs" not in counted(found)
 
 
 def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:

@@ -50,7 +50,7 @@ def test_the_schema_accepts_limits(change: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        *({"more": 1}, {"version": 2}, {"runs": -1}, {"made_at": None}, {"series": [{}]}),
+        *({"more": 1}, {"version": 1}, {"runs": -1}, {"made_at": None}, {"series": [{}]}),
         *({"false_discovery_rate": -0.01}, {"false_discovery_rate": 1.01}),
     ],
 )
@@ -68,7 +68,7 @@ def test_every_point_level_and_probability_is_in_it() -> None:
         "lower_better": False,
     }
     assert worse["labels"] == {"batch_size": 8, "image": "onnx-int8"}
-    assert (worse["verdict"], worse["fails"], worse["is_new"]) == ("regression", True, True)
+    assert (worse["verdict"], worse["fails"], worse["is_new"]) == ("worse", True, True)
     assert worse["effect"] == pytest.approx({"value": -0.103, "low": -0.123, "high": -0.083})
     assert (worse["first_bad"], worse["first_bad_version"], worse["last_good_version"]) == (4, "1.3.1", "1.3.0")
     assert (worse["p_value"], worse["q_value"]) == (0.0001, 0.002)
@@ -102,7 +102,7 @@ def test_no_verdict_of_a_series_is_that_it_was_not_analysed() -> None:
 
 def test_it_begins_with_its_format_and_is_text_that_people_can_read() -> None:
     text = json_report(analyses.analysis(analyses.regression()))
-    assert text.startswith('{\n "format": "matbench-regression",\n "version": 1,\n "workload": "encoder_bench",')
+    assert text.startswith('{\n "format": "matbench-regression",\n "version": 2,\n "workload": "encoder_bench",')
     assert "−10.3 %" in text
     assert text.endswith("\n}\n")
 

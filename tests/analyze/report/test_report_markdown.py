@@ -68,7 +68,7 @@ def test_an_analysis_that_is_fine_says_so_in_a_few_lines() -> None:
 
 
 def test_what_is_not_known_is_not_called_fine() -> None:
-    short = analyses.verdict(analyses.Outcome.NOT_ENOUGH_HISTORY, reruns=7)
+    short = analyses.verdict(analyses.Outcome.CANT_TELL, reruns=7, why=analyses.TOO_SHORT)
     assert markdown(analyses.analysis(short)).startswith("## ❔")
     assert markdown(analyses.empty()).startswith("## ❔")
 
@@ -87,7 +87,8 @@ def test_only_what_is_significant_is_named() -> None:
     assert "“more exact answers” (Ada, 2026-11-21), until `1.4.0`" in text
     assert "no reason given (Bob)" in text
     assert "`p95_latency` of `batch_size 64`: +3.1 % (−1.0 to +7.0 %); 2 more runs would tell" in text
-    assert "Not enough history: 1 series (at least 4 more versions each)." in text
+    assert "1 can't be told: the history is too short; measure 4 more versions." in text
+    assert "**No difference shown yet**" in text
     assert "Not analysed: error\\_rate is unknown at all 5 runs; it has no value at 1.3.2." in text
     assert "Note: 2 runs dated in the future" in text
     assert "batch_size 16" in text and "`p95_latency` of `batch_size 16`" not in text  # it was better before
@@ -203,16 +204,6 @@ def test_of_notes_and_reasons_five_are_listed_and_the_rest_counted() -> None:
         assert sum(line.startswith("* Note: note ") for line in lines) == 5
         assert [line for line in lines if line.startswith("* …")] == ([] if notes is None else [notes])
         assert f"Not analysed: why 0 (2 times); why 1; why 2; why 3; why 4{reasons}." in lines
-
-
-def test_how_many_versions_are_missing_is_the_least_of_them() -> None:
-    short = [analyses.verdict(Outcome.NOT_ENOUGH_HISTORY, labels={"n": n}, reruns=n or None) for n in range(4)]
-    for some, said in (
-        (short, "4 series (at least 1 more version each)"),
-        (short[2:], "2 series (at least 2 more versions each)"),
-        (short[:1], "1 series"),
-    ):
-        assert f"\nNot enough history: {said}.\n" in markdown(analyses.analysis(*some))
 
 
 def test_the_last_line_says_what_it_is_about() -> None:

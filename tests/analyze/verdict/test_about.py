@@ -11,7 +11,7 @@ import pytest
 from report_support.analyses import LATENCY, THROUGHPUT, verdict
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze.detect import Estimate, compare_levels
+from matrix_benchmarking.analyze.detect import Estimate, compare_levels, judge, watch
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
 from matrix_benchmarking.analyze.verdict import analyse as of
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged
@@ -30,7 +30,8 @@ def selected(values: list[float], repeats: int = 1) -> SelectedSeries:
 def stepped() -> JudgedSeries:
     random = np.random.default_rng(3)
     levels = [100.0] * 20 + [110.0] * 15 + [130.0] * 10
-    found = judged(selected([float(level + random.normal()) for level in levels]), MinimumEffect())
+    series = selected([float(level + random.normal()) for level in levels])
+    found = judged(series, MinimumEffect(), watch(series.values))
     assert [one.first for one in found.changes] == [20, 35]
     return found
 
@@ -105,7 +106,7 @@ def test_a_drift_has_its_slope_from_the_last_good_point_on() -> None:
 
 
 def sized(kpi: Any, would_show: tuple[float, int] | None, **more: Any) -> tuple[float | None, int]:
-    quiet = judged(selected([100.0 + (n % 3) for n in range(12)]), MinimumEffect()).judgement
+    quiet = judge([100.0 + (n % 3) for n in range(12)])
     found = of._sized(verdict(of=kpi, **more), dataclasses.replace(quiet, would_show=would_show))
     return found.would_show, found.would_show_in
 
@@ -145,7 +146,7 @@ def test_a_kpi_that_can_not_be_better_is_shown_at_its_newest_two_points() -> Non
     )
     (said,) = found.not_analysed
     assert not found.verdicts
-    assert said.reason.endswith(": 120 USD at 1.2, 130 USD at 1.3 (+8.3%)")
+    assert said.reason.endswith(": 120 USD at 1.2, 130 USD at 1.3 (+8.3 %)")
 
 
 def placed(*runs: tuple[int, float | None, dict[str, Any]]) -> list[list[tuple[int, int | None]]]:

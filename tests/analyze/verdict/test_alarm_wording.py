@@ -7,6 +7,7 @@ import datetime as dt
 import pytest
 from history_support.alarms import event, subject
 
+from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.verdict.alarm_wording import (
     about,
     about_unjudged,
@@ -35,11 +36,24 @@ NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
     ],
 )
 def test_levels_have_a_unit_and_where_there_is_one_a_ratio(old: float, new: float, unit: str, words: str) -> None:
-    assert levels(subject(old_level=old, new_level=new, unit=unit)) == words
+    assert levels(subject(old_level=old, new_level=new, unit=unit), {}) == words
+
+
+def test_levels_are_shown_as_the_kpi_asks_for_unless_its_unit_is_another_one_by_now() -> None:
+    def p95_latency(lts: object) -> float:
+        return 0.0
+
+    shown = kpi.FormatDivisor(1000, unit="s", format="{:.3f}")(p95_latency)
+    kpis = kpi.collect([kpi.LowerBetter(kpi.KPIMetadata(help="A latency", unit="ms")(shown))])
+    of_alarm = subject(old_level=2000.0, new_level=2250.0)
+    assert levels(of_alarm, kpis) == "2.000 → 2.250 s, +12.5 %"
+    assert about(of_alarm, kpis).endswith(" since 1.3.0 (2.000 → 2.250 s, +12.5 %)")
+    assert levels(subject(old_level=2.0, new_level=2.25, unit="min"), kpis) == "2 → 2.25 min, +12.5 %"
+    assert levels(subject(kpi="another"), kpis) == "20 → 22.5 ms, +12.5 %"
 
 
 def test_what_an_alarm_is_about_is_one_line() -> None:
-    words = about(subject(series="a\nb"))
+    words = about(subject(series="a\nb"), {})
     assert words == "p95_latency of a b since 1.3.0 (20 → 22.5 ms, +12.5 %)"
 
 
@@ -64,15 +78,15 @@ def test_what_became_of_an_alarm_is_said_with_what_stands_behind_it(last: AlarmE
 
 def test_alarms_that_are_over_or_unseen_are_counted_and_three_of_them_named() -> None:
     alarms = list(known_alarms(event(number, alarm=f"a{number}") for number in range(5)).values())
-    named = [f"{alarm.id} {about(alarm.subject)}" for alarm in alarms]
+    named = [f"{alarm.id} {about(alarm.subject, {})}" for alarm in alarms]
     for count, more in ((1, ""), (2, ""), (3, ""), (4, "; and 1 more"), (5, "; and 2 more")):
         what, are, its = ("alarm", "is", "its") if count == 1 else ("alarms", "are", "their")
         listed = f"{'; '.join(named[: min(count, 3)])}{more}"
-        assert about_unjudged([(alarm, f"why {n // 2}") for n, alarm in enumerate(alarms[:count])]) == (
+        assert about_unjudged([(alarm, f"why {n // 2}") for n, alarm in enumerate(alarms[:count])], {}) == (
             f"{count} {what} {are} over, since {its} KPI is not judged any more: {listed} "
             f"({'; '.join(('why 0', 'why 1', 'why 2')[: (count + 1) // 2])})"
         )
-        assert about_unseen([(alarm, f"why {n // 2}") for n, alarm in enumerate(alarms[:count])]) == (
+        assert about_unseen([(alarm, f"why {n // 2}") for n, alarm in enumerate(alarms[:count])], {}) == (
             f"{count} {what} of the history {are} open, and not to be seen in these runs "
             f"('matbench alarms resolve' closes what is over): {listed} "
             f"({'; '.join(('why 0', 'why 1', 'why 2')[: (count + 1) // 2])})"

@@ -213,8 +213,8 @@ def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> 
     (verdict,) = analysis.verdicts
     assert verdict.outcome is Outcome.CANT_TELL
     assert wording.sentence(verdict) == (
-        "cost of all runs: measured in one block, one version after the other, this can't be told from the machine's "
-        "mood; measure the newest version once more."
+        "cost of all runs can't be told: measured in one block, one version after the other, a difference may be the "
+        "machine's mood; measure the newest version once more."
     )
     again = [
         dataclasses.replace(one, campaign="night" if number < 57 else "next") for number, one in enumerate(entries)
@@ -250,6 +250,29 @@ def test_a_level_that_was_left_and_returned_to_twice_is_one_of_two_and_no_alarm(
     assert any(note.startswith("this machine has two levels, ") for note in verdict.notes)
     (further,) = analyse(history(65, {**steps, 55: 121.0})).verdicts
     assert further.fails
+
+
+def test_what_is_on_a_level_of_the_machine_is_not_suspected() -> None:
+    steps = {15: 110.0, 25: 100.0, 35: 110.0, 45: 100.0, 55: 110.0}
+    (known,) = analyse(history(56, steps, repeats=3)).verdicts
+    assert known.outcome is Outcome.NO_CHANGE
+    (new,) = analyse(history(56, {**steps, 55: 130.0}, repeats=3)).verdicts
+    assert new.outcome is Outcome.SUSPECTED
+
+
+@pytest.mark.parametrize(
+    ("levels", "outcome"), [((90.0, 80.0), Outcome.IMPROVEMENT), ((110.0, 100.0), Outcome.NO_CHANGE)]
+)
+def test_of_several_changes_the_last_is_told(levels: tuple[float, float], outcome: Outcome) -> None:
+    (verdict,) = analyse(history(60, {20: levels[0], 40: levels[1]})).verdicts
+    assert (verdict.outcome, verdict.first_bad, verdict.last_good) == (outcome, 40, 39)
+
+
+def test_runs_from_a_day_after_the_analysis_are_noted() -> None:
+    entries = history(30)
+    begin = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+    for days, notes in ((28, ()), (27.999, ("1 run dated in the future: a clock was wrong",))):
+        assert analyse(entries, now=begin + dt.timedelta(days=days)).notes == notes
 
 
 def test_alarms_that_begin_with_one_version_are_one_cause() -> None:

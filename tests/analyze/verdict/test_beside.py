@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from collections.abc import Sequence
 
+import msgspec
 import numpy as np
 import pytest
 from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.beside import of_history
 from matrix_benchmarking.analyze.verdict.events import new_events
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, unseen
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import Blocks, Pair
 from matrix_benchmarking.matrix import Entry
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
@@ -70,6 +73,21 @@ def test_a_comparison_says_where_the_first_bad_version_lies(old: str, new: str, 
     assert compared.beside == f"The history says that {words}"
 
 
+@pytest.mark.parametrize(("count", "more"), [(3, ""), (4, "; and so on for 1 more"), (5, "; and so on for 2 more")])
+def test_of_the_versions_since_which_something_is_worse_three_are_named(count: int, more: str) -> None:
+    runs = nightly(STEP)
+    (series,) = select(runs, workload(), kpi_filter=["cost"], now_us=0).series
+    (raised,) = known_alarms(new_events(analysed(runs), {})).values()
+    known = {
+        str(place): dataclasses.replace(
+            raised, id=str(place), subject=msgspec.structs.replace(raised.subject, first_bad=f"1.{place}")
+        )
+        for place in range(1, count + 1)
+    }
+    said = "; ".join(f"1 of these series is worse since 1.{place}: both sides are" for place in (1, 2, 3))
+    assert of_history([Pair(series, (14,), (15,))], [], known) == f"The history says that {said}{more}."
+
+
 def test_an_alarm_that_is_not_seen_any_more_has_its_reason() -> None:
     events = new_events(analysed(nightly(STEP)), {})
     known = known_alarms(events)
@@ -81,5 +99,6 @@ def test_an_alarm_that_is_not_seen_any_more_has_its_reason() -> None:
     assert reasons(nightly([100.0] * 16)) == ["no change at 1.12 is shown"]
     assert reasons(nightly(STEP[:12])) == ["there is no run of 1.12"]
     assert reasons(nightly([100.0] * 12 + [120.0])) == ["suspected: one block of runs alone says so"]
+    assert reasons(nightly([100.0] * 13 + [120.0])) == ["no change at 1.12 is shown"]
     two = [one for one in nightly(STEP) if one.settings["version"] in ("1.11", "1.12")]
-    assert reasons(two) == ["not enough history"]
+    assert reasons(two) == ["the history is too short; measure 8 more versions, fewer with repeats"]

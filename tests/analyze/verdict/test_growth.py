@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze.detect import Watched, together
 from matrix_benchmarking.analyze.verdict import levels
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.matrix import Entry
@@ -91,9 +92,14 @@ def test_a_series_that_is_gone_along_in_parts_has_the_changes_of_one_gone_along_
         analysis = analyse_runs(runs(900, change), workload(), data="x", kpi_filter=["cost"], now=NOW)
         return [(one.changes, one.alarms, one.p_value) for one in analysis.verdicts]
 
+    monkeypatch.setattr(together, "LONGEST_TOGETHER", 0)  # none lies beside others
     at_once = found()
     monkeypatch.setattr(levels, "AT_ONCE", 60)
+    parts: list[int] = []
+    further = Watched.further
+    monkeypatch.setattr(Watched, "further", lambda self, points: parts.append(points) or further(self, points))
     assert found() == at_once
+    assert len(parts) >= 14
 
 
 @pytest.mark.parametrize("change", [one_step, steps, episodes], ids=lambda change: change.__name__)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
+import re
 
 import pytest
 from history_support.alarms import AT_US, event, subject
-from hypothesis import given
-from hypothesis import strategies as st
 
 from matrix_benchmarking.analyze.verdict import handling
 from matrix_benchmarking.analyze.verdict.causes import cause_id
@@ -15,6 +15,7 @@ from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action
+from matrix_benchmarking.history.port import Series
 
 NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
 
@@ -27,28 +28,6 @@ def after(*actions: Action) -> list[Known]:
     """The alarm ``abcdef012345`` after these actions."""
     events = [event(number, each, alarm="abcdef012345", version=None) for number, each in enumerate(actions)]
     return list(known_alarms(events).values())
-
-
-@given(st.sets(st.text("ab01", min_size=1, max_size=14), max_size=12))
-def test_a_short_id_means_its_alarm_alone(ids: set[str]) -> None:
-    short = handling.short_ids(ids)
-    assert set(short) == ids
-    assert len(set(short.values())) == len(ids)
-    for each, text in short.items():
-        assert each.startswith(text)
-        assert len(text) >= min(len(each), handling.SHOWN)
-        assert text in ids or [other for other in ids if other.startswith(text)] == [each]
-
-
-def test_a_short_id_is_eight_characters_or_as_many_as_tell_it_from_others() -> None:
-    assert handling.short_ids(["abcd1111", "abcd11112222", "abcd11113333", "ffff000000", "x"]) == {
-        "abcd1111": "abcd1111",
-        "abcd11112222": "abcd11112",
-        "abcd11113333": "abcd11113",
-        "ffff000000": "ffff0000",
-        "x": "x",
-    }
-    assert handling.short_ids([]) == {}
 
 
 def test_a_cause_means_those_of_its_alarms_that_something_can_be_done_to() -> None:
@@ -158,7 +137,7 @@ def test_what_was_said_counts_even_if_the_clock_of_the_last_event_was_ahead() ->
 )
 def test_what_can_not_be_done_is_a_sentence(before: Action, action: Action, sentence: str) -> None:
     alarms = [*after(Action.RAISED, before), *known("ffff3333").values()]
-    with pytest.raises(ConfigError, match=f"alarm abcdef01 {sentence}"):
+    with pytest.raises(ConfigError, match=f"alarm abcdef012345 {sentence}"):
         handling.events(alarms, action, author="ann", now=NOW)
 
 
@@ -184,6 +163,14 @@ def test_what_was_dealt_with_can_be_opened_again(before: Action) -> None:
         ("v1-20260131", "v1-20260131"),
         ("2026-03-01-rc1", "2026-03-01-rc1"),
         ("next", "next"),
+        ("today", "2026-03-01"),
+        ("Tomorrow", "2026-03-02"),
+        ("1d", "2026-03-02"),
+        ("10 days", "2026-03-11"),
+        ("1 week", "2026-03-08"),
+        ("2w", "2026-03-15"),
+        (" 0 days ", "2026-03-01"),
+        ("2 wide", "2 wide"),
     ],
 )
 def test_until_is_a_day_or_a_version_as_it_is_written(text: str, kept: str) -> None:
@@ -196,6 +183,9 @@ def test_until_is_a_day_or_a_version_as_it_is_written(text: str, kept: str) -> N
         ("", "--until is empty"),
         (" ", "--until is empty"),
         ("2026-02-28", "--until is 2026-02-28, which is in the past"),
+        ("yesterday", "--until is 2026-02-28, which is in the past"),
+        ("3 months", "--until takes a version, or a date such as 2026-01-31, and '3 months' is neither"),
+        ("5h", "is neither"),
         ("2026-02-30", "'2026-02-30', which is no date such as 2026-01-31"),
         ("2026-13-01", "which is no date"),
         ("2027-1-5", "which is no date"),
@@ -205,3 +195,70 @@ def test_until_is_a_day_or_a_version_as_it_is_written(text: str, kept: str) -> N
 def test_until_a_day_that_can_not_be_meant_is_a_sentence(text: str, sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         handling.checked_until(text, NOW)
+
+
+@pytest.mark.parametrize(
+    ("until", "versions", "note"),
+    [
+        (None, ["1.4"], ""),
+        ("2026-03-05", ["1.4"], ""),
+        ("whatever", [], ""),  # a history of alarms alone
+        ("1.4", ["1.3", "1.4"], ""),
+        ("1.4", ["1.3", "1.4", "1.5", "main"], ""),  # of which the analysis knows the order
+        ("3", [1, 2, 3], ""),
+        ("main", ["main", "fix"], ""),
+        ("1.5", ["1.3", "1.4"], "No run has the version 1.5 yet."),
+        ("1.4.0", ["1.3", "1.4"], "No run has the version 1.4.0 yet."),
+        ("1.5", [None, "main", "1.4"], "No run has the version 1.5 yet."),
+        ("v1-20260301", ["v1-20260130"], "No run has the version v1-20260301 yet."),
+        ("77777ab", ["0b12c3d", "3f2a9bc"], "No run has the version 77777ab yet."),
+    ],
+)
+def test_a_version_that_may_come_is_said_to_have_no_run_yet(
+    until: str | None, versions: list[object], note: str
+) -> None:
+    assert handling.unseen(until, versions) == note
+
+
+@pytest.mark.parametrize(
+    ("until", "versions", "sentence"),
+    [
+        ("1.3.9", ["1.3", "1.4", "1.5"], "the version 1.3.9, and 1.5 is later: the acknowledgement would be over"),
+        ("1.4", ["1.3", "1.4", "1.5"], "the version 1.4, and 1.5 is later"),
+        ("1.2", ["1.3", "main"], "the version 1.2, and 1.3 is later"),
+        ("2025", [2024, 2026], "the version 2025, and 2026 is later"),
+        ("next", ["1.3", "1.4"], "no run has the version 'next': known: 1.3, 1.4"),
+        ("mainn", ["main", "fix"], "no run has the version 'mainn': did you mean 'main'?"),
+        ("77777ab", ["1.3"], "no run has the version '77777ab'"),
+        ("1.5", ["0b12c3d"], "no run has the version '1.5'"),
+        ("server 1.5", ["1.4"], "no run has the version 'server 1.5'"),
+        (
+            "next week",
+            ["1.4"],
+            "--until takes a version or a date such as 2026-01-31, and no run has the version 'next",
+        ),
+    ],
+)
+def test_a_version_that_no_run_has_and_that_is_not_later_is_refused(
+    until: str, versions: list[object], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(sentence)):
+        handling.unseen(until, versions)
+
+
+def test_the_versions_of_an_alarm_are_those_of_the_label_that_has_its_own() -> None:
+    def series(version: object, *, kpi: str = "throughput", **labels: object) -> Series:
+        labels = {"image": version, "batch_size": 8, "seed": 7, **labels}
+        return Series("k", "encoder_bench", kpi, "1/s", "", False, False, labels, 1, None, None)
+
+    about = subject(
+        kpi="throughput", workload="encoder_bench", labels={"batch_size": 8}, first_bad="1.3", last_good="1.2"
+    )
+    (alarm,) = known_alarms([event(0, about=about)]).values()
+    found = [series("1.2"), series("1.3"), series("1.3", seed=9), series(1.4), series("9.9", kpi="other"), series(None)]
+    assert handling.versions_of(alarm, found) == ["1.2", "1.3", 1.4]
+    assert handling.versions_of(alarm, [series("2.0")]) == handling.versions_of(alarm, []) == []
+    commit = dataclasses.replace(
+        alarm, subject=subject(kpi="throughput", workload="encoder_bench", labels={}, first_bad="3f2a9bc0de")
+    )
+    assert handling.versions_of(commit, [series("3f2a9bc0de" + "1" * 30)]) == ["3f2a9bc0de" + "1" * 30]

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze.detect import judge, judge_watched, watch
+from matrix_benchmarking.analyze.detect.series import Blocks
+from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict import levels as of
 from matrix_benchmarking.analyze.verdict.model import Change
 from matrix_benchmarking.workload import MinimumEffect
@@ -100,6 +105,8 @@ def test_the_first_change_that_was_taken_back_before_the_next_is_an_episode() ->
     assert episodes(values, changes, lower=None) is None
     assert episodes(values, [changes[1], change(16, 110.0, 100.0, worse=False, seen=18)]) == (14, 16)
     assert episodes(values, [changes[1], change(16, 110.0, 100.0, worse=False, seen=17)]) is None
+    assert episodes(values, [changes[0], change(8, 110.0, 100.0, worse=False, seen=9), changes[1]]) == (14, 16)
+    assert episodes(values[1:], [change(5, 100.0, 110.0)]) == (5, 7)  # the old level is five points
 
 
 def test_the_old_level_of_a_change_is_that_since_the_one_before() -> None:
@@ -140,6 +147,72 @@ def test_a_change_that_goes_on_a_drift_says_which_one_began_it() -> None:
     back = [*steps[:2], dataclasses.replace(steps[2], takes_back=30), steps[3]]
     assert [one.drifts_from for one in of._with_drifts(back, values)] == [None, 20, None, None]
     assert of._with_drifts([], values) == []
+
+
+@pytest.mark.parametrize(("seen", "drifts_from"), [(14, None), (15, 10)])
+def test_a_drift_is_told_by_the_points_up_to_the_one_that_showed_the_change(seen: int, drifts_from: int | None) -> None:
+    """It takes six."""
+    steps = [change(10, 100.0, 111.0), change(13, 111.0, 114.0, seen=seen)]
+    found = of._with_drifts(steps, [[100.0 + place] for place in range(20)])
+    assert [one.drifts_from for one in found] == [None, drifts_from]
+    third = [steps[0], change(13, 111.0, 114.0, seen=15), change(15, 114.0, 116.0, seen=16)]
+    of_three = of._with_drifts(third, [[100.0 + place] for place in range(20)])
+    assert of_three[2].drifts_from == 10  # by all seven points, as the newest two levels have four
+
+
+def judged(*levels: tuple[float, int], together: range = range(0)) -> tuple[of.JudgedSeries, Callable[[int], Any]]:
+    """A series on these levels, three runs a version, of which some were measured *together*.
+
+    And the p-value of what so many of its versions show.
+    """
+    points = [level for level, count in levels for _ in range(count)]
+    values = [[level + 0.3 * ((7 * place + 3 * run) % 5 - 2) for run in range(3)] for place, level in enumerate(points)]
+    blocks: Blocks = [[(together[0] if place in together else place, None)] * 3 for place in range(len(values))]
+    runs = [entry({"version": f"1.{place}.0", "cost": value}, place) for place, of in enumerate(values) for value in of]
+    (series,) = select(runs, workload(), kpi_filter=["cost"]).series
+    found = of.judged(series, MinimumEffect(), watch(series.values, blocks=blocks))
+    return found, lambda count: judge(values[:count], blocks=blocks[:count]).p_value
+
+
+def seen_in(found: of.JudgedSeries) -> list[tuple[int, int | None]]:
+    """The first points of the changes, and those of what they took back."""
+    return [(one.first, one.takes_back) for one in found.changes]
+
+
+def test_the_p_value_of_an_episode_is_that_of_what_was_seen_before_it_ended() -> None:
+    found, p_value = judged((100.0, 20), (110.0, 6), (100.0, 10))
+    assert seen_in(found) == [(20, None), (26, 20)]
+    assert (found.changes[0].seen, found.p_values) == (21, (p_value(26), p_value(26)))
+    assert p_value(22) != p_value(26) != p_value(27)
+
+
+def test_an_episode_that_the_first_version_after_it_confirmed_has_the_p_value_with_that() -> None:
+    found, p_value = judged((100.0, 20), (110.0, 4), (100.0, 10), together=range(20, 24))
+    assert seen_in(found) == [(20, None), (24, 20)]
+    assert (found.changes[0].seen, found.p_values) == (24, (p_value(25), p_value(25)))
+    assert p_value(24) != p_value(25) != p_value(26)
+
+
+def test_one_version_that_takes_two_changes_back_says_so_of_the_first() -> None:
+    found, _ = judged((100.0, 20), (110.0, 5), (120.0, 4), (100.0, 10))
+    assert seen_in(found) == [(20, None), (25, None), (29, 20)]
+    assert found.changes[2].old_level == pytest.approx(110.0, abs=1.0)
+    apart, _ = judged((100.0, 20), (110.0, 3), (100.0, 10), (110.0, 3), (100.0, 10))
+    assert seen_in(apart) == [(20, None), (23, 20), (33, None), (36, 33)]
+
+
+def test_what_takes_a_change_back_comes_before_the_change_that_begins_with_it() -> None:
+    found, _ = judged((100.0, 20), (110.0, 3), (90.0, 12))
+    assert seen_in(found) == [(20, None), (23, 20), (23, None)]
+    assert found.judged == 23
+
+
+def test_evidence_that_was_none_when_an_episode_ended_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(*given: Any, **options: Any) -> Any:
+        return dataclasses.replace(judge_watched(*given, **options), p_value=None)
+
+    monkeypatch.setattr(of, "judge_watched", without)
+    assert judged((100.0, 20), (110.0, 4), (100.0, 10))[0].p_values == (1.0, 1.0)
 
 
 def test_levels_are_medians_in_a_unit_in_which_no_square_overflows() -> None:

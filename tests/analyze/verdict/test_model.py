@@ -58,7 +58,7 @@ def test_both_sides_of_a_change_are_versions_in_words() -> None:
 def test_the_series_of_an_outcome_are_in_order() -> None:
     found = mixed()
     assert found.having(Outcome.IMPROVEMENT) == [found.verdicts[4], found.verdicts[5]]
-    assert found.having(Outcome.CANT_TELL) == []
+    assert found.having(Outcome.SUSPECTED) == []
     assert [one for one, _ in found.alarms(Status.OPEN)] == [found.verdicts[0], found.verdicts[1]]
 
 

@@ -64,7 +64,7 @@ def test_each_setting_is_compared_with_itself() -> None:
     old = build("before", {"a": 100, "b": 10, "c": 1}, seed=1)
     new = build("after", {"a": 110, "b": 9, "c": 1}, version="1.1.0", seed=2)
     analysis = compare(old, new)
-    assert outcomes(analysis) == {"a": "regression", "b": "improvement", "c": "no change"}
+    assert outcomes(analysis) == {"a": "worse", "b": "better", "c": "no difference shown"}
     assert analysis.question == "after against before"
     assert [one.labels["image"] for one in analysis.failing] == ["a"]
     worse = analysis.failing[0]
@@ -96,8 +96,8 @@ def test_of_a_kpi_that_can_not_be_better_the_values_are_said_and_nothing_is_judg
 
 def test_the_order_of_the_builds_is_theirs_and_not_that_of_their_versions() -> None:
     new, old = build("rc", {"a": 100}, version="2.0.0"), build("release", {"a": 120}, version="1.0.0", seed=2)
-    assert outcomes(compare(new, old)) == {"a": "regression"}
-    assert outcomes(compare(old, new)) == {"a": "improvement"}
+    assert outcomes(compare(new, old)) == {"a": "worse"}
+    assert outcomes(compare(old, new)) == {"a": "better"}
 
 
 def test_what_is_in_one_build_only_is_named() -> None:
@@ -153,14 +153,14 @@ def test_what_was_measured_one_after_the_other_can_not_be_told_however_large_it_
     assert not apart.failed
     said = " ".join(wording.lead(apart))
     assert said.startswith("Whether 6 series of 1 KPI are worse can't be told: after against before.")
-    assert f"Measured one after the other, this can't be told from the machine's mood; {IN_TURN}." in said
+    assert f"Measured one after the other, a difference may be the machine's mood; {IN_TURN}." in said
     assert apart.verdicts[0].effect is not None
     assert apart.verdicts[0].effect.high == np.inf
     words = wording.untold(apart.verdicts[0])
     assert re.match(r"\+\d\d\.\d %, \S+ → \S+ USD; ", words)
     assert words.endswith(f" USD; {ONE_AFTER_THE_OTHER}")
     skipped = ET.fromstring(junit(apart)).iter("skipped")
-    assert words in [one.get("message") for one in skipped]
+    assert f"can't be told: {words}" in [one.get("message") for one in skipped]
     cells = [cell for row in brief_table(apart.verdicts, "", lambda entry, text: text).rows for cell in row]
     assert words in cells
 
@@ -171,7 +171,9 @@ def test_one_common_round_is_too_few_and_the_verdict_says_so() -> None:
     (verdict,) = once.verdicts
     seen = f"{wording.short_size(verdict)}, {wording.levels(verdict.kpi, verdict)}"
     assert seen.startswith("+")
-    assert wording.sentence(verdict).startswith(f"cost of all runs: {seen}; both were measured in one round only")
+    assert wording.sentence(verdict).startswith(
+        f"cost of all runs can't be told: {seen}; both were measured in one round only"
+    )
 
 
 def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None:
@@ -181,7 +183,7 @@ def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None
 
     old, new = campaigns("before", 100, 1, 3), campaigns("after", 110, 11, 3)
     told = compare(old, new)
-    assert outcomes(told) == {"a": "regression"}
+    assert outcomes(told) == {"a": "worse"}
     assert told.verdicts[0].stands_on == "in 3 and 3 campaigns"
     alone = compare(old, campaigns("after", 130, 11, 1))
     assert outcomes(alone) == {"a": "suspected"}
@@ -217,22 +219,22 @@ def test_what_passes_alone_and_not_among_so_many_series_is_suspected() -> None:
 def test_one_odd_run_of_another_series_hides_no_regression() -> None:
     old, new = build("before", {"a": 100, **IMAGES}), build("after", {"a": 106, **IMAGES}, version="1.1.0", seed=2)
     odd = [dataclasses.replace(one, kpis={"cost": 5000.0}) if one.name == "after 7" else one for one in new.entries]
-    assert outcomes(compare(old, new))["a"] == "regression"
-    assert outcomes(compare(old, Build("after", odd)))["a"] == "regression"
+    assert outcomes(compare(old, new))["a"] == "worse"
+    assert outcomes(compare(old, Build("after", odd)))["a"] == "worse"
 
 
 def test_a_difference_below_the_minimum_effect_doesnt_count() -> None:
     old, new = build("before", {"a": 100}), build("after", {"a": 104}, seed=2)
-    assert outcomes(compare(old, new)) == {"a": "regression"}
-    assert outcomes(compare(old, new, effects={"cost": MinimumEffect(relative=0.1)})) == {"a": "no change"}
-    assert outcomes(compare(old, new, effects={"cost": MinimumEffect(absolute=8.0)})) == {"a": "no change"}
+    assert outcomes(compare(old, new)) == {"a": "worse"}
+    assert outcomes(compare(old, new, effects={"cost": MinimumEffect(relative=0.1)})) == {"a": "no difference shown"}
+    assert outcomes(compare(old, new, effects={"cost": MinimumEffect(absolute=8.0)})) == {"a": "no difference shown"}
 
 
 def test_failed_runs_are_left_out_and_counted() -> None:
     old, new = build("before", {"a": 100}), build("after", {"a": 100}, seed=2)
     broken = entry({"version": "1.0.0", "image": "a", "cost": 1e9, "exit_code": 1}, 99)
     analysis = compare(old, Build("after", [*new.entries, broken]))
-    assert outcomes(analysis) == {"a": "no change"}
+    assert outcomes(analysis) == {"a": "no difference shown"}
     assert "1 failed run of after left out" in analysis.notes
 
 
@@ -243,9 +245,9 @@ def test_zeros_in_one_series_spoil_no_other() -> None:
         return Build(name, [*made.entries, *known])
 
     old, new = runs("before", 0.001, [0.0] * 5, 1), runs("after", 0.0011, [0.0, 0.0, 0.0, 0.0, 3.0], 2)
-    assert outcomes(compare(old, new))["a"] == "regression"
+    assert outcomes(compare(old, new))["a"] == "worse"
     same = compare(old, runs("after", 0.001, [0.0] * 5, 3))
-    assert outcomes(same) == {"a": "no change", "errors": "no change"}
+    assert outcomes(same) == {"a": "no difference shown", "errors": "no difference shown"}
     flat = next(one for one in same.verdicts if one.labels["image"] == "errors")
     assert wording.sentence(flat).startswith(
         "cost of errors, no difference shown: +0 USD (+0 USD to +0 USD), 0 → 0 USD"
@@ -274,7 +276,7 @@ def versions(releases: Sequence[Entry], old: str, new: str | None, known: dict[s
 
 def test_a_version_is_compared_with_another(releases: list[Entry]) -> None:
     analysis = versions(releases, "1.1.0", "1.4.0")
-    assert outcomes(analysis) == {"a": "regression", "b": "no change"}
+    assert outcomes(analysis) == {"a": "worse", "b": "no difference shown"}
     assert analysis.question == "1.4.0 against 1.1.0"
     assert (analysis.runs, analysis.points, analysis.made_at) == (20, 20, NOW)
     assert not versions(releases, "1.3.0", "1.4.0").failed

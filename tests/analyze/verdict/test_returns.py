@@ -67,6 +67,12 @@ def test_what_is_left_of_the_step_is_no_part_of_how_far_they_lie(level: float, i
     assert places(back(BY_MIDDLE, [level, level, 102.0, 102.0], least=3.0)) == ((9, 10) if is_back else None)
 
 
+def test_as_far_as_four_standard_errors_is_not_far_enough() -> None:
+    old, step = [-1.0] * 3 + [1.0] * 3, 4 * 1.4826
+    assert back(old, [step, step, 0.0, 0.0]) is None
+    assert places(back(old, [np.nextafter(step, 6.0)] * 2 + [0.0, 0.0])) == (9, 10)
+
+
 @pytest.mark.parametrize("away", [1, 4])
 def test_the_more_points_were_away_the_less_they_have_to_differ(away: int) -> None:
     error = 4 * 1.4826 * math.sqrt(1 / away + 1 / 2)
@@ -178,20 +184,26 @@ def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noi
 
 
 @pytest.mark.parametrize(
-    ("path", "stays"),
+    ("likelier", "stays"),
     [
-        ([5.0, 10.0, 5.0, 0.0], [(0, 2)]),
-        ([-5.0, -10.0, -5.0, 0.0, -4.0, -9.0, -5.0, -9.0], [(2, 4), (6, 7)]),
-        ([-1.0, 3.0, -1.0], [(1, 2)]),
-        ([4.0, 0.0], [(0, 1)]),
-        ([-1.0, 2.9, -1.2], []),
-        ([-1.0, 3.0, -0.9, -0.9], []),
-        ([-1.0, 1.0, 0.0, 3.0, 2.0, 4.0, 1.0, 0.0], [(1, 6)]),
-        ([-5.0, 0.0], []),
+        ([5.0, 5.0, -5.0, -5.0], [(0, 2)]),
+        ([-5.0, -5.0, 5.0, 5.0, -4.0, -5.0, 4.0, -4.0], [(2, 4), (6, 7)]),
+        ([-1.0, 4.0, -4.0], [(1, 2)]),
+        ([4.0, -4.0, 1.0, 3.0, -4.0], [(0, 1), (2, 4)]),
+        ([4.0, -4.0, 3.9, -4.0, 4.0, 1.0, -3.9, 1.0, -4.0], [(0, 1), (4, 6)]),
+        ([-1.0] * 5 + [2.0] * 2 + [-1.0] * 4, [(5, 7)]),
+        ([-1.0] * 5 + [1.9] * 2 + [-1.0] * 4, []),  # not clear enough that it was away
+        ([-1.0] * 5 + [2.0] * 2 + [-1.0] * 3, []),  # nor that it is back
+        ([-1.0] * 5 + [2.0] * 2 + [-3.0] + [2.0] * 2 + [-4.0], [(5, 10)]),
+        ([-1.0, 2.0, -1.0, 3.0, -1.0, 2.0, -3.0, -1.0], [(1, 6)]),
+        ([2.0, -2.0, 2.0, 2.0, -2.0, 2.0, -4.0], [(2, 6)]),  # what weighs nothing together is no part of it
+        ([-5.0, 3.999, -5.0], []),
+        ([5.0, -3.999], []),
+        ([0.001, 4.0, -4.0], [(0, 2)]),
         ([], []),
     ],
 )
-def test_a_stay_is_from_where_the_path_began_to_rise_to_where_it_began_to_fall(
-    path: list[float], stays: list[tuple[int, int]]
+def test_a_stay_is_from_where_points_began_to_lie_away_to_where_they_began_to_lie_back(
+    likelier: list[float], stays: list[tuple[int, int]]
 ) -> None:
-    assert of._stays(path) == stays
+    assert of._stays(likelier) == stays

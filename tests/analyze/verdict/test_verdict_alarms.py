@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 from typing import Any
 
@@ -11,7 +12,7 @@ from toy_runs import entry, workload
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
 from matrix_benchmarking.analyze.verdict import alarms as of
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarm_id, alarms_of
-from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
+from matrix_benchmarking.analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Change, Status
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.workload import MinimumEffect
@@ -44,6 +45,10 @@ def test_a_quarter_of_a_step_may_be_left_for_it_to_be_repaired_or_the_minimum(
     worse = change(10, 100.0, 100.0 + sign * 8.0)
     better = change(20, 100.0 + sign * 8.0, 100.0 + sign * left, worse=False)
     assert of._repairs([worse, better], 0, minimum) == ([1] if is_repaired else [])
+    if minimum is NOTHING:
+        small = [dataclasses.replace(one, old_level=one.old_level / 1024, new_level=one.new_level / 1024)
+                 for one in (worse, better)]  # fmt: skip
+        assert of._repairs(small, 0, minimum) == ([1] if is_repaired else [])
 
 
 def test_what_repairs_comes_later_and_leads_the_other_way_or_takes_the_change_back() -> None:
@@ -89,6 +94,12 @@ def test_a_level_that_was_left_twice_before_is_one_of_the_machines() -> None:
     assert of.levels_known([change(1, 100.0, 110.0)], values) == set()
 
 
+@pytest.mark.parametrize(("seen", "known"), [(8, set()), (9, {0})])
+def test_ten_points_up_to_the_one_that_shows_a_change_can_tell_the_machines_levels(seen: int, known: set[int]) -> None:
+    values = went((100.0, 3), (110.0, 2), (100.0, 2), (110.0, 1), (100.0, 3))
+    assert of.levels_known([Change(8, 7, seen, 100.0, 110.0, True)], values) == known
+
+
 def test_of_the_past_so_many_points_tell_the_machines_levels(monkeypatch: pytest.MonkeyPatch) -> None:
     values = went((100.0, 5), (110.0, 3), (100.0, 4), (110.0, 3), (100.0, 4), (110.0, 4))
     for furthest, known in ((15, {0}), (10, set())):
@@ -107,7 +118,14 @@ def raised(changes: list[Change], known: dict[str, Known] | None = None, *, pass
     return alarms_of("toy", series, changes, NOTHING, known or {}, NOW, passes or [True] * len(changes))
 
 
-def known_at(place: int, action: Action = Action.RAISED, *, labels: dict[str, Any] | None = None, **said: Any) -> Any:
+def known_at(
+    place: int,
+    action: Action = Action.RAISED,
+    *,
+    labels: dict[str, Any] | None = None,
+    by: str = "ada",
+    **said: Any,
+) -> Any:
     """What the history knows of an alarm of the series since this version, by its id."""
     series = selected([[100.0]] * 30)
     subject = AlarmSubject(
@@ -117,7 +135,7 @@ def known_at(place: int, action: Action = Action.RAISED, *, labels: dict[str, An
     name = alarm_id(series.id, series.keys[place])
     events = [AlarmEvent(alarm=name, action=Action.RAISED, at_us=1, author="matbench", subject=subject)]
     if action is not Action.RAISED:
-        events.append(AlarmEvent(alarm=name, action=action, at_us=2, author="ada", subject=subject, **said))
+        events.append(AlarmEvent(alarm=name, action=action, at_us=2, author=by, subject=subject, **said))
     return known_alarms(events)
 
 
@@ -203,3 +221,10 @@ def test_what_became_of_an_alarm_before_is_noted() -> None:
     assert (over.status, over.note) == (Status.OPEN, "the acknowledgement until 1.20.0 has run out")
     (again,) = raised([UP], known_at(10, Action.FIXED, version="1.15.0")).alarms
     assert (again.status, again.note) == (Status.OPEN, "it was fixed by 1.15.0, and is not any more")
+    (judged,) = raised([UP], known_at(10, Action.RESOLVED, by=ANALYSIS, reason="cost was left out")).alarms
+    assert (judged.status, judged.note) == (
+        Status.OPEN,
+        "it was closed because cost was left out, and is judged again",
+    )
+    (resolved,) = raised([UP], known_at(10, Action.RESOLVED, reason="cost was left out")).alarms
+    assert (resolved.status, resolved.note) == (Status.RESOLVED, "")

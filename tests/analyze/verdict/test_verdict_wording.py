@@ -9,11 +9,11 @@ import pytest
 from report_support.analyses import LATENCY, alarm, analysis, point, regression, verdict
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.select.selection import NO_VALUE
+from matrix_benchmarking.analyze.select.selection import NO_VALUE, NotAnalysed, SelectedSeries
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
 from matrix_benchmarking.analyze.verdict import of_kpi, severity, wording
 from matrix_benchmarking.analyze.verdict.causes import cause_id, causes
-from matrix_benchmarking.analyze.verdict.model import Outcome, Status
+from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict, Status
 from matrix_benchmarking.analyze.verdict.side_wording import outcome_label
 
 
@@ -89,19 +89,38 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
     said = "No difference shown in 3; 2.1 to 4.0 % would have been within 7 versions."
     assert said in wording.lead(analysis(*same))
     assert "No difference shown in 1; 3.0 % would have been within 5 versions." in wording.lead(analysis(same[0]))
-    of_sides = verdict(would_show=0.01, would_show_in=0, effect=effect)
-    in_unit = verdict(would_show=0.5, would_show_in=9)
+    unknown, in_unit = verdict(effect=effect), verdict(would_show=0.5, would_show_in=9)
     more = "No difference shown in 5; 2.1 to 4.0 % would have been within 7 versions, in 3 of them."
-    assert more in wording.lead(analysis(*same, of_sides, in_unit))
+    assert more in wording.lead(analysis(*same, unknown, in_unit))
+    assert not any("No difference" in one for one in wording.lead(analysis(unknown, in_unit)))
 
 
-def test_doubt_and_missing_history_are_counted_in_one_and_many() -> None:
-    assert wording.doubt(verdict(reruns=0)) == wording.doubt(verdict()) == ""
-    assert wording.doubt(verdict(reruns=1)) == ", but in doubt (of unknown size): 1 more run would tell"
-    assert wording.doubt(verdict(reruns=2)) == ", but in doubt (of unknown size): 2 more runs would tell"
-    short = verdict(Outcome.NOT_ENOUGH_HISTORY, versions=("1",), reruns=5)
-    assert wording.history_missing(short) == "not enough history: 1 version, 5 more for a verdict"
-    assert wording.history_missing(verdict(versions=("1", "2"))) == "not enough history: 2 versions"
+def test_two_sides_say_what_would_have_been_seen_too() -> None:
+    same = [verdict(would_show=size, effect=Estimate(0.0, 0.0, 0.0), stands_on="in 3 common rounds", labels={"n": size})
+            for size in (0.051, 0.012)]  # fmt: skip
+    assert "No difference shown in 2; 1.2 to 5.1 % would have been." in wording.lead(analysis(*same))
+
+
+def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() -> None:
+    yet = [verdict(reruns=count, effect=Estimate(0.031, -0.01, 0.07), labels={"n": count}) for count in (1, 2)]
+    assert wording.nothing(yet[0]) == "no difference shown yet, but +3.1 % (−1.0 to +7.0 %): 1 more run would tell"
+    assert wording.verdict_text(yet[1]) == "no difference shown yet: 2 more runs would tell"
+    assert wording.nothing(verdict(reruns=0)) == wording.nothing(verdict()) == "no difference shown"
+    same = verdict(would_show=0.03, would_show_in=1, effect=Estimate(0.0, 0.0, 0.0))
+    assert wording.lead(analysis(*yet, same))[1:3] == [
+        "No difference shown in 1; 3.0 % would have been within 1 version.",
+        "No difference shown yet in 2: more runs would tell.",
+    ]
+    assert not any("yet" in one for one in wording.lead(analysis(same)))
+
+
+def test_a_verdict_is_one_of_five_words() -> None:
+    words = ["worse", "better", "suspected: better", "no difference shown", "can't be told"]
+    judged = [one for one in Outcome if one is not Outcome.NOT_ANALYSED]
+    assert {wording.verdict_text(verdict(one)) for one in judged} == set(words)
+    assert {one.value for one in judged} == {word.partition(":")[0] for word in words}
+    back = dataclasses.replace(verdict(), changes=regression().changes)
+    assert wording.verdict_text(back) == "no difference shown; back on an old level"
 
 
 def test_the_headline_counts_in_one_and_many() -> None:
@@ -135,6 +154,8 @@ def test_of_causes_those_of_several_alarms_are_named_and_three_at_most() -> None
     assert said[0].startswith("3 alarms since 1.2 (last good 1.3.0) are one cause, ")
     assert wording.cause_text(found[-1]).startswith("1 alarm since 1.1 (last good 1.3.0) is one cause, ")
     assert causes(analysis(regression(said={"id": ""}))) == []
+    said = [one for one in wording.lead(analysis(*made[:3])) if "one cause" in one]
+    assert said == [wording.cause_text(causes(analysis(*made[:2]))[0])]
 
 
 def test_what_fails_comes_first_then_new_and_large_ones() -> None:
@@ -196,10 +217,8 @@ def test_each_outcome_has_its_sentence() -> None:
         "p95_latency of all runs is suspected to be worse since 1.3.1 (last good 1.3.0): −10.3 % (−12.3 to −8.3 %), "
         "100.00 → 89.70 ms, 20 and 10 runs; one block of runs alone says so."
     )
-    short = verdict(Outcome.NOT_ENOUGH_HISTORY, of=LATENCY, labels={}, versions=("1", "2"), reruns=3)
-    assert wording.sentence(short) == "p95_latency of all runs: not enough history: 2 versions, 3 more for a verdict."
     assert wording.sentence(verdict(Outcome.CANT_TELL, of=LATENCY, labels={}, why="why")) == (
-        "p95_latency of all runs: why."
+        "p95_latency of all runs can't be told: why."
     )
     assert wording.sentence(verdict(of=LATENCY, labels={}, reruns=1)).endswith("1 more run would tell.")
 
@@ -207,7 +226,7 @@ def test_each_outcome_has_its_sentence() -> None:
 def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are_judged() -> None:
     note = f"{NO_VALUE} 1.3.2"
     judged = verdict(notes=("other", note))
-    short = verdict(Outcome.NOT_ENOUGH_HISTORY, notes=(note,), labels={"n": 1})
+    short = verdict(Outcome.CANT_TELL, notes=(note,), labels={"n": 1})
     said = wording.lead(analysis(judged, short, verdict(labels={"n": 2})))
     assert "1 without a value at 1.3.2: judged up to an older version." in said
     assert not any("without a value" in one for one in wording.lead(analysis(short)))
@@ -218,6 +237,28 @@ def test_what_is_new_of_several_is_said_and_of_all_is_not() -> None:
     assert "1 of them is new with 1.3.2." in wording.lead(analysis(old, new))
     assert not any("of them" in one for one in wording.lead(analysis(new)))
     assert not any("of them" in one for one in wording.lead(analysis(old)))
+
+
+@pytest.mark.parametrize(
+    ("left_out", "text"),
+    [
+        ([("cost", "", 3)], "1 KPI not analysed."),
+        ([("cost", "", 3), ("load", "", 9)], "2 KPIs not analysed."),
+        ([("cost", "size 8", 3), ("cost", "size 9", 1)], "2 series not analysed."),
+        ([("latency", "", 1)], "1 run of 1 KPI not analysed."),
+        ([("latency", "", 2), ("latency", "", 3)], "5 runs of 1 KPI not analysed."),
+        (
+            [("latency", "", 2), ("cost", "size 8", 3), ("cost", "", 4), ("load", "", 9)],
+            "1 series, 1 KPI, 6 runs of 2 other KPIs not analysed.",
+        ),
+    ],
+)
+def test_series_kpis_and_runs_that_were_not_analysed_are_counted_apart(
+    left_out: list[tuple[str, str, int]], text: str
+) -> None:
+    others = [NotAnalysed(kpi, series, {}, "why", runs) for kpi, series, runs in left_out]
+    made = analysis(verdict(of=dataclasses.replace(LATENCY, name="latency")), not_analysed=others)
+    assert wording.lead(made)[-1] == text
 
 
 def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] | None = None) -> KPISeries:
@@ -234,20 +275,19 @@ def judged_as(*outcomes: Outcome | None) -> list[of_kpi.Judged]:
 
 
 def test_what_the_history_of_a_kpi_says_is_counted_and_the_first_two_changes_are_told() -> None:
-    judged = judged_as(*[Outcome.REGRESSION] * 3, Outcome.NO_CHANGE, Outcome.NOT_ENOUGH_HISTORY, None, None)
+    judged = judged_as(*[Outcome.REGRESSION] * 3, Outcome.NO_CHANGE, Outcome.CANT_TELL, None, None)
     said = of_kpi.conclusions(series_of(7, axis="version"), judged)
     assert said[0] == (
-        "p95_latency: 3 of 7 series are worse, 1 shows no difference, 1 has too little history, 2 are not judged."
+        "p95_latency: 3 of 7 series are worse, 1 shows no difference, 1 can't be told (why), 2 are not judged."
     )
     assert said[1:] == [
         *(wording.sentence(one.verdict) for one in judged[:2] if one.verdict is not None),
         "7 series of p95_latency over 2 versions, 21 runs.",
     ]
-    untold = judged_as(Outcome.NOT_ENOUGH_HISTORY, Outcome.CANT_TELL)
+    untold = judged_as(Outcome.CANT_TELL, Outcome.CANT_TELL)
     found = of_kpi.conclusions(series_of(2, left_out={"it failed": 1, "it is old": 2}), untold)
     assert found == [
-        "p95_latency: 1 of 2 series can't be told, 1 has too little history.",
-        "p95_latency of n 1: why.",
+        "p95_latency: 2 of 2 series can't be told (why).",
         "2 series of p95_latency, 6 runs.",
         "1 run can't take part: it failed.",
         "2 runs can't take part: it is old.",
@@ -267,7 +307,103 @@ def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_sai
     )
 
 
-def test_what_was_measured_and_can_not_be_told_is_in_the_table_and_what_was_not_is_not() -> None:
-    one = verdict(Outcome.CANT_TELL)
-    assert not wording.is_told(one)
-    assert wording.is_told(dataclasses.replace(one, stands_on="in 1 round"))
+@pytest.mark.parametrize(
+    ("of", "text"),
+    [
+        (regression(), "worse"),
+        (regression(is_new=True), "worse, new"),
+        (regression(Status.ACKNOWLEDGED), "worse, acknowledged"),
+        (verdict(Outcome.REGRESSION), "worse"),
+        (dataclasses.replace(regression(), outcome=Outcome.IMPROVEMENT), "better, with an open alarm"),
+        (dataclasses.replace(regression(Status.FIXED), outcome=Outcome.IMPROVEMENT), "better"),
+        (verdict(Outcome.IMPROVEMENT, is_new=True), "better, new"),
+        (verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: worse"),
+        (verdict(Outcome.SUSPECTED, of=LATENCY, difference=Estimate(-1.0, -2.0, 0.0)), "suspected: better"),
+        (verdict(reruns=1), "no difference shown yet: 1 more run would tell"),
+        (verdict(reruns=2), "no difference shown yet: 2 more runs would tell"),
+        (verdict(), "no difference shown"),
+        (
+            dataclasses.replace(verdict(Outcome.REGRESSION), outcome=Outcome.NO_CHANGE),
+            "no difference shown; back on an old level",
+        ),
+        (
+            dataclasses.replace(verdict(Outcome.REGRESSION, is_new=True), outcome=Outcome.NO_CHANGE),
+            "no difference shown; back on an old level, new",
+        ),
+        (verdict(Outcome.CANT_TELL), "can't be told"),
+        (verdict(Outcome.CANT_TELL, reruns=3), "can't be told"),
+    ],
+)
+def test_a_verdict_has_its_words_for_a_table(of: SeriesVerdict, text: str) -> None:
+    assert wording.verdict_text(of) == text
+
+
+def test_of_several_alarms_the_newest_says_its_state() -> None:
+    of = verdict(Outcome.REGRESSION)
+    states = Status.FIXED, Status.RESOLVED, Status.ACKNOWLEDGED
+    both = dataclasses.replace(of, alarms=tuple(alarm(of, state) for state in states))
+    assert wording.verdict_text(both) == "worse, acknowledged"
+
+
+@pytest.mark.parametrize(
+    ("of", "is_told"),
+    [
+        (regression(), True),
+        (regression(Status.ACKNOWLEDGED), True),
+        (dataclasses.replace(regression(), outcome=Outcome.NO_CHANGE), True),
+        (dataclasses.replace(regression(Status.FIXED), outcome=Outcome.NO_CHANGE), False),
+        (verdict(Outcome.SUSPECTED), True),
+        (verdict(Outcome.IMPROVEMENT), True),
+        (verdict(reruns=1), True),
+        (verdict(), False),
+        (verdict(Outcome.CANT_TELL, reruns=3), False),
+        (verdict(Outcome.CANT_TELL), False),
+        (verdict(Outcome.CANT_TELL, stands_on="in 1 round"), True),
+    ],
+)
+def test_what_fails_changed_is_in_doubt_or_was_measured_in_vain_is_told(of: SeriesVerdict, is_told: bool) -> None:
+    assert wording.is_told(of) is is_told
+
+
+def test_what_is_suspected_is_said_with_what_would_tell() -> None:
+    worse = verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0))
+    better = verdict(Outcome.SUSPECTED, difference=Estimate(1.0, 0.0, 2.0), labels={"n": 1})
+    found = analysis(worse, better, verdict(labels={"n": 2}))
+    assert wording.headline(found) == (
+        "Nothing is worse in 3 series of 1 KPI, and 1 is suspected: 1.3.2 against its history."
+    )
+    said = "1 suspected to be worse and 1 suspected to be better: one block of runs alone says so, and measuring"
+    assert f"{said} 1.3.2 once more would tell." in wording.lead(found)
+    assert f"{said} them once more would tell." in wording.lead(analysis(worse, better, newest=None))
+
+
+def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
+    of = verdict()
+    alarms = tuple(alarm(of, status, id=f"{status}{new}", is_new=new)
+                   for status in (Status.FIXED, Status.OPEN) for new in (True, False))  # fmt: skip
+    found = analysis(dataclasses.replace(of, alarms=alarms))
+    assert [one.id for _, one in wording.newly_fixed(found)] == ["Status.FIXEDTrue"]
+    assert "1 alarm fixed by 1.3.2." in wording.lead(found)
+
+
+def test_nothing_shown_is_said_with_what_would_have_been() -> None:
+    assert wording.nothing(verdict()) == "no difference shown"
+    assert wording.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have been"
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ((0.5, 0.75), "0.50 ms at 1.0, 0.75 ms at 1.1 (+50.0 %)"),
+        ((0.0, 0.75), "0.00 ms at 1.0, 0.75 ms at 1.1"),
+        ((-1.0, 0.75), "-1.00 ms at 1.0, 0.75 ms at 1.1"),
+        ((0.75,), "0.75 ms"),
+    ],
+)
+def test_a_series_that_is_not_judged_says_its_values(means: tuple[float, ...], said: str) -> None:
+    versions = ("1.0", "1.1")[: len(means)]
+    points = tuple(point(version, mean, mean) for version, mean in zip(versions, means, strict=True))
+    series = SelectedSeries("id", LATENCY, {"n": 1}, "n 1", points, versions, versions)
+    found = severity.unjudged(series, len(points) - 2, len(points) - 1)
+    assert found.reason == f"neither direction is better, not judged: {said}"
+    assert found.runs == 2 * len(points)

@@ -26,7 +26,7 @@ def encoder_bench(repository: Path, monkeypatch: pytest.MonkeyPatch) -> Workload
 
 
 def entry(image: str, batch_size: Any, vus: int, cost: float, *, latency: float = 10.0, **others: Any) -> Entry:
-    kpis = {"1B_cost": cost, "p95_latency": latency, "avg_latency": latency / 2, "throughput": 1e4 / cost}
+    kpis = {"1B_cost": cost, "p95_latency": latency, "avg_latency": latency / 2, "throughput": 1e4 / (cost or 1.0)}
     return Entry(
         settings={
             "hw_type": others.pop("hw_type", "cpu-1"),
@@ -73,11 +73,98 @@ def test_the_saving_is_concluded_from_the_data(encoder_bench: Workload) -> None:
     entries = [entry(image, 8, vus, cost) for vus in (1, 2) for image, cost in (("a", 100.0), ("b", 50.0 + vus))]
     figure, (text,) = draw(encoder_bench, "Best image by cost savings", *entries)
     assert text == (
-        "b · onnx is cheapest everywhere, saving 48% in the median. The most is saved on cpu-1 at batch size 8 and 1 "
-        "virtual users: 49% by b · onnx (51.00 USD) instead of a · onnx. At 2 of 2 loads more than one image may be "
-        "the cheapest."
+        "b · onnx is cheapest everywhere, saving 48.5 % in the median. The most is saved on cpu-1 at batch size 8 and "
+        "1 virtual users: 49.0 % by b · onnx (51.00 USD) instead of a · onnx. At 2 of 2 loads more than one image may "
+        "be the cheapest."
     )
     assert [trace.name for trace in figure.data] == ["b · onnx"]
+
+
+@pytest.mark.parametrize(
+    ("costs", "text"),
+    [
+        ([(0.0, 0.0), (0.0, 0.0)], "At 2 of 2 loads all images cost the same."),
+        ([(5.0, 5.0)], "At 1 of 1 load all images cost the same."),
+        ([(-5.0, 5.0)], "At 1 of 1 load a cost is below 0, so what is saved there isn't known."),
+        (
+            [(0.0, 8.0), (6.0, 6.0), (-5.0, -4.0)],
+            "a · onnx is cheapest at 1 of 3 loads, saving 100 % in the median. The most is saved on cpu-1 at batch "
+            "size 8 and 1 virtual users: 100 % by a · onnx (0.00 USD) instead of b · onnx. At 1 of 3 loads all images cost "
+            "the same. At 1 of 3 loads a cost is below 0, so what is saved there isn't known.",
+        ),
+    ],
+)
+def test_a_tie_saves_nothing_and_a_cost_below_zero_has_no_share(
+    encoder_bench: Workload, costs: list[tuple[float, float]], text: str
+) -> None:
+    entries = [
+        entry(image, 8, 2**number, cost)
+        for number, both in enumerate(costs)
+        for image, cost in zip("ab", both, strict=True)
+    ]
+    figure, (said,) = draw(encoder_bench, "Best image by cost savings", *entries)
+    unsure = f" At {len(costs)} of {len(costs)} {'loads' if len(costs) > 1 else 'load'} more than one image may be"
+    assert said == f"{text}{unsure} the cheapest."
+    hovers = [hover for trace in figure.data for hover in trace.hovertext]
+    assert sum("saves" in hover for hover in hovers) == len(costs)
+    assert sum("isn't known: a cost isn't above 0" in hover for hover in hovers) == sum(low < 0 for low, _ in costs)
+
+
+def test_it_is_sure_where_every_other_image_is_told_apart_and_not_every_other_point(encoder_bench: Workload) -> None:
+    def repeated(image: str, vus: int, cost: float, **others: Any) -> list[Entry]:
+        made = [entry(image, 8, vus, cost + noise, repeat=place) for place, noise in enumerate((-0.1, 0.0, 0.1))]
+        return [dataclasses.replace(one, settings={**one.settings, **others}) for one in made]
+
+    entries = [
+        *repeated("a", 1, 50.0), *repeated("b", 1, 100.0),
+        *repeated("a", 2, 50.0), *repeated("b", 2, 50.02), *repeated("c", 2, 100.0),
+        *repeated("a", 4, 50.0, threads=1), *repeated("a", 4, 50.02, threads=2), *repeated("b", 4, 100.0),
+    ]  # fmt: skip
+    kpi = encoder_bench.kpis["1B_cost"]
+    labels = {"hardware": ["hw_type"], "image": ["image"]}
+    best = Catalogue(Matrix(entries), encoder_bench).best
+    frame = savings.savings_frame(points_frame(entries, [kpi], ["image"], labels), kpi, best)
+    assert dict(zip(frame["virtual users"], frame["is sure"], strict=True)) == {1: True, 2: False, 4: True}
+    assert frame["images"].tolist() == [2, 3, 2]
+    assert frame["image"].tolist() == ["a"] * 3
+
+
+def test_what_a_plot_does_not_show_is_counted_with_the_reason(encoder_bench: Workload) -> None:
+    entries = [
+        *(entry("a", size, vus, 100.0 / vus / size) for size in (1, 8) for vus in (1, 2, 4)),
+        entry("b", 8, 1, 50.0),
+        entry("b", 8, 2, 0.0),
+        entry("b", "all", 2, 5.0),
+        entry("b", 8, 4, 1.0, exit_code=1),
+        entry("b", 8, None, 1.0),  # type: ignore[arg-type]
+        entry("wrong", 8, 1, 1.0, kpis={"fidelity": 0.5}),
+    ]
+    unpriced = entry("c", 8, 1, 1.0)
+    del unpriced.kpis["1B_cost"]
+    entries.append(unpriced)
+    failed, no_users, no_cost = "1 failed", "1 without a number of virtual users", "1 without 1B_cost"
+    for name, reasons in {
+        "Cost over virtual users and batch size": [
+            "1 at a 1B_cost that isn't above 0", "1 without a batch size above 0",
+            failed, no_users, "1 that can't be ranked", no_cost,
+        ],
+        "Cost against latency": [failed, no_users, "1 that can't be ranked", no_cost],
+        "Best image by cost savings": [failed, no_users, "1 that can't be ranked", no_cost],
+        "Cost over virtual users": [failed, no_users, no_cost],
+        "Throughput over virtual users": [failed, no_users],
+        "Latency against throughput": [failed, no_users],
+        "Did we try enough VUs?": [failed, no_users],
+        "Fidelity distribution": [failed, "11 without fidelity"],
+    }.items():  # fmt: skip
+        (said,) = [one for one in draw(encoder_bench, name, *entries)[1] if " not shown: " in str(one)]
+        count, _, listed = said.removesuffix(".").partition(" not shown: ")
+        assert sorted(listed.split(", ")) == sorted(reasons)
+        total = sum(int(reason.split()[0]) for reason in reasons)
+        assert count == f"{total} of {len(entries)} runs are"
+    assert (
+        "5 loads were tried with one image only and are not shown."
+        in draw(encoder_bench, "Best image by cost savings", *entries)[1]
+    )
 
 
 def test_an_image_with_wrong_answers_is_never_the_cheapest(encoder_bench: Workload) -> None:
@@ -131,7 +218,7 @@ def test_what_is_best_under_a_limit_is_what_the_limit_answers(encoder_bench: Wor
         sorted({1: 20.1, 2: 16.0, 4: 40.1}[one.point.settings["vus"]] for one in steps)
     )
     assert steps[0].point.settings["vus"] == 1
-    assert f"20.01 USD (+100%) under a limit of {kpi.show(steps[0].limit)}." in text
+    assert f"20.01 USD (+99.9 %) under a limit of {kpi.show(steps[0].limit)}." in text
     limited = limits.under(catalogue.best, kpi, steps[0].limit)
     assert limited.best.groups[0].best is steps[0].point
 
@@ -147,7 +234,7 @@ def test_the_cheapest_is_a_star_and_faster_ones_have_their_price(encoder_bench: 
     assert (list(star.x), list(star.y), star.marker.symbol) == ([40.0], [10.0], "star")
     assert text == (
         "Cheapest is cpu-1 · a · onnx at vus 2: 10.00 USD at 40.0 ms p95_latency. Waiting less costs more: 20.00 "
-        "USD (+100%) under a limit of 10.0 ms."
+        "USD (+100 %) under a limit of 10.0 ms."
     )
     figure, (text,) = draw(encoder_bench, "Cost against latency", *entries, latency="avg_latency")
     assert figure.layout.xaxis.title.text == "avg_latency (ms)"

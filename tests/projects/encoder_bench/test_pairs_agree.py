@@ -57,9 +57,9 @@ def test_compare_the_baseline_and_the_page_say_the_same_of_the_releases(recorded
     compared = said_by("compared")
     assert compared == said_by("baseline")
     assert causes_of("compared") == causes_of("baseline") == causes_of("history")
-    worse = [one for one in compared if one["verdict"] == "regression"]
+    worse = [one for one in compared if one["verdict"] == "worse"]
     assert {(one["kpi"]["name"], one["labels"]["batch_size"]) for one in worse} == {(name, 8) for name in SLOWER}
-    assert {one["verdict"] for one in compared if one not in worse} == {"no change"}
+    assert {one["verdict"] for one in compared if one not in worse} == {"no difference shown"}
 
     workload, place = load("encoder_bench"), SQLiteLocation(recorded)
     with open_history(place, writable=False) as history:

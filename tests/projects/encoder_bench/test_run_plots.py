@@ -143,6 +143,7 @@ def test_the_load_window_is_shaded_and_what_is_unknown_is_said(encoder_bench: Wo
         time=[10.0, 11.0, 12.0],
         cpus_load=[[0.5, 0.1], [0.9, 0.2], [0.7, 0.1]],
         gpus_load=[],
+        gpus=None,
         gpus_memory=[],
         main_memory=[0.2, 0.3, 0.3],
         load_window={"start": 10.5, "end": 11.5},
@@ -177,7 +178,8 @@ def test_quantiles_have_the_band_of_their_repeats(encoder_bench: Workload) -> No
     ]
     figure, text = draw(encoder_bench, "Latency quantiles over virtual users", *entries)
     assert [trace.name for trace in figure.data if trace.name] == ["50 %", "99 %"]
-    assert "the 99th percentile is 3.0 times the median latency" in text
+    assert "the 99th percentile is 3.0 times the median latency" in text[0]
+    assert text[1:] == ["1 of 4 runs is not shown: 1 without quantiles of its latency."]
 
 
 def test_the_sample_tells_its_quantiles_and_time_series(repository: Path, encoder_bench: Workload) -> None:

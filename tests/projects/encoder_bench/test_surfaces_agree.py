@@ -31,6 +31,8 @@ Said = dict[str, str]
 """By surface what it says, in one line."""
 LIMIT_MS = 40
 SLOWER = {"throughput", "1B_cost", "avg_latency", "p95_latency"}
+VERDICTS = {"worse", "better", "suspected", "no difference shown", "can't be told"}
+OTHER_WORDS = re.compile(r"(not )?enough history|too little history|in doubt|improvement|slower|faster")
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +140,29 @@ def test_the_plots_and_tables_have_the_best_value_where_the_ranking_has_it(
     assert row in page_text(site["kpi-overview.html"])
 
 
+def test_what_another_point_costs_more_is_the_same_in_tables_and_in_texts(
+    best: Best, workload: Workload, site: dict[str, Path]
+) -> None:
+    text, tables = page_text(site["cost-analysis.html"]), page_text(site["best-configuration.html"])
+    said = re.findall(r"(\d+\.\d+ USD) \((\+[0-9.]+ %)\) under a limit of", text)
+    assert len(said) > 2
+    differences = {best.kpi.show(one.point.value): one.difference for one in best.groups[0].standings if best.kpi}
+    for cost, more in said:
+        assert wording.percent(differences[cost]) == more
+        assert more in tables
+
+
+def test_means_of_a_comparison_are_named_where_they_differ_from_those_of_the_best(site: dict[str, Path]) -> None:
+    """The best point's plain mean is 26.98 USD, its geometric one 26.97 USD."""
+    assert "26.98" in page_text(site["best-configuration.html"])
+    compared = page_text(site["compare.html"])
+    assert "26.97" in compared
+    assert "instead of onnx-fp32 changes 1B_cost by −44.1 % (95 % interval −50.1 to −37.3 %) in the geometric mean" in (
+        compared
+    )
+    assert "Means of positive values are geometric here" in compared
+
+
 def test_under_a_limit_every_surface_names_the_same_choice(
     limited: Limited, pages: Pages, matrix: Matrix, workload: Workload
 ) -> None:
@@ -186,7 +211,7 @@ def document(releases: Path) -> dict[str, Any]:
 
 
 def worse_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    found = [one for one in document["series"] if one["verdict"] == "regression"]
+    found = [one for one in document["series"] if one["verdict"] == "worse"]
     assert {one["kpi"]["name"] for one in found} == SLOWER
     return found
 
@@ -230,14 +255,14 @@ def test_every_surface_says_of_the_releases_what_the_json_report_says(
 def test_the_history_plot_and_its_card_say_it_of_each_kpi(
     releases: Path, document: dict[str, Any], in_the_application: Pages
 ) -> None:
-    headline = "1B_cost: 1 of 2 series is worse, 1 shows no difference."
+    headline = "1B_cost: 1 of 2 series is worse, 1 shows no difference (7.5 % would have been within 5 versions)."
     assert headline in page_text(releases / "report" / "index.html")
     for one in worse_of(document):
         for text in [
             shown(in_the_application, f"?show=kpi-history&cfg.kpi={one['kpi']['name']}"),
             *([page_text(releases / "report" / "kpi-history.html")] if one["kpi"]["name"] == "1B_cost" else []),
         ]:
-            assert f"{one['kpi']['name']}: 1 of 2 series is worse, 1 shows no difference." in text
+            assert f"{one['kpi']['name']}: 1 of 2 series is worse, 1 shows no difference (" in text
             assert one["sentence"] in text
 
 
@@ -259,16 +284,66 @@ def test_lists_of_alarms_metrics_and_annotations_have_the_same_ids_and_numbers(
         for level in ("old_level", "new_level"):
             assert alarm[level] == pytest.approx(one[level])
         assert alarm["cause"] == cause["id"]
-        assert alarm["id"][:8] in table
+        assert alarm["id"] in table
         annotation = (
             f"is worse::{one['sentence']} Alarm {alarm['id']}. If it is meant: matbench alarms ack {alarm['id']} "
         )
         assert annotation in annotations
-        (size,) = re.findall(r": (\S+ %) \(", one["sentence"])
-        assert size in table  # a list of alarms knows no format of a KPI, so its levels have other digits
+        size, levels = re.findall(r": (\S+ %) \(.*?\), (.* → .*?),", one["sentence"])[0]
+        assert f"{levels}, {size}" in table
         (ratio,) = re.findall(rf'kpi_change_ratio{{.*kpi="{one["kpi"]["name"]}",.*}} (\S+)', metrics)
         assert float(ratio) == pytest.approx(one["effect"]["value"])
     assert "Alarms: 4 open" in (releases / "history").read_text(encoding="utf-8")
+
+
+def test_a_verdict_is_one_of_five_words_on_every_surface(
+    releases: Path, document: dict[str, Any], in_the_application: Pages
+) -> None:
+    assert {one["verdict"] for one in document["series"]} <= VERDICTS
+    metrics = (releases / "analysis" / "metrics.txt").read_text(encoding="utf-8")
+    assert set(re.findall(r'matbench_series{.*outcome="(.*?)"', metrics)) == VERDICTS | {"not analysed"}
+    said = {path.name: page_text(path) for path in (releases / "report").glob("*.html") if path.stem != "check"}
+    said |= {name: (releases / name).read_text(encoding="utf-8") for name in ("printed", "alarms", "compared")}
+    said |= {
+        path.name: path.read_text(encoding="utf-8")
+        for path in (releases / "analysis").iterdir()
+        if path.suffix in (".md", ".xml")
+    }
+    said |= {page: shown(in_the_application, f"?show={page}") for page in ("regression-analysis", "kpi-history")}
+    for surface, text in said.items():
+        assert not OTHER_WORDS.search(text), (surface, OTHER_WORDS.findall(text))
+
+
+def test_what_would_have_been_shown_is_said_wherever_nothing_was(
+    releases: Path, document: dict[str, Any], in_the_application: Pages
+) -> None:
+    same = [one for one in document["series"] if one["kpi"]["name"] == "1B_cost" and one["would_show"]]
+    (sentence,) = [one["sentence"] for one in same]
+    words = sentence.split(": ")[1].rstrip(".")
+    assert words == "no difference shown; 7.5 % would have been within 5 versions"
+    pages = [page_text(releases / "report" / f"{name}.html") for name in ("kpi-history", "regression-analysis")]
+    for text in [*pages, shown(in_the_application, "?show=kpi-history&cfg.kpi=1B_cost")]:
+        assert words in text
+
+
+def test_two_sides_without_a_difference_say_what_would_have_been_shown(
+    releases: Path, in_the_application: Pages
+) -> None:
+    given = ["--workload=encoder_bench", f"--history=sqlite:///{releases / 'releases.db'}"]
+    said = re.findall(r"No difference shown in 10; .*? in 8 of them\.", printed("compare", "1.2.8", "1.2.9", *given))
+    assert said == ["No difference shown in 10; 5.7 to 8.6 % would have been, in 8 of them."]
+    assert said[0] in shown(in_the_application, "?show=compare&cfg.setting=version&cfg.old=1.2.8&cfg.new=1.2.9")
+
+
+def test_the_reports_of_runs_and_the_analysis_beside_them_lead_to_each_other(releases: Path) -> None:
+    given = ["--workload=encoder_bench", f"--history=sqlite:///{releases / 'releases.db'}"]
+    printed("analyze_lts", *given, "--report-dest=report/regression", status=1)
+    headline = "4 of 10 series of 5 KPIs are worse: 1.3.4 against its history."
+    assert f'<a href="regression/index.html">180 runs of sqlite:///{releases / "releases.db"}: {headline}</a>' in (
+        releases / "report" / "regression-analysis.html"
+    ).read_text(encoding="utf-8")
+    back = (releases / "report" / "regression" / "index.html").read_text(encoding="utf-8")
+    assert '<a href="../index.html">encoder_bench: best configuration' in back
 
 
 def test_as_many_series_show_no_difference_on_the_terminal_as_on_the_page(releases: Path) -> None:
@@ -283,8 +358,9 @@ def test_as_many_series_show_no_difference_on_the_terminal_as_on_the_page(releas
 def test_the_findings_are_counted_alike_by_the_check_and_beside_each_answer(
     releases: Path, document: dict[str, Any], in_the_application: Pages
 ) -> None:
-    counted, _ = (releases / "check").read_text(encoding="utf-8").split(", in 180 runs of ")
-    assert counted == "3 findings, none of which changes an answer"
+    checked = (releases / "check").read_text(encoding="utf-8")
+    counted = "3 findings, none of which changes an answer; 1 is in most runs"
+    assert re.match(rf"180 runs of encoder_bench \(.*?\): {counted}\. In most runs: \* 177 of 180 runs with ", checked)
     assert document["check"] == counted
     said = [(releases / "printed").read_text(encoding="utf-8"), shown(in_the_application, "?show=check")]
     said += [page_text(releases / "report" / name) for name in ("index.html", "check.html", "regression-analysis.html")]
@@ -295,9 +371,10 @@ def test_the_findings_are_counted_alike_by_the_check_and_beside_each_answer(
 def test_the_cards_of_the_index_say_what_their_pages_say(releases: Path, in_the_application: Pages) -> None:
     index, report = page_text(releases / "report" / "index.html"), releases / "report"
     cards = {
-        "check.html": "3 findings, none of which changes an answer.",
+        "check.html": "3 findings, none of which changes an answer; 1 is in most runs.",
         "regression-analysis.html": "4 of 10 series of 5 KPIs are worse: 1.3.4 against its history.",
-        "kpi-history.html": "1B_cost: 1 of 2 series is worse, 1 shows no difference.",
+        "kpi-history.html": "1B_cost: 1 of 2 series is worse, 1 shows no difference (7.5 % would have been within 5 "
+        "versions).",
         "compare.html": "4 of 10 series of 5 KPIs are worse: 1.3.4 against 1.3.0. 4 alarms since 1.3.1 (last good "
         "1.3.0) are one cause, 476f7d059f0a.",
         "error-report.html": "None of 180 tests failed, all finished, no artifact is damaged or missing.",

@@ -138,10 +138,10 @@ def test_the_map_says_at_which_concurrency_a_change_gained_and_lost(workload: Wo
     figure, text = draw(workload, matrix, "What each step changed, at which concurrency")
     assert list(figure.data[0].x) == ["1", "8", "32", "64", "128", "256"]
     assert figure.data[0].z[1][3] == pytest.approx(100 * (160.85 / 111.32 - 1))
-    assert text == (
+    assert text == [
         "The most was gained by experiment 2 · server_batch_fullp_w0.py at concurrency 256 (+44.6 %), "
         "the most was lost by experiment 5 · server_batch_halfp.py at concurrency 1 (−55.7 %)."
-    )
+    ]
 
 
 def test_the_curves_end_below_lines_of_the_known_maxima(workload: Workload, matrix: Matrix) -> None:

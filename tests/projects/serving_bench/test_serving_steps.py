@@ -90,7 +90,7 @@ def test_a_change_that_may_be_chance_is_in_brackets_and_no_gain(workload: Worklo
         write(tmp_path, {"experiment": 2, "workers": 2, "repeat": repeat}, log(51 - noise))
     figure, text = draw(workload, parse_tree(workload, tmp_path), "What each step changed, at which concurrency")
     assert [list(row) for row in figure.data[0].text] == [["(+2.0 %)"]]
-    assert text == "Nowhere was more gained or lost than chance explains."
+    assert text == ["Nowhere was more gained or lost than chance explains."]
 
 
 def test_the_steps_page_names_what_cant_be_told_apart_from_the_best(workload: Workload, tmp_path: Path) -> None:

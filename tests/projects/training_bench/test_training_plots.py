@@ -74,7 +74,7 @@ def test_the_reference_is_the_plain_or_original_strategy_unless_another_is_chose
     assert "1000 MB/s: ring-buffer is 3.56 times as fast as original (can't be told)." in sentences(text)
     in_rounds = [dataclasses.replace(one, campaign="a night", round=one.repeat + 1) for one in published]
     _, text = plot(Matrix(in_rounds), workload, "Speed-up against a reference", reference="ring-buffer")
-    assert "slower than it: gpu-aug, fp16, blosc, original" in sentences(text)
+    assert "worse than it: gpu-aug, fp16, blosc, original" in sentences(text)
     table = next(part for part in text if not isinstance(part, str))
     assert len(table.rows) == 8
 

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -160,3 +161,17 @@ def test_a_slower_version_is_found_in_the_history(copied, capsys: Capture):
 def test_two_builds_are_compared_without_a_history(copied, capsys: Capture):
     assert main(["compare", "runs", "slower", "--workload=training_bench"]) == 1
     assert "epoch_duration" in capsys.readouterr().out
+
+
+def test_what_a_missing_package_left_out_is_read_once_it_is_there(workload, runs, tmp_path, monkeypatch) -> None:
+    run = runs / "float16" / "io_50" / "repeat_0"
+    shutil.copytree(run, tmp_path / "run", ignore=shutil.ignore_patterns(".matbench*"))
+    with monkeypatch.context() as without:
+        without.setitem(sys.modules, "pyarrow", None)
+        (entry,) = store.parse_tree(workload, tmp_path)
+        assert [problem.reason for problem in entry.problems] == [
+            "a table in Feather needs pyarrow: pip install 'matrix-benchmarking[parquet]'"
+        ]
+    (entry,) = store.parse_tree(workload, tmp_path)
+    assert entry.problems == ()
+    assert entry.kpis["epoch_duration"] > 0

@@ -24,6 +24,7 @@ from .points import (
     VUS,
     compared,
     listed,
+    not_shown,
     place_of,
     point_of,
     points_frame,
@@ -83,7 +84,8 @@ class CostMap(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
-        frame = self._frame(self.runs(args))
+        runs = [*self.runs(args)]
+        frame = self._frame(runs)
         if frame.empty:
             return None, "No run that can be ranked has a cost, a batch size and a number of virtual users."
         least = args.cfg.get(MINIMUM_VUS, default_minimum(list(frame[VUS])))
@@ -91,7 +93,16 @@ class CostMap(Plot):
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."
         best = {variant: compared(self.catalogue.best, part) for variant, part in chosen.groupby(VARIANT)}
-        return cost_maps(chosen, kpi, best), conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
+        said = conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
+        ranked = set(map(id, rankable(self.catalogue, runs)))
+
+        def why(run: Entry) -> str:
+            if id(run) not in ranked:
+                return "that can't be ranked"
+            has_size = _is_positive(template.text(run.settings.get("batch_size")))
+            return f"at a {kpi.name} that isn't above 0" if has_size else f"without a {BATCH_SIZE} above 0"
+
+        return cost_maps(chosen, kpi, best), [*said, *not_shown(runs, frame, [kpi], why)]
 
 
 def default_minimum(users: Sequence[float]) -> float:

@@ -22,6 +22,7 @@ from .points import (
     VARIANT,
     batch_sizes,
     known_batch_sizes,
+    not_shown,
     point_of,
     points_frame,
     rankable,
@@ -56,8 +57,8 @@ class CostAgainstLatency(Plot):
         kpis = [cost, latency, self.workload.kpis["throughput"]]
         whole = self.catalogue.whole
         names = variant_names(whole, self.workload)
-        entries = rankable(self.catalogue, self.runs(args))
-        frame = points_frame(entries, kpis, names).dropna(subset=[cost.name, latency.name])
+        runs = [*self.runs(args)]
+        frame = points_frame(rankable(self.catalogue, runs), kpis, names).dropna(subset=[cost.name, latency.name])
         if frame.empty:
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."
         frame = frame.sort_values(cost.name, kind="stable").reset_index(drop=True)
@@ -70,7 +71,8 @@ class CostAgainstLatency(Plot):
             shown, ringed, stars, cost, latency, variants(whole, names), known_batch_sizes(whole)
         )
         few = f"{len(shown)} of {len(frame)} points are shown: the {SHOWN} cheapest, and those in a ring."
-        return figure, [conclusion(one, cost, latency) for one in known] + ([few] if len(shown) < len(frame) else [])
+        said = [conclusion(one, cost, latency) for one in known] + ([few] if len(shown) < len(frame) else [])
+        return figure, [*said, *not_shown(runs, frame, [cost, latency])]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -172,8 +174,8 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> s
 
 
 def _step(step: Step, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
-    price = step.point.value
-    return f"{cost.show(price)} (+{price / cheapest - 1:.0%}) under a limit of {latency.show(step.limit)}"
+    more = wording.percent(step.point.value / cheapest - 1)
+    return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show(step.limit)}"
 
 
 def _spread(count: int) -> list[int]:

@@ -12,6 +12,7 @@ from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting.left_out import not_shown
 from matrix_benchmarking.plotting.tables import Cell, Column, table
 from matrix_benchmarking.workload import Gate
 
@@ -60,13 +61,16 @@ class _Distribution(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi, whole = self.workload.kpis[self.kpi_name], self.catalogue.whole
         names = variant_names(whole, self.workload)
-        found = clusters(self.runs(args), kpi, names)
+        runs = [*self.runs(args)]
+        found = clusters(runs, kpi, names)
         if not found:
             return None, f"{kpi.name} is not known for any successful run."
         gate = next((one for one in self.workload.gates if one.kpi == kpi.name), None)
         differs = len({value for cluster in found for value in cluster.values}) > 1
         figure = runs_by_variant(found, kpi, gate, variants(whole, names)) if differs else None
-        return figure, [conclusion(found, kpi, gate), *self._outliers(found, kpi)]
+        shown = [entry for cluster in found for entry in cluster.entries]
+        hidden = not_shown(runs, shown, lambda run: f"without {kpi.name}")
+        return figure, [conclusion(found, kpi, gate), *hidden, *self._outliers(found, kpi)]
 
     def _outliers(self, found: Sequence[Cluster], kpi: KPIDefinition) -> list[Any]:
         scored = [

@@ -11,7 +11,7 @@ from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, points_frame, variant_names, variants
+from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, not_shown, points_frame, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -61,11 +61,12 @@ class EnoughVUs(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis["throughput"]
         names = variant_names(self.catalogue.whole, self.workload)
-        frame = points_frame(self.runs(args), [kpi], names)
-        frame = frame.dropna(subset=[kpi.name])
+        runs = [*self.runs(args)]
+        frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."
-        return stopped_at(frame, kpi, variants(self.catalogue.whole, names)), conclusion(peaks(frame, kpi), kpi)
+        said = [*conclusion(peaks(frame, kpi), kpi), *not_shown(runs, frame, [kpi])]
+        return stopped_at(frame, kpi, variants(self.catalogue.whole, names)), said
 
 
 def peaks(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[Peak]:

@@ -10,7 +10,7 @@ from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.controls import Choice, Control
 
-from .points import FIRST_RUN, VARIANT, answering, points_frame, variant_names, variants
+from .points import FIRST_RUN, VARIANT, answering, not_shown, points_frame, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -37,13 +37,14 @@ class LatencyAgainstThroughput(Plot):
         latency = self.workload.kpis[self.option(args.cfg, LATENCY)]
         throughput = self.workload.kpis["throughput"]
         names = variant_names(self.catalogue.whole, self.workload)
-        entries = self.runs(args)
+        entries = [*self.runs(args)]
         frame = points_frame(entries, [throughput, latency], names)
         frame = frame.dropna(subset=[throughput.name, latency.name])
         if frame.empty:
             return None, "No successful run has both throughput and latency."
         figure = latency_against_throughput(frame, latency, throughput, variants(self.catalogue.whole, names))
-        return figure, conclusion(answering(self.catalogue, frame), latency, throughput)
+        said = conclusion(answering(self.catalogue, frame), latency, throughput)
+        return figure, [said, *not_shown(entries, frame, [throughput, latency])]
 
 
 def latency_against_throughput(

@@ -18,6 +18,7 @@ from .points import (
     batch_sizes,
     known_batch_sizes,
     listed,
+    not_shown,
     place_of,
     points_frame,
     variant_names,
@@ -37,13 +38,12 @@ class _OverVUs(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis[self.kpi_name]
         names = variant_names(self.catalogue.whole, self.workload)
-        frame = points_frame(self.runs(args), [kpi], names)
-        frame = frame.dropna(subset=[kpi.name])
+        runs = [*self.runs(args)]
+        frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."
-        return lines_over_vus(frame, kpi, known_batch_sizes(self.catalogue.whole)), conclusion(
-            answering(self.catalogue, frame), kpi
-        )
+        said = [conclusion(answering(self.catalogue, frame), kpi), *not_shown(runs, frame, [kpi])]
+        return lines_over_vus(frame, kpi, known_batch_sizes(self.catalogue.whole)), said
 
 
 class CostOverVUs(_OverVUs):

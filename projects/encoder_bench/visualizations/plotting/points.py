@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking.analyze.best import Best, Group, among
@@ -12,6 +12,7 @@ from matrix_benchmarking.analyze.points import Cause, by_point, varying
 from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
+from matrix_benchmarking.plotting import left_out
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
@@ -53,6 +54,26 @@ def points_frame(
     ]
     frame = pandas.DataFrame(rows, columns=columns)
     return frame.sort_values([VARIANT, VUS], kind="stable", ignore_index=True)
+
+
+def not_shown(
+    runs: Sequence[Entry],
+    frame: pandas.DataFrame,
+    kpis: Sequence[KPIDefinition],
+    why: Callable[[Entry], str] = lambda run: "that can't be ranked",
+) -> list[str]:
+    """How many of *runs* are no part of a point of *frame*, which needs *kpis*; *why* gives another reason."""
+    drawn = set(frame[POINT])
+    points = by_point(run for run in runs if not run.failed)
+    shown = [run for point in points if any(point_of([each]) in drawn for each in point) for run in point]
+
+    def reason(run: Entry) -> str:
+        if not _is_number(run.settings.get("vus")):
+            return f"without a number of {VUS}"
+        unknown = [kpi.name for kpi in kpis if kpi.name not in run.kpis]
+        return f"without {' and '.join(unknown)}" if unknown else why(run)
+
+    return left_out.not_shown(runs, shown, reason)
 
 
 def variant_names(matrix: Matrix, workload: Workload) -> list[str]:

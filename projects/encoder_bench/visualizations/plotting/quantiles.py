@@ -10,7 +10,18 @@ from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, label_of, variant_names
+from .points import (
+    BATCH_SIZE,
+    FIRST_RUN,
+    POINT,
+    VARIANT,
+    VUS,
+    batch_sizes,
+    label_of,
+    not_shown,
+    point_of,
+    variant_names,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -32,17 +43,19 @@ class LatencyQuantiles(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         names = variant_names(self.catalogue.whole, self.workload)
-        frame = quantiles_frame(self.runs(args), names)
+        runs = [*self.runs(args)]
+        frame = quantiles_frame(runs, names)
         if frame.empty:
             return None, "No successful run tells the quantiles of its latency."
-        return latency_quantiles(frame), conclusion(frame)
+        hidden = not_shown(runs, frame, [], lambda run: "without quantiles of its latency")
+        return latency_quantiles(frame), [conclusion(frame), *hidden]
 
 
 def quantiles_frame(entries: Iterable[Entry], names: Sequence[str]) -> pandas.DataFrame:
     """One row for each point and quantile, over its repeats.
 
     Columns: variant, batch size, virtual users, ``quantile`` (percent), ``mean``, ``low``, ``high``, ``runs``,
-    ``first run`` (its id).
+    ``first run`` (its id), ``point``.
     """
     import pandas
 
@@ -58,8 +71,8 @@ def quantiles_frame(entries: Iterable[Entry], names: Sequence[str]) -> pandas.Da
             if values:
                 mean = sum(values) / len(values)
                 place = (label_of(runs[0], names), template.text(runs[0].settings.get("batch_size")), users)
-                rows.append((*place, percent, mean, min(values), max(values), len(values), first))
-    columns = [VARIANT, BATCH_SIZE, VUS, "quantile", "mean", "low", "high", "runs", FIRST_RUN]
+                rows.append((*place, percent, mean, min(values), max(values), len(values), first, point_of(runs)))
+    columns = [VARIANT, BATCH_SIZE, VUS, "quantile", "mean", "low", "high", "runs", FIRST_RUN, POINT]
     return pandas.DataFrame(rows, columns=columns).sort_values([VARIANT, BATCH_SIZE, VUS], ignore_index=True)
 
 

@@ -201,7 +201,9 @@ def utilization(log: Any) -> go.Figure:
 def _lines(log: Any) -> Iterator[tuple[str, list[float]]]:
     for what, samples in (("core", log.cpus_load), ("GPU", log.gpus_load), ("GPU memory", log.gpus_memory)):
         devices = len(samples[0]) if samples else 0
-        yield from ((f"{what} {device}", [row[device] for row in samples]) for device in range(devices))
+        has_numbers = what != "core" and log.gpus and len(log.gpus) == devices
+        numbers = log.gpus if has_numbers else range(devices)
+        yield from ((f"{what} {number}", [row[at] for row in samples]) for at, number in enumerate(numbers))
     if log.main_memory:
         yield "main memory", list(log.main_memory)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
+from matrix_benchmarking.analyze.wording import percent, plural
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -17,6 +19,7 @@ from .points import (
     VUS,
     batch_sizes,
     compared,
+    not_shown,
     point_of,
     points_frame,
     rankable,
@@ -47,17 +50,26 @@ class BestImageBySavings(Plot):
         kpi = self.workload.kpis["1B_cost"]
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
         labels = {HARDWARE: scope_names(self.catalogue.whole, self.workload, HARDWARE_KEYS), IMAGE: image_names}
-        entries = rankable(self.catalogue, self.runs(args))
-        frame = savings_frame(points_frame(entries, [kpi], image_names, labels), kpi, self.catalogue.best)
+        runs = [*self.runs(args)]
+        points = points_frame(rankable(self.catalogue, runs), [kpi], image_names, labels)
+        frame = savings_frame(points, kpi, self.catalogue.best)
         if frame.empty:
             return None, "No load was tried with more than one image whose cost is known."
-        return best_images(frame, kpi, variants(self.catalogue.whole, image_names)), conclusion(frame, kpi)
+        said = [*conclusion(frame, kpi), *_alone(points, frame), *not_shown(runs, points, [kpi])]
+        return best_images(frame, kpi, variants(self.catalogue.whole, image_names)), said
+
+
+def _alone(points: pandas.DataFrame, frame: pandas.DataFrame) -> list[str]:
+    """How many of the loads are not shown as they were tried with one image only."""
+    count = points.groupby([HARDWARE, BATCH_SIZE, VUS]).ngroups - len(frame)
+    what = "load was tried with one image only and is" if count == 1 else "loads were tried with one image only and are"
+    return [f"{count} {what} not shown."] if count else []
 
 
 def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> pandas.DataFrame:
     """One row for each hardware, batch size and number of users at which several images were tried.
 
-    Columns: those, ``image`` (the cheapest), its cost, ``saving`` (a fraction of the most expensive's cost), ``other``
+    Columns: those, ``image`` (the cheapest), its cost, ``saving`` (see :func:`_saving`), ``other``
     (the most expensive), ``images`` (how many were tried), ``is sure`` (False where another can't be told apart from
     the cheapest, or that isn't known), ``first run`` (of the cheapest) and ``hover``. *best* ranks the points.
     """
@@ -70,7 +82,7 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
         there = compared(best, group)
         ordered = group.set_index(POINT).loc[[point_of(one.point.runs) for one in there.standings]]
         first, worst = ordered.iloc[0], ordered.iloc[-1]
-        saving = 1 - first[kpi.name] / worst[kpi.name] if worst[kpi.name] else 0.0
+        saving = _saving(first[kpi.name], worst[kpi.name])
         others = zip(there.standings, ordered[IMAGE], strict=True)
         is_sure = all(one.apart for one, image in others if image != first[IMAGE])
         hover = "<br>".join(
@@ -80,19 +92,35 @@ def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> p
                 + (" (can't be told apart from the best)" if place and one.apart is False else "")
                 for place, (one, (_, row)) in enumerate(zip(there.standings, ordered.iterrows(), strict=True))
             ]
-            + [f"saves {saving:.1%}"]
+            + ["what it saves isn't known: a cost isn't above 0" if math.isnan(saving) else f"saves {_percent(saving)}"]
         )
-        found = (first[IMAGE], first[kpi.name], saving, worst[IMAGE], len(group), is_sure, first[FIRST_RUN], hover)
+        found = (
+            first[IMAGE],
+            first[kpi.name],
+            saving,
+            worst[IMAGE],
+            group[IMAGE].nunique(),
+            is_sure,
+            first[FIRST_RUN],
+            hover,
+        )
         rows.append((hardware, size, users, *found))
     columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", SURE, FIRST_RUN, "hover"]
     return pandas.DataFrame(rows, columns=columns)
+
+
+def _saving(lowest: float, highest: float) -> float:
+    """The fraction of the highest cost that the lowest saves; NaN where there is none, as a cost isn't above 0."""
+    if lowest == highest:
+        return 0.0
+    return 1 - lowest / highest if lowest >= 0 else math.nan
 
 
 def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequence[str]) -> go.Figure:
     """A facet for each hardware; batch size over users, both logarithmic where they are numbers."""
     import plotly.express as px
 
-    drawn = frame.assign(area=frame[SAVING].clip(lower=0.02))
+    drawn = frame.assign(area=frame[SAVING].fillna(0.0).clip(lower=0.02))
     sizes = batch_sizes(frame)
     hardware = sorted(set(frame[HARDWARE]))
     columns = min(COLUMNS, len(hardware))
@@ -124,15 +152,31 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
 
 def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
     """Which image is cheapest how often, what it saves, and where it pays most."""
-    wins = frame[IMAGE].value_counts()
-    first = wins.index[0]
-    mine = frame[frame[IMAGE] == first]
-    most = frame.iloc[int(frame[SAVING].argmax())]
-    share = "everywhere" if len(wins) == 1 else f"at {wins.iloc[0]} of {len(frame)} loads"
-    unsure = len(frame) - int(frame[SURE].sum())
-    told = f" At {unsure} of {len(frame)} loads more than one image may be the cheapest." if unsure else ""
-    return [
-        f"{first} is cheapest {share}, saving {mine[SAVING].median():.0%} in the median. The most is saved on "
-        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {most[SAVING]:.0%} by "
-        f"{most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}.{told}",
+    loads = f"of {len(frame)} {plural(len(frame), 'load')}"
+    notes = [
+        f"At {count} {loads} {what}."
+        for count, what in (
+            (int((frame[SAVING] == 0).sum()), "all images cost the same"),
+            (int(frame[SAVING].isna().sum()), "a cost is below 0, so what is saved there isn't known"),
+            (len(frame) - int(frame[SURE].sum()), "more than one image may be the cheapest"),
+        )
+        if count
     ]
+    saved = frame[frame[SAVING] > 0]
+    if saved.empty:
+        return [" ".join(notes)]
+    wins = saved[IMAGE].value_counts()
+    first = wins.index[0]
+    mine = saved[saved[IMAGE] == first]
+    most = saved.iloc[int(saved[SAVING].argmax())]
+    share = "everywhere" if wins.iloc[0] == len(frame) else f"at {wins.iloc[0]} {loads}"
+    said = (
+        f"{first} is cheapest {share}, saving {_percent(mine[SAVING].median())} in the median. The most is saved on "
+        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {_percent(most[SAVING])} "
+        f"by {most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}."
+    )
+    return [" ".join([said, *notes])]
+
+
+def _percent(saving: float) -> str:
+    return percent(saving).removeprefix("+")

@@ -2,7 +2,8 @@
 
 ``cpus_load``, ``gpus_load`` and ``gpus_memory`` have one list a sample with one fraction a device;
 ``main_memory`` and ``time`` (seconds since the epoch) have one number a sample. An empty list says
-that the device is not there or was not measured: unknown, not zero.
+that the device is not there or was not measured: unknown, not zero. ``gpus`` has the numbers of the GPUs where only
+those of the server were kept.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) ->
     _check_lengths(content["time"], series | {f"processes.{name}": values for name, values in processes.items()})
     inside = _window(content["time"], content.get("load_window"))
     log = types.SimpleNamespace(time=content["time"], **series, processes=processes, samples=len(inside))
-    log.load_window = content.get("load_window")
+    log.load_window, gpus = content.get("load_window"), content.get("gpus")
+    log.gpus = gpus if isinstance(gpus, list) and all(type(gpu) is int for gpu in gpus) else None
     own = content.get("monitor_cores")
     log.monitor_cores = own if isinstance(own, (int, float)) and not isinstance(own, bool) else None
     try:

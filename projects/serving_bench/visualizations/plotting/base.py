@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from matrix_benchmarking.plotting import Arguments, Plot, Report, template
 from matrix_benchmarking.plotting.catalogue import Catalogue
+from matrix_benchmarking.plotting.left_out import not_shown
 
 from ..steps import Step, steps
 
@@ -18,6 +19,11 @@ class StepPlot(Plot):
     def steps(self, args: Arguments) -> list[Step]:
         """The steps of a selection."""
         return steps(self.runs(args), self.workload, self.catalogue.whole, self.catalogue.best)
+
+    def left_out(self, args: Arguments, shown: Iterable[Step]) -> list[str]:
+        """How many runs of a selection are in none of the steps that are *shown*."""
+        runs = [run for step in shown for run in step.runs]
+        return not_shown([*self.runs(args)], runs, lambda run: "without a curve that can be read")
 
     def step_colours(self) -> dict[str, str]:
         """The colour of each step, by its label as plotly writes it."""

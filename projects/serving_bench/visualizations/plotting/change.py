@@ -37,8 +37,8 @@ class ThroughputOfEachStep(StepPlot):
         if not steps:
             return None, NOTHING
         made = changes(steps, self.catalogue.blocks)
-        text = [*conclusion(steps, made, self.catalogue.best, self.catalogue.blocks), self._table(steps, made)]
-        return bars(steps, made, self.step_colours()), text
+        said = [*conclusion(steps, made, self.catalogue.best, self.catalogue.blocks), *self.left_out(args, steps)]
+        return bars(steps, made, self.step_colours()), [*said, self._table(steps, made)]
 
     def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Any:
         columns = [

@@ -33,10 +33,11 @@ class WhatEachStepChanged(StepPlot):
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        made = [change for change in changes(self.steps(args), self.catalogue.blocks) if change.at]
+        steps = self.steps(args)
+        made = [change for change in changes(steps, self.catalogue.blocks) if change.at]
         if not made:
             return None, "No two steps of the same model, device and number of requests were measured."
-        return change_map(made), conclusion(made)
+        return change_map(made), [conclusion(made), *self.left_out(args, steps)]
 
 
 def change_map(made: Sequence[Change]) -> go.Figure:

@@ -44,9 +44,8 @@ class ThroughputCurves(StepPlot):
         frames = api_frame(steps), baseline_frame(steps)
         is_logarithmic = self.option(args.cfg, AXIS) == "logarithmic"
         looks = self.step_colours(), self.step_symbols()
-        return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), conclusion(
-            steps, self.catalogue.best
-        )
+        said = [*conclusion(steps, self.catalogue.best), *self.left_out(args, steps)]
+        return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), said
 
 
 def maxima(steps: Iterable[Step]) -> dict[float, Step]:

@@ -48,7 +48,8 @@ class Utilization(StepPlot):
         saturated = self.option(args.cfg, THRESHOLD) / 100
         if not any(step.load(place, device) is not None for step in steps for place in step.api for device in DEVICES):
             return None, "No run says how loaded CPU or GPU were, so what limited the server isn't known."
-        return utilization(steps, saturated), [*conclusion(steps, saturated), bottleneck_table(steps, saturated)]
+        said = [*conclusion(steps, saturated), *self.left_out(args, steps)]
+        return utilization(steps, saturated), [*said, bottleneck_table(steps, saturated)]
 
 
 def limits(step: Step, saturated: float) -> dict[int, Bottleneck]:

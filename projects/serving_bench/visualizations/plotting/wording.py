@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 
 from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Best
+from matrix_benchmarking.analyze.verdict import side_wording
 from matrix_benchmarking.analyze.verdict.model import Outcome
-from matrix_benchmarking.analyze.verdict.side_wording import difference_label, outcome_label
 from matrix_benchmarking.analyze.verdict.sides import Compared
 from matrix_benchmarking.analyze.wording import plural
 from matrix_benchmarking.kpi import collect
+from matrix_benchmarking.workload import MinimumEffect
 
 from ..models import kpi
 from ..steps import BEST, Change, Step, best_of, groups
@@ -90,12 +91,12 @@ def maximum_sentences(steps: Iterable[Step]) -> list[str]:
 
 def signed(compared: Compared) -> str:
     """A change with its sign: ``+29.6 %``."""
-    return difference_label(compared.judged, THROUGHPUT)
+    return side_wording.difference_label(compared.judged, THROUGHPUT)
 
 
 def verdict_label(compared: Compared) -> str:
     """The verdict on a change in words."""
-    return outcome_label(compared.outcome, compared.judged.measure.value < 0)
+    return side_wording.verdict_label(compared.judged, compared.outcome, THROUGHPUT, MinimumEffect())
 
 
 def repeats_sentence(steps: Sequence[Step]) -> str:

@@ -12,6 +12,7 @@ from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import template
+from matrix_benchmarking.plotting.left_out import not_shown
 
 from ..analyze.limits import speed_of
 
@@ -48,6 +49,19 @@ def cases_of(entries: Iterable[Entry], names: Sequence[str]) -> list[TrainingCas
     for case in found:
         slowest[case.label] = max(slowest.get(case.label, 0.0), case.duration.mean)
     return sorted(found, key=lambda case: (-slowest[case.label], case.label, _order(case.settings)))
+
+
+def having(cases: Iterable[TrainingCase], kpi: str) -> list[TrainingCase]:
+    """Those of which a run has the *kpi*."""
+    return [case for case in cases if any(kpi in run.kpis for run in case.runs)]
+
+
+def left_out(entries: Sequence[Entry], cases: Iterable[TrainingCase], what: str = "") -> list[str]:
+    """How many of *entries* are in none of *cases*, each of which has *what* besides an epoch that counts."""
+    shown = [run for case in cases for run in case.runs]
+    return not_shown(
+        entries, shown, lambda run: f"without {what if what and DURATION in run.kpis else 'an epoch that counts'}"
+    )
 
 
 def label_names(matrix: Matrix) -> list[str]:

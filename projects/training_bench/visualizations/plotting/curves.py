@@ -10,7 +10,7 @@ from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
 from ..store import epochs as of_epochs
-from .cases import TrainingCase, cases_of, hover, label_names, strategy_order
+from .cases import TrainingCase, cases_of, hover, label_names, left_out, strategy_order
 from .loads import Device, device_of
 
 if TYPE_CHECKING:
@@ -47,14 +47,16 @@ class LoadOverEpoch(Plot):
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
+        runs = [*self.runs(args)]
+        cases = cases_of(runs, label_names(self.catalogue.whole))
         device = device_of(run for case in cases for run in case.runs)
         found = [curve for case in cases if (curve := load_curve(case, device)) is not None]
         notes = [device.note] if device.note else []
         if not found:
             return None, [*notes, "No run has a log of the load over a whole epoch of five samples or more."]
         figure = load_figure(found, device, strategy_order(cases))
-        return figure, [*notes, *curves_conclusion(found, device), *_left_out(cases, found)]
+        hidden = left_out(runs, cases)
+        return figure, [*notes, *curves_conclusion(found, device), *_epochs_left_out(cases, found), *hidden]
 
 
 def load_curve(case: TrainingCase, device: Device) -> LoadCurve | None:
@@ -176,7 +178,7 @@ def _draw(
     )
 
 
-def _left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve]) -> list[str]:
+def _epochs_left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve]) -> list[str]:
     """How many counted epochs are not in the lines that were *found*, for which reason ever."""
     runs = [run.results for case in cases for run in case.runs]
     epochs = [(getattr(one, "epochs", None) or [], getattr(one, "warm_up_epochs", 0)) for one in runs]

@@ -14,7 +14,7 @@ from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from .cases import DURATION, TrainingCase, cases_of, hover, label_names, speeds, strategy_order
+from .cases import DURATION, TrainingCase, cases_of, having, hover, label_names, left_out, speeds, strategy_order
 
 if TYPE_CHECKING:
     import pandas
@@ -35,14 +35,15 @@ class EpochDuration(Plot):
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
+        runs = [*self.runs(args)]
+        cases = cases_of(runs, label_names(self.catalogue.whole))
         if not cases:
             return None, "No successful run has an epoch that counts."
         kpi = self.workload.kpis[DURATION]
         figure = bars(
             bars_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.catalogue.whole)
         )
-        return figure, durations_conclusion(cases, self.catalogue.best)
+        return figure, [*durations_conclusion(cases, self.catalogue.best), *left_out(runs, cases)]
 
 
 class EpochParts(Plot):
@@ -55,11 +56,13 @@ class EpochParts(Plot):
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
+        runs = [*self.runs(args)]
+        cases = cases_of(runs, label_names(self.catalogue.whole))
         frame = parts_frame(cases)
         if frame.empty:
             return None, "No loop recorded how long it waited for its data."
-        return parts_figure(frame, strategy_order(cases)), parts_conclusion(frame)
+        said = [parts_conclusion(frame), *left_out(runs, having(cases, "data_wait"), "data_wait")]
+        return parts_figure(frame, strategy_order(cases)), said
 
 
 def bars_frame(cases: Sequence[TrainingCase], kpi: KPIDefinition) -> pandas.DataFrame:

@@ -15,7 +15,7 @@ from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 from matrix_benchmarking.workload import Workload
 
 from ..analyze.limits import Case, Conclusion, Limit, conclude, speed_of
-from .cases import DURATION, IO_SPEED, TrainingCase, cases_of, label_names, on_cpu
+from .cases import DURATION, IO_SPEED, TrainingCase, cases_of, label_names, left_out, on_cpu
 
 _ADVICE = {
     Limit.IO: "smaller files (compression, half precision), faster storage, or a larger cache",
@@ -32,7 +32,8 @@ class WhatLimits(Plot):
     name: ClassVar[str] = "What limits each case"
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
+        runs = [*self.runs(args)]
+        cases = cases_of(runs, label_names(self.catalogue.whole))
         found = conclusions(cases, self.workload, Question("these runs", self.catalogue.blocks))
         if not found:
             return None, "No successful run has an I/O speed and an epoch that counts."
@@ -46,7 +47,8 @@ class WhatLimits(Plot):
             for case, concluded in found
         ]
         columns = [Column("Strategy"), Column("I/O speed"), Column("Limited by"), Column("Because")]
-        return None, [*summary(found), table(columns, rows, caption="What an epoch waits for")]
+        hidden = left_out(runs, [case for case, _ in found], "an I/O speed")
+        return None, [*summary(found), *hidden, table(columns, rows, caption="What an epoch waits for")]
 
 
 def conclusions(

@@ -14,7 +14,7 @@ from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, template
 from matrix_benchmarking.plotting.base import Arguments
 
-from .cases import cases_of, label_names, on_cpu, speeds, strategy_order
+from .cases import cases_of, having, label_names, left_out, on_cpu, speeds, strategy_order
 from .durations import CASE, MEAN, SPEED, bars, bars_frame
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class DeviceLoad(Plot):
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        cases = cases_of(self.runs(args), label_names(self.catalogue.whole))
+        runs = [*self.runs(args)]
+        cases = cases_of(runs, label_names(self.catalogue.whole))
         device = device_of(run for case in cases for run in case.runs)
         frame = bars_frame(cases, self.workload.kpis[device.kpi])
         notes = [device.note] if device.note else []
@@ -55,7 +56,8 @@ class DeviceLoad(Plot):
             return None, [*notes, f"{device.name} is not known for any epoch."]
         figure = bars(frame, device.name, strategy_order(cases), speeds(self.catalogue.whole))
         figure.update_yaxes(tickformat=".0%", range=[0, 1.03])
-        return figure, [*notes, *loads_conclusion(frame, device)]
+        hidden = left_out(runs, having(cases, device.kpi), device.kpi)
+        return figure, [*notes, *loads_conclusion(frame, device), *hidden]
 
 
 def device_of(runs: Iterable[Entry]) -> Device:

@@ -11,6 +11,7 @@ from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.verdict.pairs import Question
 from matrix_benchmarking.analyze.verdict.side_wording import outcome_label
 from matrix_benchmarking.analyze.verdict.switch import switch
+from matrix_benchmarking.analyze.verdict.wording import shown
 from matrix_benchmarking.analyze.wording import tuning_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.kpi import KPIDefinition
@@ -38,6 +39,7 @@ class Ratio:
         duration: mean of *runs*, in the KPI's unit.
         interval: of the ratio, 95 %; None where that can't be told.
         outcome: the verdict on the duration.
+        verdict: the same in words, with the difference that would have been shown.
     """
 
     strategy: Scalar
@@ -47,6 +49,7 @@ class Ratio:
     ratio: float
     interval: Estimate | None
     outcome: Outcome
+    verdict: str
 
 
 class SpeedUp(Plot):
@@ -100,7 +103,7 @@ class SpeedUp(Plot):
             *(Cell(show(one.settings.get(name))) for name in varied),
             Cell(f"{one.ratio:.2f}", sort=one.ratio),
             Cell(ends, sort=None if one.interval is None else one.interval.low),
-            outcome_label(one.outcome, one.ratio < 1),
+            one.verdict,
             kpi_cell(kpi, one.duration),
             Cell(str(len(one.runs)), sort=len(one.runs)),
         ]
@@ -143,6 +146,7 @@ def _ratio(strategy: Scalar, verdict: SeriesVerdict) -> Ratio:
         ratio=1 / (1 + slower.value),
         interval=Estimate(*(1 / (1 + end) for end in ends)) if is_told else None,
         outcome=verdict.outcome,
+        verdict=f"{outcome_label(verdict.outcome, verdict.looks_worse)}{shown(verdict)}",
     )
 
 
@@ -152,12 +156,12 @@ def conclusion(found: Sequence[Ratio], reference: Scalar) -> list[str]:
     for settings in dict.fromkeys(_where(one) for one in found):
         there = [one for one in found if _where(one) == settings]
         best = there[0]
-        behind = outcome_label(best.outcome, best.ratio < 1)
+        behind = best.verdict
         if best.interval is not None:
             behind += f"; 95 % interval {best.interval.low:.2f} to {best.interval.high:.2f}"
         words = f"{settings}: {show(best.strategy)} is {best.ratio:.2f} times as fast as {show(reference)} ({behind})"
-        slower = [show(one.strategy) for one in there if one.outcome is Outcome.REGRESSION]
-        words += f"; slower than it: {', '.join(slower)}" if slower else ""
+        worse = [show(one.strategy) for one in there if one.outcome is Outcome.REGRESSION]
+        words += f"; worse than it: {', '.join(worse)}" if worse else ""
         sentences.append(f"{words}.")
     return sentences
 

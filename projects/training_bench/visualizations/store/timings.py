@@ -6,6 +6,8 @@ import math
 import types
 from typing import Any
 
+from matrix_benchmarking.errors import needing
+
 REQUIRED = ("epoch_index", "time", "start_time", "end_time")
 PARTS = ("read_s", "decode_s", "compute_s", "wait_s", "read_bytes")
 """Columns that a loop may add: parts of the epoch in seconds, and the bytes that it read from storage."""
@@ -41,9 +43,9 @@ def parse_timings(content: bytes) -> list[types.SimpleNamespace]:
 
 def _columns(content: bytes) -> dict[str, list[Any]]:
     """The columns that are known, as lists of numbers; None only in those that are optional."""
-    import pyarrow
-    from pyarrow import feather
-
+    with needing("a table in Feather", "parquet"):
+        import pyarrow
+        from pyarrow import feather
     try:
         table = feather.read_table(pyarrow.BufferReader(content))
         table.validate(full=True)

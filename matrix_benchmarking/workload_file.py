@@ -1,0 +1,106 @@
+"""A workload that is a file of its own: how it is loaded, and which files beside it hold the rest of its code."""
+
+from __future__ import annotations
+
+import ast
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import sysconfig
+import types
+from collections.abc import Iterator
+from pathlib import Path
+
+from .errors import MatbenchError, WorkloadError, os_reason, place
+from .files import read_regular
+
+
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Neither reads bytecode, which an edit within the same second leaves stale, nor writes any beside the file."""
+
+    def get_code(self, fullname: str) -> types.CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(read_regular(path), path)
+
+
+def load(path: Path) -> types.ModuleType:
+    """The module that the file *path* is.
+
+    Raises:
+        WorkloadError: it can't be read, or its code fails.
+    """
+    try:
+        source = read_regular(path)
+    except OSError as error:
+        raise WorkloadError(_unreadable(path, error)) from error
+    except ValueError as error:  # a name with a NUL
+        raise WorkloadError(f"workload file '{path}' not found") from error
+    if not source.strip() or b"\0" in source:
+        raise WorkloadError(f"workload file '{path}' is {'not a text' if source.strip() else 'empty'}")
+    name = f"matbench_workload_{path.stem}"
+    loader = _FromSource(name, str(path.resolve()))
+    spec = importlib.util.spec_from_file_location(name, loader.path, loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    writes = sys.dont_write_bytecode
+    try:
+        sys.dont_write_bytecode = True  # nor that of what it imports from beside it
+        loader.exec_module(module)
+    except MatbenchError:
+        raise
+    except Exception as error:
+        where = "" if isinstance(error, SyntaxError) else place(error)
+        raise WorkloadError(f"workload '{path}' can't be loaded: {type(error).__name__}: {error}{where}") from error
+    finally:
+        sys.dont_write_bytecode = writes
+    return module
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    if isinstance(error, FileNotFoundError) and path.is_symlink():
+        return f"workload file '{path}' is a link to '{os.readlink(path)}', which doesn't exist"
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return f"workload file '{path}' not found"
+    return f"workload file '{path}' can't be read: {os_reason(error)}"
+
+
+def sources(path: Path) -> list[Path]:
+    """The file *path*, and the modules that it imports from beside it, and these in turn: wherever in their code.
+
+    Not those of a file that lies where packages are installed: beside it is everything.
+    """
+    if str(path.parent) in sysconfig.get_paths().values():
+        return [path]
+    found, left = {path}, [path]
+    while left:
+        new = {module for module in _imported(left.pop(), path.parent) if module not in found}
+        found |= new
+        left.extend(new)
+    return sorted(found)
+
+
+def _imported(path: Path, root: Path) -> Iterator[Path]:
+    """The files of what the file *path* imports, if they lie below *root*."""
+    try:
+        code = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return
+    for node in ast.walk(code):
+        names: list[str] = []
+        base = root
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = path.parents[min(node.level, len(path.parents)) - 1] if node.level else root
+            names = [".".join(filter(None, [node.module, alias.name])) for alias in node.names]
+        for name in names:
+            yield from _files(base, name.split("."))
+
+
+def _files(base: Path, parts: list[str]) -> Iterator[Path]:
+    """Those of a module and of the packages that it is in."""
+    for part in parts:
+        base /= part
+        yield from filter(Path.is_file, (base.with_name(f"{part}.py"), base / "__init__.py"))
