@@ -58,7 +58,10 @@ class RegressionReport(Report):
 
     def summary(self) -> str:
         analysis = self.catalogue.analysis
-        return self._nothing() if analysis is None else wording.headline(analysis)
+        if analysis is None:
+            return self._nothing()
+        is_told = any(one.outcome is not Outcome.CANT_TELL for one in analysis.verdicts)
+        return " ".join([wording.headline(analysis), *([] if is_told else wording.untold_sentences(analysis))])
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.catalogue)}".strip()

@@ -93,3 +93,14 @@ def test_versions_of_one_block_show_nothing_and_two_blocks_count_from_where_both
     assert (together.would_show, together.is_one_block) == (None, True)
     assert step_of(values, [[(min(place, 9), None)] * 5 for place in range(20)])[1] == 12  # the newest 11 are one night
     assert not judge(values.tolist()).is_one_block
+
+
+@pytest.mark.parametrize(("count", "versions"), [(4, None), (5, 2), (6, 3)])
+def test_one_version_alone_shows_no_step_that_would_have_been_seen(count: int, versions: int | None) -> None:
+    """Not even on two hosts; of the others of a new level three are known first."""
+    values = noise(np.random.default_rng(3), 20 + count, relative=0.01, repeats=3)
+    values[20:] += 20.0
+    blocks: Blocks = [[(2 * place, None), *[(2 * place + 1, None)] * 2] for place in range(20 + count)]
+    found = judge(values.tolist(), blocks=blocks)
+    assert [change.first for change in found.changes] == [20]
+    assert (found.would_show and found.would_show[1], found.is_one_block) == (versions, False)

@@ -54,6 +54,21 @@ def test_a_level_is_that_of_a_plain_computation(name: str) -> None:
             )
 
 
+def test_equal_points_spread_by_their_rounding_and_zeros_not_at_all() -> None:
+    for value, spread in ((3.0, 3e-12), (0.0, 0.0)):
+        points = np.full(12, value)
+        levels = estimate(points, np.array([2, 12]))
+        assert levels.squares.tolist() == pytest.approx([2 * spread**2, 12 * spread**2], rel=1e-9, abs=0.0)
+        assert (levels.low.tolist(), levels.high.tolist()) == ([value] * 2, [value] * 2)
+        found = noise(points[None], levels, np.array([1]))
+        assert [float(getattr(found, name)[0]) for name in NOISE_FIELDS] == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_where_half_of_the_points_are_equal_none_is_held_back() -> None:
+    levels = estimate(np.array([3.0] * 10 + [1.0, 9.0]), np.array([12]))
+    assert (levels.low.tolist(), levels.high.tolist(), levels.level.tolist()) == ([1.0], [9.0], [40.0 / 12.0])
+
+
 def test_levels_of_series_beside_each_other_are_those_of_each() -> None:
     three = np.stack([singles(seed, 70) for seed in (1, 2, 3)])
     counts = counts_up_to(70)
@@ -179,15 +194,15 @@ def test_of_equal_points_no_split_is_looked_at(few_places: int, monkeypatch: pyt
     assert (last.tolist(), lag.tolist()) == ([], [])
 
 
-@pytest.mark.parametrize("repeats", [1, 3])
-def test_splits_of_series_beside_each_other_are_those_of_each(repeats: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    in_turn: Blocks = [[(at // 15, -1 - at)] * repeats for at in range(40)]
-    every = [
-        prepare(repeated(place, 40, (34, 4.0), repeats=repeats).tolist(), blocks)
-        for place, blocks in enumerate([None] * 3 if repeats > 1 else [in_turn, None, in_turn])
-    ]
+@pytest.mark.parametrize("is_known", [False, True])
+def test_splits_of_series_beside_each_other_are_those_of_each(is_known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = []
+    for place, runs in enumerate((3, 3, 3) if is_known else (1, 2, 3)):
+        in_turn: Blocks = [[(at // 15, -1 - at)] * runs for at in range(40)]
+        values = repeated(place, 40, (34, 4.0), repeats=runs)
+        every.append(prepare(values.tolist(), None if is_known or runs == 2 else in_turn))
     part = together._of_prepared(range(3), *zip(*[(one, scale, index) for one, index, scale in every], strict=True))
-    counts = counts_up_to(39, 3 if repeats > 1 else 8)
+    counts = counts_up_to(39, 3 if is_known else 8)
     levels = estimate(part.rows(part.series.points), counts)
     span = int(counts[0]), 40
     found = candidates(part.series, 0, levels, span, part.prior)
@@ -203,6 +218,17 @@ def test_splits_of_series_beside_each_other_are_those_of_each(repeats: int, monk
         alone = weigh(series, 0, own, (last, lag), series.prior)
         assert weighed.excess[rows == row] == pytest.approx(alone.excess, rel=1e-9)
         assert weighed.confirmed[rows == row].tolist() == alone.confirmed.tolist()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ratio"), [(2.0, 10.0, (10 + 4 * 2) / 5 / 2), (2.0, 1.0, 1.0), (0.0, 10.0, 1.0)]
+)
+def test_runs_that_vary_more_than_those_of_the_old_level_did_say_less(
+    before: float, after: float, ratio: float
+) -> None:
+    ones, runs, squares = np.ones(5), np.array([3.0, 1, 1, 1, 3]), np.array([before, 0, 0, 0, after])
+    series = Series(ones, runs, ones, Prior(), ones, ones, squares, np.arange(5), ones)
+    assert splits._restless(series, 0, np.array([4]), np.array([1])).tolist() == [pytest.approx(ratio)]
 
 
 def test_points_beyond_reason_do_not_drown_the_others() -> None:

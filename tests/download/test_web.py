@@ -62,7 +62,7 @@ def test_what_changed_there_or_is_missing_here_is_fetched_again_and_nothing_else
 
 def test_for_caches_the_test_directories_are_not_searched(web, download) -> None:
     assert download(web.url, "--mode=cache_only") == 0
-    assert len(web.gets()) == 9 * 5
+    assert len(web.gets()) == 3 * 5
     assert not [path for _, path in web.requests if "__k6__run" in path]
 
 

@@ -75,7 +75,7 @@ def test_there_is_a_line_for_each_variant_and_batch_size(encoder_bench: Workload
 
 def test_the_best_point_of_a_curve_is_named(encoder_bench: Workload) -> None:
     plots = catalogue(encoder_bench, entry(8, 1, 50.0), entry(8, 2, 90.0), entry(8, 4, 80.0))
-    _, text = plots.plot("Throughput over virtual users").do_plot(*plots.arguments())
+    _, (text,) = plots.plot("Throughput over virtual users").do_plot(*plots.arguments())
     assert text == "Highest mean throughput of each variant: cpu-1 90.0 inputs/s at batch size 8, 2 virtual users."
 
 

@@ -170,6 +170,10 @@ def test_one_version_is_said_in_a_plain_sentence() -> None:
     assert alone.analysis is None
     with_history = catalogue(series("image", ["1.0"]))
     assert "Whether 1 series of 1 KPI is worse can&#x27;t be told" in page(with_history)
+    assert with_history.report("Regression analysis").summary() == (
+        "Whether 1 series of 1 KPI is worse can't be told: the newest runs against their history. The history is too "
+        "short; measure 9 more versions, fewer with repeats."
+    )
     assert "is the same" in page(catalogue([])) or "Nothing could be analysed" in page(catalogue([]))
 
 

@@ -148,7 +148,7 @@ def spread(points: Floats) -> tuple[float, float, float]:
 
     def quantile(share: float) -> float:
         place = share * (count - 1)
-        lower, upper = float(ordered[int(place)]), float(ordered[min(int(place) + 1, count - 1)])
+        lower, upper = float(ordered[int(place)]), float(ordered[int(place) + 1])
         return lower + (place - int(place)) * (upper - lower)
 
     first, third = (quantile(float(share)) for share in QUARTILES[:, 0])
@@ -232,7 +232,7 @@ def _fences(ordered: Floats, counts: Integers, rows: Integers) -> tuple[Floats, 
     """The values at which outliers are held back; the smallest and the largest where half of the values are equal."""
     place = QUARTILES * (counts - 1)
     below = place.astype(np.int64)
-    lower, upper = ordered[rows, below], ordered[rows, np.minimum(below + 1, counts - 1)]
+    lower, upper = ordered[rows, below], ordered[rows, below + 1]
     first, third = lower + (place - below) * (upper - lower)
     room = FENCE * (third - first)
     smallest, largest = ordered[:, 0], ordered[rows, counts - 1]

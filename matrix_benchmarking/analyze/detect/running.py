@@ -18,10 +18,9 @@ _LANES = 8
 
 
 def estimate_beside(points: Floats, counts: Integers) -> Levels:
-    """What `estimate` gives of the same *points*, shape (series, n)."""
+    """What `estimate` gives of the same *points*, shape (series, n); the first of *counts* is a small one."""
     few = counts[counts <= _INSERTED]
-    found = _inserted(np.ascontiguousarray(points[:, :_INSERTED].T), few) if len(few) else np.empty((6, 0, len(points)))
-    columns = [row.T for row in found]
+    columns = [row.T for row in _inserted(np.ascontiguousarray(points[:, :_INSERTED].T), few)]
     if len(few) < len(counts):
         rest = estimate(points, counts[len(few) :])
         names = ("level", "squares", "low", "high", "second_low", "second_high")
@@ -33,7 +32,7 @@ def estimate_beside(points: Floats, counts: Integers) -> Levels:
 def _inserted(points: Floats, counts: Integers) -> Floats:
     """The fields of `Levels` but the first, shape (6, counts, series), from *points* of shape (n, series)."""
     most = int(counts[-1])
-    ordered, following, least = (np.full((most + 1, points.shape[1]), np.inf) for _ in range(3))
+    ordered, following, least = (np.full((most, points.shape[1]), np.inf) for _ in range(3))
     held = np.empty((-(-most // _LANES) * _LANES, points.shape[1]))
     found = np.empty((6, len(counts), points.shape[1]))
     place = 0
@@ -69,7 +68,7 @@ def _estimate(points: Floats, ordered: Floats, held: Floats, found: Floats) -> N
 
 def _quantile(ordered: Floats, share: float) -> Floats:
     place = share * (len(ordered) - 1)
-    lower, upper = ordered[int(place)], ordered[min(int(place) + 1, len(ordered) - 1)]
+    lower, upper = ordered[int(place)], ordered[int(place) + 1]
     return np.asarray(lower + (place - int(place)) * (upper - lower))
 
 

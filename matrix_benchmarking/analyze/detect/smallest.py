@@ -63,4 +63,4 @@ def asked_about(series: Series, begin: int, newest: Evidence) -> tuple[Integers,
     most = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
     place = np.where(near.any(axis=1), most, enough.argmax(axis=1))
     chosen = place + lags.shape[1] * np.arange(series.beside)
-    return chosen, np.where(told[chosen], after[chosen], 0.0).astype(np.int64)
+    return chosen, np.where(told[chosen], after[chosen], 0).astype(np.int64)

@@ -407,7 +407,7 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
         opposite = np.where(few, lag - 1 - place, 0)
         middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
         middle = np.where(few, middle, old)
-    room = np.where(lag > 1, _HELD[np.minimum(lag, len(_HELD) - 1)] * spread, np.inf)
+    room = _HELD[np.minimum(lag, len(_HELD) - 1)] * spread
     side = np.sign(middle - old)
     lowest = np.where(side == 0.0, -room, -np.inf)[:, None]
     sign = np.where(side < 0.0, -1.0, 1.0)[:, None]

@@ -196,7 +196,8 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
 
 
 def _too_short(series: SelectedSeries, missing: int) -> str:
-    what = "version" if any(point.versions for point in series.points) else "run"
+    distinct = {repr(point.versions) for point in series.points}
+    what = "run" if 1 == len(distinct) < len(series.points) else "version"
     fewer = ", fewer with repeats" if len(series.points) < OF_THE_PRIOR else ""
     return f"the history is too short; measure {missing} more {plural(missing, what)}{fewer}"
 

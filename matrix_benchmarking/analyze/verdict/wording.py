@@ -65,7 +65,7 @@ def lead(analysis: Analysis) -> list[str]:
     )
     if behind:
         said.append(f"{behind} without a value at {analysis.newest}: judged up to an older version.")
-    said += _untold(analysis)
+    said += untold_sentences(analysis)
     said += [analysis.beside] if analysis.beside else []
     if analysis.not_analysed:
         said.append(f"{_not_analysed(analysis)} not analysed.")
@@ -127,7 +127,7 @@ def _within(versions: int) -> str:
     return f" within {versions} {plural(versions, 'version')}" if versions else ""
 
 
-def _untold(analysis: Analysis) -> list[str]:
+def untold_sentences(analysis: Analysis) -> list[str]:
     """Why some can't be told, each reason once, and what to measure next."""
     counts = why_untold(analysis.verdicts)
     if list(counts.values()) == [len(analysis.verdicts)]:  # the headline has counted them

@@ -89,8 +89,8 @@ def test_the_saving_is_concluded_from_the_data(encoder_bench: Workload) -> None:
         (
             [(0.0, 8.0), (6.0, 6.0), (-5.0, -4.0)],
             "a · onnx is cheapest at 1 of 3 loads, saving 100 % in the median. The most is saved on cpu-1 at batch "
-            "size 8 and 1 virtual users: 100 % by a · onnx (0.00 USD) instead of b · onnx. At 1 of 3 loads all images cost "
-            "the same. At 1 of 3 loads a cost is below 0, so what is saved there isn't known.",
+            "size 8 and 1 virtual users: 100 % by a · onnx (0.00 USD) instead of b · onnx. At 1 of 3 loads all images "
+            "cost the same. At 1 of 3 loads a cost is below 0, so what is saved there isn't known.",
         ),
     ],
 )

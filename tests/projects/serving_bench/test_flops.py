@@ -173,6 +173,7 @@ def test_the_example_servers_graph_takes_what_the_formula_says(repository: Path,
         )
 
 
+@pytest.mark.xdist_group("load")  # where the models have been built already
 @pytest.mark.parametrize("image", ["onnx-fp32", "onnx-int8"])
 def test_minilm_takes_half_a_billion_operations_for_a_text_of_24_tokens(
     image: str, repository: Path, onnx_cache: Path, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
