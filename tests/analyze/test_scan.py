@@ -12,7 +12,7 @@ from detected_series import CASES, repeated, singles
 from matrix_benchmarking.analyze.detect import change_points, judge, judge_watched, scan, watch
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
-from matrix_benchmarking.analyze.detect.scan import _locate, _median, least_history, newest, unconfirmed, walk
+from matrix_benchmarking.analyze.detect.scan import _locate, least_history, median_of, newest, unconfirmed, walk
 from matrix_benchmarking.analyze.detect.series import Blocks, prepare
 from matrix_benchmarking.analyze.detect.splits import every_lag, weigh
 
@@ -50,7 +50,7 @@ def test_after_a_change_five_versions_are_history_enough() -> None:
 @pytest.mark.parametrize("count", range(1, 7))
 def test_a_median_is_the_middle_or_the_mean_of_both(count: int) -> None:
     points = np.array([5.0, 1.0, 4.0, 9.0, -7.0, 2.0])[:count]
-    assert _median(points) == np.median(points)
+    assert median_of(points) == np.median(points)
 
 
 @pytest.mark.parametrize(

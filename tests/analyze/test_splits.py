@@ -137,6 +137,18 @@ def test_a_split_is_that_of_a_plain_computation(name: str, begin: int) -> None:
             assert found.confirmed[place] == evidence.confirmed(plain, weighed, prior)
 
 
+@pytest.mark.parametrize("name", ["a step up", "long"])
+def test_a_split_weighs_the_same_to_the_last_digit_whatever_is_weighed_beside_it(name: str) -> None:
+    series = of(name) if name != "long" else prepare(np.exp(singles(34, 330)).tolist())[0]
+    levels = estimate(series.points, counts_up_to(len(series.points) - 1))
+    every = every_lag(levels, len(series.points) - 1)
+    together = weigh(series, 0, levels, every, series.prior)
+    for place in range(len(every[0])):
+        alone = weigh(series, 0, levels, (every[0][[place]], every[1][[place]]), series.prior)
+        assert alone.excess.tolist() == together.excess[[place]].tolist()
+        assert dataclasses.astuple(alone.split) == tuple(one[[place]] for one in dataclasses.astuple(together.split))
+
+
 def looked_at(series: Series, begin: int, span: tuple[int, int], least: int, prior: Prior) -> list[tuple[int, int]]:
     """The splits of which the plain means lie three standard errors apart, and two blocks speak for the new one."""
     points, found = series.points[begin:], []

@@ -24,7 +24,7 @@ from matrix_benchmarking.analyze.detect.changes import Minimum
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.running import estimate_beside
-from matrix_benchmarking.analyze.detect.series import prepare
+from matrix_benchmarking.analyze.detect.series import campaigns, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, candidates, weigh
 
 LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
@@ -168,8 +168,8 @@ def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
 def test_of_single_runs_a_campaign_goes_on_where_it_does_for_other_versions() -> None:
     rounds = [(5, -1), (5, -2), (5, -3), (5, 0), (5, -4), (5, None), (6, -5), (6, -6), (7, -7), (7, -8), (7, 1)]
     for of in (rounds, rounds[3:], rounds[5:], rounds[6:]):
-        series, _, _ = prepare([[1.0]] * len(of), [[block] for block in of])
-        fresh, stretches = together._fresh([[block] for block in of])
+        series, _, _ = prepare([[1.0, 1.0]] * len(of), [[block, block] for block in of])
+        fresh, stretches = campaigns([[block] for block in of])
         assert (fresh.tolist(), stretches.tolist()) == (series.fresh.tolist(), series.stretches.tolist())
     assert stretches.tolist() == [0, 0, 2, 2, 4]
     run = np.ones(5).tobytes()

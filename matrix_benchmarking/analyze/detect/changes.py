@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats
-from matrix_benchmarking.analyze.detect.levels import estimate
-from matrix_benchmarking.analyze.detect.scan import Alarm
+from matrix_benchmarking.analyze.detect.levels import estimate, spread
+from matrix_benchmarking.analyze.detect.scan import Alarm, median_of
 
 _ENOUGH_FOR_FENCES = 4
 
@@ -28,21 +28,27 @@ class Minimum:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Step:
-    """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*."""
+    """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*.
+
+    *old_level* is where the old one lies.
+    """
 
     first: int
     seen: int
     old: tuple[int, int]
     alarm: Alarm
+    old_level: float
 
 
 def level(points: Floats) -> float:
     """The mean of at least one point, with outliers held back; the median of fewer than four."""
-    return float(levels_of(points[None])[0])
+    return spread(points)[0] if len(points) >= _ENOUGH_FOR_FENCES else float(np.median(points))
 
 
 def levels_of(points: Floats) -> Floats:
     """That of each of several series of one length, shape (series, n)."""
+    if len(points) == 1:
+        return np.array([level(points[0])])
     if points.shape[1] < _ENOUGH_FOR_FENCES:
         return np.median(points, axis=1)
     return estimate(points, np.array([points.shape[1]])).level
@@ -62,9 +68,10 @@ def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:
         until = following.seen if following else len(points)
         if until <= alarm.seen:  # the same points say more clearly that a level begins later
             continue
-        seen = alarm.seen if any_size else _reached(points, alarm, until, level(points[slice(*old)]), minimum)
+        old_level = level(points[slice(*old)])
+        seen = alarm.seen if any_size else _reached(points, alarm, until, old_level, minimum)
         if seen is not None:
-            found.append(Step(alarm.start, seen, old, alarm))
+            found.append(Step(alarm.start, seen, old, alarm, old_level))
             old = (alarm.start, following.start if following else len(points))
     return found
 
@@ -72,8 +79,8 @@ def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:
 def _reached(points: Floats, alarm: Alarm, until: int, old: float, minimum: Minimum) -> int | None:
     """The first point from the alarm on at which the mean of the new level's points is far enough from the old one."""
     first = points[alarm.start : alarm.seen + 1]
-    middle, room = float(np.median(first)), 3.0 * alarm.deviation
-    held = np.clip(points[alarm.start : until], middle - room, middle + room)
+    middle, room = median_of(first), 3.0 * alarm.deviation
+    held = np.minimum(np.maximum(points[alarm.start : until], middle - room), middle + room)
     means = np.cumsum(held) / np.arange(1, len(held) + 1)
     new = means[alarm.seen - alarm.start :]
     far = minimum.reached(old, new)

@@ -13,7 +13,7 @@ from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.changes import Minimum, level
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Estimate
-from matrix_benchmarking.analyze.detect.levels import Integers, estimate, noise
+from matrix_benchmarking.analyze.detect.levels import Integers, spread
 from matrix_benchmarking.analyze.detect.series import Values, prepare
 from matrix_benchmarking.errors import MatbenchError
 
@@ -122,9 +122,7 @@ def _spread(points: Floats) -> tuple[float, float, float]:
     if len(points) < 4:  # too few to tell an outlier
         middle = level(points)
         return middle, float(((points - points.mean()) ** 2).sum()), 0.0
-    levels = estimate(points, np.array([len(points)]))
-    products = noise(points[None], levels, np.array([0])).products
-    return float(levels.level[0]), float(levels.squares[0]), float(products[0])
+    return spread(points)
 
 
 def reach(weighed: Weighed, confidence: float) -> Any:

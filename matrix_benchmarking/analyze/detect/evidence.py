@@ -21,6 +21,7 @@ Flags = npt.NDArray[np.bool_]
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
 # false alarm in about 1 % of series of 100 points.
 _LAGS = np.array([1.0, 2.0, 3.0, 4.0, 6.0, 10.0, 18.0, 40.0, 160.0])
+_LOG_LAGS = np.log(_LAGS)
 _THRESHOLDS = np.array([3.8, 4.6, 3.78, 3.83, 3.67, 3.58, 3.95, 4.2, 4.25])
 # What is added to that by the number of points on both levels. A level is asked about again with each new point, so the
 # longer it lasts, the more a change has to show: such that the chance of ever being wrong grows no faster than the
@@ -138,7 +139,7 @@ def ratio_of(score: Any, degrees: Any) -> Any:
 
 def threshold(after: Any, length: Any) -> Any:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
-    base = np.interp(np.log(after), np.log(_LAGS), _THRESHOLDS)
+    base = np.interp(np.log(after), _LOG_LAGS, _THRESHOLDS)
     growing = _GROWTH * np.maximum(np.log(length / _LENGTHS[-1]), 0.0)
     return base + np.interp(length, _LENGTHS, _BY_LENGTH) + growing
 
@@ -203,7 +204,8 @@ def _correlation(split: Split, prior: Prior) -> Any:
     error = 1.0 / np.sqrt(known)
     cautious = seen + np.minimum(seen - 0.4 * error, error)
     unknown = (_KNOWN_AFTER - split.before - _KNOWN_FROM_NEW * split.after - prior.degrees) / (_KNOWN_AFTER - _LEAST)
-    return np.clip(np.maximum(cautious, _ASSUMED_CORRELATION * np.clip(unknown, 0.0, 1.0)), 0.0, _MAX_CORRELATION)
+    assumed = _ASSUMED_CORRELATION * np.minimum(np.maximum(unknown, 0.0), 1.0)
+    return np.minimum(np.maximum(cautious, assumed), _MAX_CORRELATION)
 
 
 def _covariance(split: Split, correlation: Any) -> Any:

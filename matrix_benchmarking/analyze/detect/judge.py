@@ -68,7 +68,7 @@ def _without_drifts(points: Floats, found: list[Step]) -> list[Step]:
     was_up: bool | None = None
     for step, following in itertools.pairwise([*found, None]):
         assert step is not None
-        is_up = _first_level(points, step) > level(points[slice(*step.old)])
+        is_up = _first_level(points, step) > step.old_level
         begin = kept[-1].first if is_up is was_up else step.first
         if goes_on(points[begin : step.seen + 1], [*starts, step.first - begin]):
             starts.append(step.first - begin)
@@ -214,11 +214,9 @@ def _change(
 ) -> Change:
     step = found[place]
     until = found[place + 1].old[1] if place + 1 < len(found) else len(points)
-    old, new = level(points[slice(*step.old)]), level(points[step.first : until])
-    worse = None if lower_is_better is None else bool((_first_level(points, step) > old) == lower_is_better)
-    return Change(
-        int(index[step.first]), int(index[step.seen]), int(index[step.first - 1]), old * scale, new * scale, worse
-    )
+    old, new = step.old_level * scale, level(points[step.first : until]) * scale
+    worse = None if lower_is_better is None else bool((_first_level(points, step) > step.old_level) == lower_is_better)
+    return Change(int(index[step.first]), int(index[step.seen]), int(index[step.first - 1]), old, new, worse)
 
 
 def _first_level(points: Floats, step: Step) -> float:
@@ -228,11 +226,10 @@ def _first_level(points: Floats, step: Step) -> float:
 
 def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ...], confidence: float) -> Judgement:
     """The verdict after at least one change: it is about the last one."""
-    old = series.points[slice(*step.old)]
     split, weighed, p_value = _weighed(series, step, len(series.points))
     change = changes[-1]
     kind = {True: Kind.REGRESSION, False: Kind.IMPROVEMENT, None: Kind.CHANGE}[change.worse]
-    effect, difference = estimates(float(split.shift), level(old), float(reach(weighed, confidence)), scale)
+    effect, difference = estimates(float(split.shift), step.old_level, float(reach(weighed, confidence)), scale)
     return Judgement(
         kind,
         effect,

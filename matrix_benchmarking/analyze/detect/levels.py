@@ -142,29 +142,69 @@ def _estimate(
     return every, level, squares, low, high, *second
 
 
+def spread(points: Floats) -> tuple[float, float, float]:
+    """The level of at least two points, their squares, and their products as of `noise`, sooner computed than there."""
+    count, ordered = len(points), np.sort(points)
+
+    def quantile(share: float) -> float:
+        place = share * (count - 1)
+        lower, upper = float(ordered[int(place)]), float(ordered[int(place) + 1])
+        return lower + (place - int(place)) * (upper - lower)
+
+    first, third = (quantile(float(share)) for share in QUARTILES[:, 0])
+    room = FENCE * (third - first)
+    low, high = (first - room, third + room) if room > 0.0 else (float(ordered[0]), float(ordered[-1]))
+    padded = np.zeros(max(_NARROWEST, even_width(count)))
+    kept = padded[:count]
+    np.maximum(points, low, out=kept)
+    np.minimum(kept, high, out=kept)
+    level = min(max(float(padded.sum()) / count, low), high)
+    kept -= level
+    products = kept[1:] * kept[:-1]
+    kept *= kept
+    rounding = ROUNDING * level
+    squares = float(padded.sum()) + count * (rounding * rounding)
+    kept[0], kept[1:] = 0.0, products
+    return level, squares, float(padded.sum())
+
+
+def even_width(count: int) -> int:
+    """To what rows of *count* numbers are filled up with zeros, so that how wide others are doesn't change their sums.
+
+    numpy adds each eighth number of up to 128, and the halves of more.
+    """
+    return -8 * (-count // 8) if count <= 128 else 1 << (count - 1).bit_length()
+
+
 def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     """What else is known of the levels *which* (indices in rising order), from the same points, shape (series, n)."""
     counts, level, squares = levels.counts[which], levels.level[which], levels.squares[which]
-    used = points[which // (len(levels.counts) // len(points)), : counts.max()]
-    inside = np.arange(used.shape[1]) < counts[:, None]
-    deviations = np.maximum(used, levels.low[which, None])
+    most = int(counts.max())
+    used = points[which // (len(levels.counts) // len(points)), :most]
+    room = np.zeros((2, len(which), even_width(most)))
+    deviations, powers = room[0, :, :most], room[1, :, :most]
+    np.maximum(used, levels.low[which, None], out=deviations)
     np.minimum(deviations, levels.high[which, None], out=deviations)
     deviations -= level[:, None]
-    deviations *= inside.astype(float)
+    inside = np.arange(most) < counts[:, None]
+    if len(which) > 1:
+        deviations *= inside.astype(float)
+    np.multiply(deviations[:, 1:], deviations[:, :-1], out=powers[:, 1:])
+    products = room[1].sum(axis=1)
     spread = np.sqrt(squares / (counts - 1))
     unit = np.where(spread > 0.0, spread, 1.0)
-    room = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
-    relative = deviations / unit[:, None]
-    cubes = relative * relative
-    cubes *= relative
-    skew = cubes.sum(axis=1) / counts
-    np.subtract(used, level[:, None], out=cubes)
-    off = (np.abs(cubes, out=cubes) > FAR_OFF * spread[:, None]) & inside
+    far = unit * (special.ndtri((counts - 1.375) / (counts + 0.25)) + _TAIL_ROOM)
+    deviations /= unit[:, None]
+    np.multiply(deviations, deviations, out=powers)
+    powers *= deviations
+    skew = room[1].sum(axis=1) / counts
+    np.subtract(used, level[:, None], out=powers)
+    off = (np.abs(powers, out=powers) > FAR_OFF * spread[:, None]) & inside
     return Noise(
-        np.einsum("ij,ij->i", deviations[:, 1:], deviations[:, :-1]),
-        np.maximum(np.maximum((levels.second_high[which] - level) / room, 1.0), 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)),
-        np.maximum(np.maximum((level - levels.second_low[which]) / room, 1.0), 1.0 - _PER_SKEW * (skew + _SKEW_ROOM)),
-        off.sum(axis=1).astype(float),
+        products,
+        np.maximum(np.maximum((levels.second_high[which] - level) / far, 1.0), 1.0 + _PER_SKEW * (skew - _SKEW_ROOM)),
+        np.maximum(np.maximum((level - levels.second_low[which]) / far, 1.0), 1.0 - _PER_SKEW * (skew + _SKEW_ROOM)),
+        np.count_nonzero(off, axis=1).astype(float),
     )
 
 

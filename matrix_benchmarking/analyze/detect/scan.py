@@ -187,7 +187,7 @@ def _earliest(
         weighed = weigh(series, begin, levels, (last[done:stop], lag[done:stop]), prior)
         weighed = clearer_on_logarithms(series, begin, levels, weighed, prior)
         over = (weighed.excess >= 0.0) & weighed.confirmed
-        for seen in np.unique(weighed.last[over]):
+        for seen in dict.fromkeys(weighed.last[over].tolist()):  # in rising order
             alarm = _alarm(weighed, np.flatnonzero(over & (weighed.last == seen)), series, begin, levels, prior, least)
             if alarm is not None:
                 return alarm
@@ -257,7 +257,7 @@ def _locate(points: Floats, after: int, least: int) -> int:
     """Where the new level starts most likely, near the split that was found: the best fit of two levels."""
     few = min(2, after)
     starts = np.arange(max(least, len(points) - 3 * after), len(points) - few + 1)
-    old, new = _median(points[:-after]), _median(points[-after:])
+    old, new = median_of(points[:-after]), median_of(points[-after:])
     room = abs(new - old)
     held = np.minimum(np.maximum(points, min(old, new) - room), max(old, new) + room)
     sums = held.cumsum()
@@ -267,7 +267,8 @@ def _locate(points: Floats, after: int, least: int) -> int:
     return int(starts[fit.argmax()])
 
 
-def _median(points: Floats) -> float:
+def median_of(points: Floats) -> float:
     """As numpy's, in a fifth of the time for few points."""
-    ordered, half = np.sort(points), len(points) // 2
+    half = len(points) // 2
+    ordered = np.partition(points, [max(half - 1, 0), half])
     return float(ordered[half] if len(points) % 2 else (ordered[half - 1] + ordered[half]) / 2.0)

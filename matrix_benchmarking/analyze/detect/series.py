@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers
 from matrix_benchmarking.analyze.detect.splits import Series
 
@@ -53,6 +53,9 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     A version is the median of its blocks, each of which is the median of its runs. Versions without a finite value are
     left out. Without *blocks*, each version was measured by itself, as one block.
     """
+    single = single_runs(values)
+    if single is not None:
+        return _alone(np.array(single), None if blocks is None else campaigns(blocks))
     if blocks is None and all(value is None or isinstance(value, float | int) for value in values):
         return _alone(np.array(values, dtype=np.float64))
     if blocks is None:
@@ -100,14 +103,26 @@ def _runs_of(value: float | Sequence[float | None] | None) -> int:
     return len(value) if isinstance(value, Sequence | np.ndarray) else 1
 
 
-def _alone(values: Floats) -> tuple[Series, Integers, float]:
-    """As `prepare`, faster, for versions of one run each; gaps are NaN."""
+def _alone(values: Floats, of: tuple[Flags, Integers] | None = None) -> tuple[Series, Integers, float]:
+    """As `prepare`, faster, for versions of one run each; gaps are NaN. Without gaps, *of* is what `campaigns` says."""
     index = np.flatnonzero(np.isfinite(values))
     scale = scale_of(values[index])
     points = held(values[index], scale)
-    ones = np.ones(len(points))
-    none, apart = np.zeros(len(points)), np.arange(len(points))
-    return Series(points, ones, ones, Prior(), ones, ones, none, apart, points), index, scale
+    ones, none = np.ones(len(points)), np.zeros(len(points))
+    fresh, stretches = (ones, np.arange(len(points))) if of is None else of
+    variance = precision(ones, stretches)
+    return Series(points, ones, variance, Prior(), ones, fresh.astype(float), none, stretches, points), index, scale
+
+
+def campaigns(blocks: Blocks) -> tuple[Flags, Integers]:
+    """Of each single run whether the one before it is of another campaign, and its stretch."""
+    of = np.array([version[0][0] for version in blocks])
+    in_turn = np.array([(version[0][1] or 0) < 0 for version in blocks], dtype=bool)
+    fresh = np.ones(len(blocks), dtype=bool)
+    fresh[1:] = of[1:] != of[:-1]
+    begins = fresh | ~in_turn
+    begins[1:] |= ~in_turn[:-1]
+    return fresh, np.maximum.accumulate(np.where(begins, np.arange(len(blocks)), 0))
 
 
 _Run = tuple[float, tuple[int, int | None]]

@@ -38,14 +38,7 @@ def smallest_steps(series: Series, begin: int, newest: Evidence, minimum: Minimu
         and 0 versions where only one block speaks for each new level that there could be.
     """
     split, points = newest.split, series.points[begin:].reshape(series.beside, -1)
-    first = begin + newest.last + 1 - split.after.astype(np.int64)
-    told = (split.after > 1.0) & (series.blocks_from(first, begin + newest.last) >= FEWEST_BLOCKS)
-    lags, enough = (one.reshape(series.beside, -1) for one in (split.after, told))
-    near = enough & (lags <= VERSIONS)
-    most = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
-    place = np.where(near.any(axis=1), most, enough.argmax(axis=1))
-    chosen = place + lags.shape[1] * np.arange(series.beside)
-    versions = np.where(enough[np.arange(series.beside), place], split.after[chosen], 0).astype(np.int64)
+    chosen, versions = asked_about(series, begin, newest)
     weighed = newest.weighed
     needed = weighed.score[chosen] - newest.excess[chosen]
     degrees = np.maximum(weighed.degrees[chosen], FEWEST_DEGREES)
@@ -58,3 +51,16 @@ def smallest_steps(series: Series, begin: int, newest: Evidence, minimum: Minimu
     steps = np.where(has_logarithms, np.maximum(steps, old * factors), steps)
     steps = np.maximum(steps, np.maximum(minimum.relative * old, minimum.absolute))
     return np.where(error > 0.0, steps, np.nan), versions
+
+
+def asked_about(series: Series, begin: int, newest: Evidence) -> tuple[Integers, Integers]:
+    """Of each series with which of the splits a step is asked for, and the number of versions: see `smallest_steps`."""
+    after = newest.split.after
+    first = begin + newest.last + 1 - after.astype(np.int64)
+    told = (after > 1.0) & (series.blocks_from(first, begin + newest.last) >= FEWEST_BLOCKS)
+    lags, enough = (one.reshape(series.beside, -1) for one in (after, told))
+    near = enough & (lags <= VERSIONS)
+    most = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
+    place = np.where(near.any(axis=1), most, enough.argmax(axis=1))
+    chosen = place + lags.shape[1] * np.arange(series.beside)
+    return chosen, np.where(told[chosen], after[chosen], 0).astype(np.int64)

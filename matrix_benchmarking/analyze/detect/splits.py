@@ -10,7 +10,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, noise, noise_once
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, even_width, noise, noise_once
 
 ENOUGH_BEFORE = 5
 """So many versions of a campaign before a change in it say how much its versions differ anyway."""
@@ -37,9 +37,8 @@ _LESS_OF_TWO_MEDIANS = 0.2
 _SHORTEST_WITH_REPEATS = 16.0
 _LENT_DEGREES = 4.0
 _FEW_PLACES = 500
-_NOISES_AT_ONCE = 64
+_NOISES_AT_ONCE = 500
 _MANY_SPLITS = 500
-_WIDTHS = np.array([16, 40])
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
@@ -104,6 +103,18 @@ class Series:
         return np.where(is_told, (np.minimum(ends[first], last) - first) // AS_ONE_BLOCK, 0)
 
     @functools.cached_property
+    def common(self) -> dict[str, float]:
+        """The integer that all numbers of a kind are, where they are one: it has not to be added up point by point."""
+        kinds = {name: getattr(self, name) for name in ("precision", "blocks", "runs")}
+        first = {name: float(numbers[0]) for name, numbers in kinds.items()}
+        return {name: one for name, one in first.items() if one.is_integer() and (kinds[name] == one).all()}
+
+    @functools.cached_property
+    def has_repeats(self) -> bool:
+        """Whether any point is of more than two runs, so that their spread says something without the farthest one."""
+        return bool((self.runs > 2.0).any())
+
+    @functools.cached_property
     def _fresh_until(self) -> Floats:
         return np.cumsum(self.fresh)
 
@@ -153,39 +164,43 @@ def candidates(
     """
     beside, counts = series.beside, levels.counts[: len(levels.counts) // series.beside]
     (start, stop), least = span, int(counts[0])
-    # A row is what is known of all series before one point.
-    which = counts.searchsorted(np.arange(least, stop), side="right") - 1
+    since = max(start + 1 - int(LAGS[-1]), least)
+    # A row is what is known of all series before one point, from the first on that a new level may begin at.
+    which = counts.searchsorted(np.arange(since, stop), side="right") - 1
     level = levels.level.reshape(beside, -1).T[which]
     known = levels.squares.reshape(beside, -1) + prior.degrees * prior.deviation**2
     bar = (_WORTH_A_LOOK**2 * (known / (counts - 1.0 + prior.degrees))).T[which]
-    sums = _sums(series.points[begin:].reshape(beside, -1)[:, :stop], least).T.copy()
+    sums = _sums(series.points[begin:].reshape(beside, -1)[:, :stop], least, since).T.copy()
     if beside == 1 and stop - start < _FEW_PLACES:
         places = np.arange(start, stop)
-        first = np.maximum(places[:, None] - LAGS + 1, least)
-        shift = (sums[places + 1] - sums[first, 0]) / LAGS - level[first - least, 0]
-        over = shift * shift > bar[first - least, 0] * (1.0 / LAGS + 1.0 / counts[which[first - least]])
+        first = np.maximum(places[:, None] - LAGS + 1, least) - since
+        shift = (sums[places - since + 1] - sums[first, 0]) / LAGS - level[first, 0]
+        over = shift * shift > bar[first, 0] * (1.0 / LAGS + 1.0 / counts[which[first]])
         place, lags = (over & _possible(levels, places)).nonzero()
         last, lag = places[place], LAGS[lags]
     else:
-        last, lag = _lag_by_lag(span, len(series.points) // beside, level, bar, sums, counts[which])
+        last, lag = _lag_by_lag(span, since, len(series.points) // beside, level, bar, sums, counts[which])
     enough = series.blocks_from(begin + last - lag + 1, begin + last) >= FEWEST_BLOCKS
     return last[enough], lag[enough]
 
 
 def _lag_by_lag(
-    span: tuple[int, int], length: int, level: Floats, bar: Floats, sums: Floats, counts: Integers
+    span: tuple[int, int], since: int, length: int, level: Floats, bar: Floats, sums: Floats, counts: Integers
 ) -> tuple[Integers, Integers]:
-    """Those of many series, or of one that is long, so that what is computed at a time is small: see `candidates`."""
-    (start, stop), least = span, int(counts[0])
+    """Those of many series, or of one that is long, so that what is computed at a time is small: see `candidates`.
+
+    All numbers are of points from *since* on.
+    """
+    start, stop = (place - since for place in span)
     found = []
-    for lag in LAGS[stop - least >= LAGS].tolist():
-        first = max(start + 1 - lag, least)
-        old = slice(first - least, stop - least - lag + 1)
+    for lag in LAGS[stop >= LAGS].tolist():
+        first = max(start + 1 - lag, 0)
+        old = slice(first, stop - lag + 1)
         shift = (sums[first + lag :] - sums[first : stop - lag + 1]) / lag
         shift -= level[old]
         shift *= shift
         place, row = (shift > bar[old] * (1.0 / lag + 1.0 / counts[old, None])).nonzero()
-        found.append((row * length + (first + lag - 1) + place, np.full(len(row), lag)))
+        found.append((row * length + (since + first + lag - 1) + place, np.full(len(row), lag)))
     last, lags = (np.concatenate(each) for each in zip(*found, strict=True))
     order = np.lexsort((lags, last))
     return last[order], lags[order]
@@ -196,13 +211,13 @@ def _possible(levels: Levels, last: Integers) -> Flags:
     return np.asarray(last[:, None] - LAGS + 1 >= levels.counts[0])
 
 
-def _sums(points: Floats, least: int) -> Floats:
-    """Running sums of each series; points that would drown all others in rounding are held back."""
+def _sums(points: Floats, least: int, since: int = 0) -> Floats:
+    """Running sums of each series *since* a point; points that would drown all others in rounding are held back."""
     first = np.sort(points[:, :least])
     middle = first[:, least // 2, None]
     room = _BEYOND_REASON * np.maximum(first[:, 3 * least // 4, None] - first[:, least // 4, None], np.abs(middle))
     room[room == 0.0] = np.inf
-    held = np.minimum(np.maximum(points, middle - room), middle + room)
+    held = np.minimum(np.maximum(points[:, since:], middle - room), middle + room)
     return np.concatenate([np.zeros((len(points), 1)), np.cumsum(held, axis=1)], axis=1)
 
 
@@ -212,7 +227,7 @@ def weigh(
     """The full weight of the splits that were found, and by how much it exceeds the threshold.
 
     *at_best* is what they weigh if successive points aren't correlated and the old level has no outliers: no less, of
-    at least eight points of which nothing was known before, and sooner computed.
+    at least eight points of which nothing was known before, and sooner computed. Then all are taken for confirmed.
     """
     last, lag = found
     split = _split(series, begin, levels, last, lag, at_best=at_best)
@@ -221,7 +236,8 @@ def weigh(
     excess = weighed.score - evidence.threshold(split.after, length_of(begin, place + 1.0, prior))
     if series.prior.degrees > 0.0:
         excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)
-    return Evidence(last, split, weighed, excess, evidence.confirmed(split, weighed, prior))
+    confirmed = np.ones(len(lag), dtype=bool) if at_best else evidence.confirmed(split, weighed, prior)
+    return Evidence(last, split, weighed, excess, confirmed)
 
 
 def length_of(begin: int, points: Any, prior: Prior) -> Any:
@@ -245,18 +261,18 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
     spread = np.sqrt(squares / (before - 1.0))
     new, squares_after, products, far, others = np.empty((5, len(lag)))
     for some in _of_like_lags(lag):
-        of_these = _new_levels(series, begin, last[some], lag[some], old[some], spread[some])
+        of_these = _new_levels(series, begin, last[some], lag[some], old[some], spread[some], at_best=at_best)
         new[some], squares_after[some], products[some], far[some], others[some] = of_these
     after = lag.astype(float)
     restless = _restless(series, begin, last, lag)
     if series.prior.degrees > 0.0:  # medians: of single runs, a glitch would count as a spread that grew
         restless = np.maximum(restless, _unsettled(series.points[begin:], last - lag, place - lag + 1, old, spread**2))
-    tail: Any = 1.0
-    outliers: Any = 0.0
+    tail, outliers = np.ones(len(lag)), np.zeros(len(lag))
     if at_best:
         products = -squares - squares_after
     else:
-        rows, which = np.unique(every, return_inverse=True)
+        rows = np.flatnonzero(np.bincount(every))
+        which = rows.searchsorted(every)
         known = _noise_beside(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
         products, outliers = known.products[which] + products, known.outliers[which]
         tail = np.where(new > old, known.tail_up[which], known.tail_down[which])
@@ -271,17 +287,16 @@ def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Inte
         outliers=outliers,
         far=far,
         others=others,
-        precision=_sum(series.precision[begin:], last, lag) / after * restless,
-        blocks=_sum(series.blocks[begin:], last, lag),
-        runs=_sum(series.runs[begin:], last, lag),
+        precision=_sum(series, "precision", begin, last, lag) / after * restless,
+        blocks=_sum(series, "blocks", begin, last, lag),
+        runs=_sum(series, "runs", begin, last, lag),
     )
 
 
 def _noise_beside(points: Floats, levels: Levels, rows: Integers) -> Noise:
-    """What `noise` says, of few of the series at a time: what it holds is as large as all points of these levels."""
-    each = len(levels.counts) // len(points)
-    edges = rows.searchsorted(np.arange(_NOISES_AT_ONCE, len(points), _NOISES_AT_ONCE) * each)
-    parts = [noise(points, levels, some) for some in np.split(rows, edges) if len(some)]
+    """What `noise` says, of few of the levels at a time: what it holds is as large as all points of these."""
+    starts = range(0, len(rows), _NOISES_AT_ONCE)
+    parts = [noise(points, levels, rows[start : start + _NOISES_AT_ONCE]) for start in starts]
     return Noise(*[np.concatenate([getattr(part, name) for part in parts]) for name in Noise.__dataclass_fields__])
 
 
@@ -289,16 +304,16 @@ def _of_like_lags(lag: Integers) -> list[Any]:
     """The splits in groups of which the lags are much the same, so that little is computed in vain; few together."""
     if len(lag) < _MANY_SPLITS:
         return [slice(None)]
-    groups = np.searchsorted(_WIDTHS, lag)
+    groups = -(-lag // 8)
     return [np.flatnonzero(groups == group) for group in np.unique(groups)]
 
 
 def _new_levels(
-    series: Series, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats
-) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    series: Series, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats, *, at_best: bool
+) -> tuple[Floats, Floats, Any, Any, Any]:
     """The new level of each split, the sums of squares and of products about it, and the blocks far off the *old* one.
 
-    And how far the others are: see :class:`.evidence.Split`.
+    And how far the others are: see :class:`.evidence.Split`. *at_best* the last three don't count.
     """
     inside, windows = _windows(series.points[begin:], last, lag)
     kept, counted = _held(windows, inside, old, spread, lag), inside.astype(float)
@@ -306,6 +321,9 @@ def _new_levels(
     new = kept.sum(axis=1) / lag
     kept -= new[:, None]
     kept *= counted
+    if at_best:
+        kept *= kept
+        return new, kept.sum(axis=1), 0.0, 0.0, 0.0
     off = windows
     off -= old[:, None]
     off *= np.where(new > old, 1.0, -1.0)[:, None]
@@ -314,7 +332,7 @@ def _new_levels(
     count = far.sum(axis=1)
     others = np.maximum(off.sum(axis=1), 0.0)
     others /= np.where(spread > 0.0, spread, 1.0) * np.sqrt(np.maximum(lag - count, 1.0))
-    each = _common(series.blocks[begin:], lag)
+    each = series.common.get("blocks")
     blocks = count * each if each else (_windows(series.blocks[begin:], last, lag)[1] * far).sum(axis=1)
     off[:, 0] = 0.0
     np.multiply(kept[:, 1:], kept[:, :-1], out=off[:, 1:])
@@ -326,10 +344,10 @@ def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floa
 
     The variance of few new runs is moderated by that of the old ones.
     """
+    if not series.has_repeats:
+        return np.ones(len(lag))
     freedom = np.maximum(series.runs[begin:] - 2.0, 0.0).reshape(series.beside, -1)
     told = np.asarray(freedom.any(axis=1))
-    if not told.any():
-        return np.ones(len(lag))
     squares = series.squares[begin:].reshape(freedom.shape).cumsum(axis=1).ravel()
     degrees = freedom.cumsum(axis=1).ravel()
     before = last - lag
@@ -354,25 +372,22 @@ def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats,
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
     """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (len(last), width).
 
-    The width is a multiple of eight, so that a row's sum doesn't depend, by rounding, on what the others are.
+    The width is even, so that a row's sum doesn't depend, by rounding, on what the others are.
     """
-    back = np.arange(-8 * (-int(lag.max()) // 8))
-    return np.asarray(back < lag[:, None]), points[np.maximum(last[:, None] - back, 0)]
+    width, first, stop = even_width(int(lag.max())), int(last.min()), int(last.max())
+    newest_first = np.zeros(stop - first + width)
+    shown = points[max(first - width + 1, 0) : stop + 1]
+    newest_first[: len(shown)] = shown[::-1]
+    every = np.ndarray((len(newest_first) - width + 1, width), buffer=newest_first, strides=2 * newest_first.strides)
+    return np.asarray(np.arange(width) < lag[:, None]), every[stop - last]
 
 
-def _sum(numbers: Floats, last: Integers, lag: Integers) -> Floats:
+def _sum(series: Series, name: str, begin: int, last: Integers, lag: Integers) -> Floats:
     """Of the *lag* numbers up to each of *last*."""
-    each = _common(numbers, lag)
-    if each:
-        return np.asarray(each * lag, dtype=np.float64)
-    inside, windows = _windows(numbers, last, lag)
+    if name in series.common:
+        return np.asarray(series.common[name] * lag, dtype=np.float64)
+    inside, windows = _windows(getattr(series, name)[begin:], last, lag)
     return np.asarray((windows * inside).sum(axis=1))
-
-
-def _common(numbers: Floats, lag: Integers) -> float:
-    """The integer that all *numbers* are, where looking at them is less work than at windows of *lag*; else 0."""
-    first = float(numbers[0])
-    return first if len(numbers) < lag.sum() and first.is_integer() and (numbers == first).all() else 0.0
 
 
 def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Integers) -> Floats:
@@ -381,15 +396,15 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     Their middle is that of the middle points that is next to the old level. What lies far beyond it is an outlier
     whatever the level is, and counts as the middle.
     """
-    shown = windows[:, :_ORDERED_UP_TO]
-    ordered = np.where(inside[:, :_ORDERED_UP_TO], shown, np.inf)
-    ordered.sort(axis=1)
-    rows = np.arange(len(lag))
-    few = lag <= _ORDERED_UP_TO
-    place = np.where(few, (lag // 2 - 1) * (lag > 1), 0)
-    opposite = np.where(few, lag - 1 - place, 0)
-    middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
-    middle = np.where(few, middle, old)
+    middle, few = old, lag <= _ORDERED_UP_TO
+    if few.any():
+        ordered = np.where(inside[:, :_ORDERED_UP_TO], windows[:, :_ORDERED_UP_TO], np.inf)
+        ordered.sort(axis=1)
+        rows = np.arange(len(lag))
+        place = np.where(few, (lag // 2 - 1) * (lag > 1), 0)
+        opposite = np.where(few, lag - 1 - place, 0)
+        middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
+        middle = np.where(few, middle, old)
     room = _HELD[np.minimum(lag, len(_HELD) - 1)] * spread
     side = np.sign(middle - old)
     lowest = np.where(side == 0.0, -room, -np.inf)[:, None]
@@ -398,7 +413,7 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     beyond *= sign
     kept = np.minimum(beyond, room[:, None])
     np.maximum(kept, lowest, out=kept)
-    kept[beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None]] = 0.0
+    np.copyto(kept, 0.0, where=beyond > np.where(side == 0.0, np.inf, FAR_OFF * spread)[:, None])
     kept *= sign
     kept += middle[:, None]
     return kept

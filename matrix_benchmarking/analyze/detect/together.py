@@ -31,16 +31,25 @@ from matrix_benchmarking.analyze.detect.judgement import Judgement
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to
 from matrix_benchmarking.analyze.detect.logarithms import is_doubled
 from matrix_benchmarking.analyze.detect.running import estimate_beside
-from matrix_benchmarking.analyze.detect.series import Blocks, Values, held, precision, prepare, scale_of, single_runs
-from matrix_benchmarking.analyze.detect.smallest import smallest_steps
-from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.series import (
+    Blocks,
+    Values,
+    campaigns,
+    held,
+    precision,
+    prepare,
+    scale_of,
+    single_runs,
+)
+from matrix_benchmarking.analyze.detect.smallest import asked_about, smallest_steps
+from matrix_benchmarking.analyze.detect.splits import ARRAYS, Evidence, Series, candidates, every_lag, weigh
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 T = TypeVar("T", Split, Weighed)
 S = TypeVar("S", np.float64, np.bool_)
 
-_AT_ONCE = 3_000_000
-"""So many numbers an array of estimates may have: 24 megabytes, of which a handful are held at a time."""
+_AT_ONCE = 7_000_000
+"""So many points estimates may be of at a time: with fewer, numpy's calls cost more than what they compute."""
 LONGEST_TOGETHER = 1000
 """A series of more points has arrays of its own that are long enough."""
 _FIRST_SPLITS = 32
@@ -80,6 +89,9 @@ class _Beside:
         """A part of the series at a time, of which what is estimated fits into little memory."""
         counts = counts_up_to(self.length - 1, scan.least_history(self.series.prior))
         few = max(_AT_ONCE // (len(counts) * self.length), 1)
+        if few >= len(self.places):
+            yield self
+            return
         for start in range(0, len(self.places), few):
             yield self.only(np.arange(start, min(start + few, len(self.places))))
 
@@ -176,6 +188,7 @@ def _side_by_side(
     """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
     groups: dict[tuple[int, bool], list[tuple[int, Series, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
+    known: dict[int, tuple[Blocks, tuple[Flags, Integers]]] = {}  # series of the same runs share their blocks
     least = _least(Prior())
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
@@ -183,7 +196,10 @@ def _side_by_side(
             continue
         single = single_runs(one)
         if single is not None and len(single) >= least:
-            alone.setdefault(len(single), []).append((place, single.tobytes(), None if of is None else _fresh(of)))
+            if of is not None and id(of) not in known:
+                known[id(of)] = of, campaigns(of)
+            told = None if of is None else known[id(of)][1]
+            alone.setdefault(len(single), []).append((place, single.tobytes(), told))
             continue
         series, index, scale = prepare(one, of)
         if len(series.points) < _least(series.prior):
@@ -208,17 +224,6 @@ def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
     """So many series at a time that the arrays over them stay below a hundred megabytes."""
     few = max(_POINTS_AT_ONCE // length, 1)
     return (series[start : start + few] for start in range(0, len(series), few))
-
-
-def _fresh(blocks: Blocks) -> tuple[Flags, Integers]:
-    """Of each single run whether the one before it is of another campaign, and its stretch."""
-    campaigns = np.array([version[0][0] for version in blocks])
-    in_turn = np.array([(version[0][1] or 0) < 0 for version in blocks], dtype=bool)
-    fresh = np.ones(len(blocks), dtype=bool)
-    fresh[1:] = campaigns[1:] != campaigns[:-1]
-    begins = fresh | ~in_turn
-    begins[1:] |= ~in_turn[:-1]
-    return fresh, np.maximum.accumulate(np.where(begins, np.arange(len(blocks)), 0))
 
 
 def _of_single_runs(
@@ -268,18 +273,49 @@ def _looked_at(part: _Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judg
         means = part.rows(part.series.means)
         quiet_until[crosses(means, estimate_beside(means, counts), part.prior)] = 0
     every = np.arange(len(part.places))
-    last, lag = every_lag(levels, length - 1)
-    ends, rows = np.repeat(last[0] + length * every, len(lag)), np.repeat(every, len(lag))
-    found = weigh(part.series, 0, levels, (ends, np.tile(lag, len(every))), _each(part.prior, rows))
-    best = part.rows(found.excess).argmax(axis=1) + len(lag) * every
+    found = _newest_splits(part, levels)
+    lags = len(found.last) // len(every)
+    best = part.rows(found.excess).argmax(axis=1) + lags * every
     quiet = (quiet_until == length) & (found.excess[best] < -_NEAR)
-    quiet &= ~part.rows(is_doubled(levels, found.split, rows, len(every))).any(axis=1)
+    quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)
     split, weighed = _only(found.split, best), _only(found.weighed, best)
     newest = _Newest(part.places[quiet], split, weighed, found.excess[best], steps[quiet], versions[quiet])
     others = np.flatnonzero(~quiet).tolist()
     return newest, {int(part.places[row]): _watched(part, row, levels, int(quiet_until[row])) for row in others}
+
+
+def _newest_splits(part: _Beside, levels: Levels) -> Evidence:
+    """All splits of each series up to its last point; in full only those that may look most like a change.
+
+    And those with which a step is asked for. The others are as they are at best.
+    """
+    last, lag = every_lag(levels, part.length - 1)
+    rows = np.arange(len(part.places)).repeat(len(lag))
+    splits = last[0] + part.length * rows, np.tile(lag, len(part.places))
+    at_best = part.series.prior.degrees == 0.0
+    found = weigh(part.series, 0, levels, splits, _each(part.prior, rows), at_best=at_best)
+    if at_best:
+        best = part.rows(found.excess).argmax(axis=1) + len(lag) * np.arange(len(part.places))
+        asked = np.union1d(best, asked_about(part.series, 0, found)[0])
+        _weigh_in_full(part, levels, found, asked)
+        likely = found.excess >= found.excess[best].repeat(len(lag)) - _NEAR
+        likely[asked] = False
+        _weigh_in_full(part, levels, found, np.flatnonzero(likely))
+    return found
+
+
+def _weigh_in_full(part: _Beside, levels: Levels, found: Evidence, which: Integers) -> None:
+    """Of what was *found* at best, some of the splits as they are."""
+    if not len(which):
+        return
+    splits = found.last[which], found.split.after[which].astype(np.int64)
+    full = weigh(part.series, 0, levels, splits, _each(part.prior, splits[0] // part.length))
+    found.excess[which] = full.excess
+    for there, now in ((found.split, full.split), (found.weighed, full.weighed)):
+        for name in there.__dataclass_fields__:
+            getattr(there, name)[which] = getattr(now, name)
 
 
 def _quiet_until(part: _Beside, levels: Levels, least: int) -> Integers:
@@ -309,9 +345,9 @@ def _is_near(part: _Beside, levels: Levels, last: Integers, lag: Integers, *, at
 
 def _watched(part: _Beside, row: int, levels: Levels, quiet_until: int) -> Watched:
     """What is seen along one of the series, in which nothing shows up to the point *quiet_until*."""
-    one = part.only(np.array([row]))
-    prior = Prior(*[float(getattr(one.prior, name)[0, 0]) for name in Prior.__dataclass_fields__])
-    series = dataclasses.replace(one.series, prior=prior)
+    prior = Prior(*[float(getattr(part.prior, name)[row, 0]) for name in Prior.__dataclass_fields__])
+    arrays = {name: part.rows(getattr(part.series, name))[row] for name in ARRAYS}
+    series = Series(**arrays, prior=prior)
     each = len(levels.counts) // len(part.places)
     known = scan.Walk(quiet_until, [], 0, prior, [levels.part(slice(row * each, (row + 1) * each))])
     index = part.index[row]

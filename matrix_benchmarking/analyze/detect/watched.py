@@ -87,6 +87,8 @@ def _first(series: Series, count: int) -> Series:
 
 def _without(series: Series, begin: int, end: int) -> Series:
     arrays = {name: getattr(series, name) for name in ARRAYS}
-    left: dict[str, Any] = {name: np.concatenate([array[:begin], array[end:]]) for name, array in arrays.items()}
+    # Of single runs several are one array.
+    made = {id(array): np.concatenate([array[:begin], array[end:]]) for array in arrays.values()}
+    left: dict[str, Any] = {name: made[id(array)] for name, array in arrays.items()}
     left["precision"] = precision(left["runs"], left["stretches"])
     return dataclasses.replace(series, **left)

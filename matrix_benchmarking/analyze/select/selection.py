@@ -57,7 +57,8 @@ class SelectedSeries:
     @property
     def values(self) -> list[list[float]]:
         """The repeats of each point, in the KPI's unit."""
-        return [[entry.kpis[self.kpi.name] for entry in point.entries] for point in self.points]
+        name = self.kpi.name
+        return [[entry.kpis[name] for entry in point.entries] for point in self.points]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

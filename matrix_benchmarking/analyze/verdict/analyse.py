@@ -101,7 +101,7 @@ def analyse(
         order=selection.order,
         notes=selection.notes,
         runs=selection.runs,
-        points=sum(len(point.entries) for one in selection.series for point in one.points),
+        points=sum([len(point.entries) for one in selection.series for point in one.points]),
         kpis=selection.kpis,
         false_discovery_rate=rate,
         made_at=now,
@@ -114,7 +114,9 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
     Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is. Where
     a campaign is only inferred, the versions that it measured in their order, one after the other, have a round each.
     """
-    entries = {id(entry): entry for one in series for point in one.points for entry in point.entries}
+    keys = {id(one): tuple([tuple(map(id, point.entries)) for point in one.points]) for one in series}
+    distinct = {keys[id(one)]: one for one in series}  # KPIs of the same runs share them
+    entries = {id(entry): entry for one in distinct.values() for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
     times = {each: [time for time in times_of_entry(entry) if time] for each, entry in entries.items()}
     undated = {each for each, entry in entries.items() if entry.campaign is None and not times[each]}
@@ -125,14 +127,6 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
         known = of[id(entry)]
         return known.campaign, -1 - at if in_turn and known.round is None and not entry.campaign else known.round
 
-    of_runs: dict[tuple[tuple[int, ...], ...], Blocks] = {}  # KPIs of the same runs share them
-
-    def blocks(one: SelectedSeries) -> Blocks:
-        runs = tuple([tuple(map(id, point.entries)) for point in one.points])
-        if runs not in of_runs:
-            of_runs[runs] = measured(one)
-        return of_runs[runs]
-
     def measured(one: SelectedSeries) -> Blocks:
         latest, found = -math.inf, list[list[tuple[int, int | None]]]()
         for at, point in enumerate(one.points):
@@ -141,7 +135,8 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
             found.append([block(entry, at, in_turn=in_turn) for entry in point.entries])
         return found
 
-    return blocks
+    of_runs = {key: measured(one) for key, one in distinct.items()}
+    return lambda one: of_runs[keys[id(one)]]
 
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:

@@ -26,7 +26,7 @@ from .returns import FEWEST_OLD, LEFT, early_return
 NEARBY = 2
 """What is left of a step can be seen to begin so many versions away from the end of its episode."""
 
-AT_ONCE = 4_000
+AT_ONCE = 1_000
 """So many points further the detector goes before episodes are left out: what follows one is gone along again."""
 
 
@@ -81,7 +81,7 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> 
     while True:
         seen = _changes(changes_of(watched, **options))
         changes = [change for change in seen if not _is_left_over(_placed(change, kept), [one for one, _ in found])]
-        episode = _first_episode(series_values[: watched.stop], changes, place, minimum, kpi.lower_better)
+        episode = _first_episode(series_values, changes, place, minimum, kpi.lower_better, watched.stop)
         if episode is None and not watched.is_whole:
             place, watched = watched.stop, watched.further(AT_ONCE)
             continue
@@ -131,8 +131,11 @@ def _first_episode(
     asked: int,
     minimum: MinimumEffect,
     lower_is_better: bool | None,
+    known: int | None = None,
 ) -> tuple[Change, Change] | None:
     """The first change that was taken back before the detector saw another one, and what took it back.
+
+    Of the *values* so many are *known* yet; all unless given.
 
     Of changes that were followed by another one before the point *asked*, this was asked before.
 
@@ -142,7 +145,7 @@ def _first_episode(
         return None
     for place, change in enumerate(changes):
         begin = changes[place - 1].first if place else 0
-        stop = changes[place + 1].seen if place + 1 < len(changes) else len(values)
+        stop = changes[place + 1].seen if place + 1 < len(changes) else known or len(values)
         if stop < asked:
             continue
         is_up = change.is_worse == lower_is_better

@@ -66,22 +66,28 @@ def early_return(
     unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
     start, least = change.first - begin, least / unit
     unit = unit if is_up else -unit  # so that the step is one upwards
-    points = [statistics.median(repeats) / unit for repeats in values]
-    old = _old(points[:start])
-    sums = [*itertools.accumulate(map(Fraction, points[start:]), initial=Fraction())]
+    old = _old([statistics.median(repeats) / unit for repeats in values[:start]])
+    points = [statistics.median(repeats) / unit for repeats in values[start : change.seen - begin + 1]]
+    sums = [Fraction()]
 
     def mean(first: int, stop: int) -> float:
         return float(sums[stop - start] - sums[first - start]) / (stop - first)
 
     # A disturbed point isn't the step: it is at most what most of the points were off that were seen away.
     away = list[float]()
-    farthest = _clearly_off(points[start : change.seen - begin + 1], old)
+    farthest = _clearly_off(points, old)
     # Points that may be the first one back, and their steps: all that came after each lies on the old level's side.
     waiting: list[tuple[int, float]] = []
-    for stop in range(start + 2, len(points) + 1):
-        bisect.insort(away, points[stop - 2] - old.level)
+    for stop, repeats in enumerate(values[start:], start + 1):
+        if stop - start > len(points):
+            points.append(statistics.median(repeats) / unit)
+        off = points[stop - start - 1] - old.level
+        sums.append(sums[-1] + Fraction(points[stop - start - 1]))
+        if stop < start + 2:
+            away.append(off)
+            continue
         step = min(_middle(away), farthest)
-        off = points[stop - 1] - old.level
+        bisect.insort(away, off)
         waiting = [one for one in (*waiting, (stop - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
         if stop < change.seen - begin + 2:
             continue
@@ -91,7 +97,8 @@ def early_return(
             enough = count >= FEWEST_POINTS or len(values[first]) >= FEWEST_RUNS
             error = old.deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
             if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
-                levels = [level(np.array(part)) * unit for part in (points[start:first], points[first:stop])]
+                parts = points[: first - start], points[first - start : stop - start]
+                levels = [level(np.array(part)) * unit for part in parts]
                 seen = begin + stop - 1
                 back = begin + first
                 return Change(back, back - 1, seen, levels[0], levels[1], is_worse=False, takes_back=change.first)
