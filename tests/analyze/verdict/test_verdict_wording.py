@@ -184,8 +184,8 @@ def test_the_size_of_a_change_without_a_ratio_is_how_often_it_reaches_its_minimu
 @pytest.mark.parametrize(
     ("outcome", "worse", "better"),
     [
-        (Outcome.REGRESSION, "worse", "better"),
-        (Outcome.IMPROVEMENT, "worse", "better"),
+        (Outcome.REGRESSION, "worse", "worse"),
+        (Outcome.IMPROVEMENT, "better", "better"),
         (Outcome.SUSPECTED, "suspected: worse", "suspected: better"),
         (Outcome.NO_CHANGE, "no difference shown", "no difference shown"),
         (Outcome.CANT_TELL, "can't be told", "can't be told"),
