@@ -387,6 +387,7 @@ def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
 
 
 def test_nothing_shown_is_said_with_what_would_have_been() -> None:
+    assert wording.would_show([]) == wording.would_show([verdict(would_show=0.5)]) == ""
     assert wording.nothing(verdict()) == "no difference shown"
     assert wording.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have been"
 
