@@ -75,4 +75,5 @@ def _where_risks_fit(
     if excess(low) <= 0:
         return low
     high = float(np.max(centres + special.stdtrit(freedom, 1 - RISK / len(taking)) * widths))
-    return float(optimize.brentq(excess, low, high))
+    # Where the widths are below the rounding of the values, no number lies between.
+    return float(optimize.brentq(excess, low, high)) if excess(high) <= 0 else high

@@ -10,6 +10,7 @@ from ..analyze.select.series import KPISeries
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, counts, judged_series
+from ..analyze.verdict.severity import SEVERITY
 from ..matrix import SettingLists
 from .base import Arguments, Report
 from .plot_history import KPIHistory, find, why_nothing
@@ -18,14 +19,7 @@ from .tables import Cell, Column, Row, kpi_cell, table
 from .template import short
 
 LONGEST_NAME, LONGEST_VERSION = 160, 26
-OUTCOMES = {
-    "Worse": Outcome.REGRESSION,
-    "Suspected": Outcome.SUSPECTED,
-    "Better": Outcome.IMPROVEMENT,
-    "No difference shown": Outcome.NO_CHANGE,
-    "Can't be told": Outcome.CANT_TELL,
-    "Not judged": Outcome.NOT_ANALYSED,
-}
+OUTCOMES = {**{one.value.capitalize(): one for one in SEVERITY}, "Not judged": Outcome.NOT_ANALYSED}
 
 
 class HistoryReport(Report):

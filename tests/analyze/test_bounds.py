@@ -94,3 +94,11 @@ def test_what_was_measured_beyond_a_limit_does_not_keep_it_for_its_neighbours_sa
     found = bounds_of(runs, list(range(1, 13)), lower_better=lower)
     assert found[6] == pytest.approx(shift + 106 - sign * 22)
     assert all(sign * (shift + 100 + at - one) > 0 for at, one in enumerate(found) if at != 6)
+
+
+@pytest.mark.parametrize("lower_better", [True, False])
+def test_repeats_that_are_equal_to_the_last_of_many_digits_keep_their_own_value(lower_better: bool) -> None:
+    """Their errors are below the rounding of the values, so that both ends of where a bound is looked for are equal."""
+    values = [651.9944543240761, 1.4647937767458479, 431.5211770166249]
+    found = bounds_of([[value, value] for value in values], [1.0, 1.0, 1.0], lower_better=lower_better)
+    assert found == pytest.approx(values, rel=1e-12)

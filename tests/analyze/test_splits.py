@@ -179,7 +179,9 @@ def test_the_splits_that_are_looked_at_are_those_of_a_plain_computation(
     levels = estimate(points, counts_up_to(len(points) - 1, least))
     expected = looked_at(series, begin, (least, len(points)), least, prior)
     assert len(expected) > 5
-    for few_places, start, stop in itertools.product((500, 0), (least, least + 7), (len(points) - 1, len(points))):
+    for few_places, start, stop in itertools.product(
+        (500, 0), (least, len(points) - 6), (len(points) - 1, len(points))
+    ):
         monkeypatch.setattr(splits, "_FEW_PLACES", few_places)
         last, lag = candidates(series, begin, levels, (start, stop), prior)
         found = [*zip(last.tolist(), lag.tolist(), strict=True)]
@@ -192,6 +194,16 @@ def test_of_equal_points_no_split_is_looked_at(few_places: int, monkeypatch: pyt
     series = prepare([4.0] * 30)[0]
     last, lag = candidates(series, 0, estimate(series.points, counts_up_to(29)), (8, 30), Prior())
     assert (last.tolist(), lag.tolist()) == ([], [])
+
+
+@pytest.mark.parametrize("few_places", [500, 0])
+def test_all_points_but_the_fewest_of_an_old_level_may_be_a_new_one(
+    few_places: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(splits, "_FEW_PLACES", few_places)
+    series = prepare([1.0, 2.0] * 4 + [10.0, 11.0] * 5)[0]
+    last, lag = candidates(series, 0, estimate(series.points, counts_up_to(17)), (8, 18), Prior())
+    assert (last[-1], lag[-1]) == (17, 10)
 
 
 @pytest.mark.parametrize("is_known", [False, True])

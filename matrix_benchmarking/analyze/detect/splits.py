@@ -250,9 +250,7 @@ def length_of(begin: int, points: Any, prior: Prior) -> Any:
     return points + prior.degrees
 
 
-def _split(
-    series: Series, begin: int, levels: Levels, last: Integers, lag: Integers, *, at_best: bool = False
-) -> Split:
+def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> Split:
     """The splits whose new level are the *lag* points up to *last*; *at_best* see :func:`weigh`."""
     points = series.points[begin:].reshape(series.beside, -1)
     row, place = np.divmod(last, points.shape[1])

@@ -7,8 +7,6 @@ that comes later can be told. So the series is judged again without them, as if 
 from __future__ import annotations
 
 import dataclasses
-import math
-import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,9 +15,10 @@ import numpy as np
 from ...workload import MinimumEffect
 from .. import detect
 from ..detect import Judgement, Watched, changes_of, judge_watched, p_values
+from ..detect.changes import level
 from ..detect.drift import goes_on
 from ..detect.evidence import Floats
-from ..detect.series import Blocks, power_of_two
+from ..detect.series import Blocks, held, median, scale_of
 from ..select.selection import SelectedSeries
 from .model import Change
 from .returns import FEWEST_OLD, LEFT, early_return
@@ -208,11 +207,12 @@ def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -
 
 def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[Floats, float]:
     """The medians of the points from *first* to before *stop*, and the unit they are in: no square overflows."""
-    unit = power_of_two(max(abs(value) for repeats in values[first:stop] for value in repeats))
-    points = [statistics.median(value / unit for value in repeats) for repeats in values[first:stop]]
-    return np.array(points, dtype=np.float64), unit
+    points = np.array([median(list(repeats)) for repeats in values[first:stop]], dtype=np.float64)
+    unit = scale_of(points)
+    return held(points, unit), unit
 
 
 def _level(values: Sequence[Sequence[float]]) -> float:
-    """The mean of the points, without overflow."""
-    return math.fsum(statistics.median(repeats) / len(values) for repeats in values)
+    """Where the points lie, with outliers held back."""
+    points, unit = middles(values, 0, len(values))
+    return level(points) * unit

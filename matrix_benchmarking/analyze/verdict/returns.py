@@ -7,6 +7,7 @@ old level, and so far from the other one that chance is no explanation?
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
 import itertools
 import math
@@ -16,6 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..detect.changes import level
 from ..detect.evidence import Floats
 from ..detect.series import power_of_two
 from .model import Change
@@ -64,21 +66,24 @@ def early_return(
     unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
     start, least = change.first - begin, least / unit
     unit = unit if is_up else -unit  # so that the step is one upwards
-    old = _old([statistics.median(repeats) / unit for repeats in values[:start]])
-    sums = [Fraction()]  # of the points from *start* on
+    points = [statistics.median(repeats) / unit for repeats in values]
+    old = _old(points[:start])
+    totals = itertools.accumulate(map(Fraction, points[start:]), initial=Fraction())
+    sums = [*itertools.islice(totals, 2)]  # so far: most episodes end soon
 
     def mean(first: int, stop: int) -> float:
         return float(sums[stop - start] - sums[first - start]) / (stop - first)
 
+    # A disturbed point isn't the step: it is at most what most of the points were off that were seen away.
+    away = list[float]()
+    farthest = _clearly_off(points[start : change.seen - begin + 1], old)
     # Points that may be the first one back, and their steps: all that came after each lies on the old level's side.
     waiting: list[tuple[int, float]] = []
-    for stop, repeats in enumerate(values[start:], start + 1):
-        point = statistics.median(repeats) / unit
-        sums.append(sums[-1] + Fraction(point))
-        if stop < start + 2:
-            continue
-        step = mean(start, stop - 1) - old.level
-        off = point - old.level
+    for stop in range(start + 2, len(points) + 1):
+        sums.append(next(totals))
+        bisect.insort(away, points[stop - 2] - old.level)
+        step = min(_middle(away), farthest)
+        off = points[stop - 1] - old.level
         waiting = [one for one in (*waiting, (stop - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
         if stop < change.seen - begin + 2:
             continue
@@ -88,11 +93,22 @@ def early_return(
             enough = count >= FEWEST_POINTS or len(values[first]) >= FEWEST_RUNS
             error = old.deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
             if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
-                levels = mean(start, first) * unit, mean(first, stop) * unit
+                levels = [level(np.array(part)) * unit for part in (points[start:first], points[first:stop])]
                 seen = begin + stop - 1
                 back = begin + first
-                return Change(back, back - 1, seen, *levels, is_worse=False, takes_back=change.first)
+                return Change(back, back - 1, seen, levels[0], levels[1], is_worse=False, takes_back=change.first)
     return None
+
+
+def _middle(ordered: Sequence[float]) -> float:
+    """The middle one, of two the nearer to the old level."""
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def _clearly_off(points: Sequence[float], old: _Old) -> float:
+    """How far most of *points* lie off the *old* level; infinite where that may be chance, as after a return."""
+    off = _middle(sorted(points)) - old.level
+    return off if off > CERTAIN * old.deviation / math.sqrt(len(points)) else math.inf
 
 
 def returns(points: Floats, old: float, new: float) -> int:

@@ -16,12 +16,8 @@ UNKNOWN = "unknown"
 
 def outcome_label(outcome: Outcome, is_worse: bool) -> str:
     """``worse``, ``better``, ``suspected: worse``, ``no difference shown`` or ``can't be told``."""
-    way = "worse" if is_worse else "better"
-    if outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
-        return way
-    if outcome is Outcome.SUSPECTED:
-        return f"suspected: {way}"
-    return "no difference shown" if outcome is Outcome.NO_CHANGE else str(outcome.value)
+    way = f": {'worse' if is_worse else 'better'}" if outcome is Outcome.SUSPECTED else ""
+    return f"{outcome.value}{way}"
 
 
 def verdict_label(judged: Judged, outcome: Outcome, kpi: KPIDefinition, minimum: MinimumEffect) -> str:

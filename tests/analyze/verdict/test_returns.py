@@ -207,3 +207,15 @@ def test_a_stay_is_from_where_points_began_to_lie_away_to_where_they_began_to_li
     likelier: list[float], stays: list[tuple[int, int]]
 ) -> None:
     assert of._stays(likelier) == stays
+
+
+@pytest.mark.parametrize("wild", [130.0, 200.0, 1000.0, 1e9, 1e170, 1e308])
+@pytest.mark.parametrize("place", range(4))
+def test_a_disturbed_point_on_a_new_level_is_not_a_step_that_was_taken_back(place: int, wild: float) -> None:
+    after = [109.5, 110.5, 110.0, 109.0, 111.0, 109.5, 110.5, 110.0]
+    after[place] = wild
+    assert back(QUIET, after, seen=3) is None
+    found = back(QUIET, [*after, *[100.0] * 3], seen=3)
+    assert places(found) == (15, 16)
+    assert found is not None
+    assert found.old_level == pytest.approx(110.0, abs=1.0)

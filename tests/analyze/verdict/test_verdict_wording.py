@@ -184,8 +184,8 @@ def test_the_size_of_a_change_without_a_ratio_is_how_often_it_reaches_its_minimu
 @pytest.mark.parametrize(
     ("outcome", "worse", "better"),
     [
-        (Outcome.REGRESSION, "worse", "better"),
-        (Outcome.IMPROVEMENT, "worse", "better"),
+        (Outcome.REGRESSION, "worse", "worse"),
+        (Outcome.IMPROVEMENT, "better", "better"),
         (Outcome.SUSPECTED, "suspected: worse", "suspected: better"),
         (Outcome.NO_CHANGE, "no difference shown", "no difference shown"),
         (Outcome.CANT_TELL, "can't be told", "can't be told"),
@@ -387,6 +387,7 @@ def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
 
 
 def test_nothing_shown_is_said_with_what_would_have_been() -> None:
+    assert wording.would_show([]) == wording.would_show([verdict(would_show=0.5)]) == ""
     assert wording.nothing(verdict()) == "no difference shown"
     assert wording.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have been"
 
