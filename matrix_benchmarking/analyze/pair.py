@@ -10,6 +10,7 @@ import dataclasses
 import decimal
 import enum
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -190,7 +191,8 @@ def runs_of(values: Sequence[float], sides: Integers, campaigns: Integers, round
     compared = known[sides < OTHER]
     step = step_of(known)
     if scale_of(compared) is Scale.DIFFERENCE:
-        unit = math.ldexp(1.0, math.frexp(float(np.abs(compared).max()))[1])
+        exponent = math.frexp(float(np.abs(compared).max()))[1]
+        unit = math.ldexp(1.0, min(exponent, sys.float_info.max_exp - 1))
         return Runs(Scale.DIFFERENCE, unit, known / unit, sides, campaigns, rounds, step / unit)
     kept = known > 0.0
     logarithms = np.log(known[kept])

@@ -147,8 +147,9 @@ def test_values_of_which_one_is_not_positive_are_compared_as_they_are() -> None:
     evidence = pair.evidence(found)
     assert float(evidence.weighed.difference) * found.unit == pytest.approx(0.625)
     assert found.back(evidence.old) == pytest.approx(0.125)
-    huge = pair.evidence(runs((-1e300, OLD, 0, 0), (1e300, NEW, 0, 0), (-1.1e300, OLD, 0, 1), (1e300, NEW, 0, 1)))
-    assert math.isfinite(float(huge.weighed.variance))
+    for one in (1e300, 1.5e308):
+        both = (-one, OLD, 0, 0), (one, NEW, 0, 0), (-1.1 * one, OLD, 0, 1), (one, NEW, 0, 1)
+        assert math.isfinite(float(pair.evidence(runs(*both)).weighed.variance))
 
 
 def test_others_that_can_not_be_compared_as_ratios_are_left_out() -> None:
