@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Split
-from matrix_benchmarking.analyze.detect.splits import Series
+from matrix_benchmarking.analyze.detect.series import Series
 
 LAGS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160)
 

@@ -17,6 +17,7 @@ from matrix_benchmarking.analyze.detect import (
     evidence,
     judge,
     judge_all,
+    side_by_side,
     together,
     watched_together,
 )
@@ -158,7 +159,7 @@ def test_huge_and_tiny_values_are_judged_together_as_they_are_one_by_one() -> No
 
 
 def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
-    assert together._apart([np.array([0, 0, 2]), np.array([0, 1, 1]), np.array([0, 0, 0])]).tolist() == [
+    assert side_by_side._apart([np.array([0, 0, 2]), np.array([0, 1, 1]), np.array([0, 0, 0])]).tolist() == [
         *[0, 0, 2],
         *[3, 4, 4],
         *[6, 6, 6],
@@ -173,7 +174,7 @@ def test_of_single_runs_a_campaign_goes_on_where_it_does_for_other_versions() ->
         assert (fresh.tolist(), stretches.tolist()) == (series.fresh.tolist(), series.stretches.tolist())
     assert stretches.tolist() == [0, 0, 2, 2, 4]
     run = np.ones(5).tobytes()
-    part = together._of_single_runs([0, 1, 2], [run] * 3, [(fresh, stretches)] * 2 + [None])
+    part = side_by_side._of_single_runs([0, 1, 2], [run] * 3, [(fresh, stretches)] * 2 + [None])
     assert part.series.stretches.tolist() == [0, 0, 2, 2, 4, 5, 5, 7, 7, 9, *range(10, 15)]
 
 
@@ -193,7 +194,7 @@ def test_how_many_more_runs_would_raise_the_alarm_is_the_same_after_few_versions
 
 
 def test_a_minimum_is_divided_by_what_the_values_were() -> None:
-    part = together._of_single_runs([1, 0], [np.full(20, 5.0).tobytes(), np.full(20, 0.3).tobytes()], [None, None])
+    part = side_by_side._of_single_runs([1, 0], [np.full(20, 5.0).tobytes(), np.full(20, 0.3).tobytes()], [None, None])
     minimum = together._minimum(part, [Minimum(0.1, 8.0), Minimum(0.2, 6.0)])
     assert (minimum.relative.tolist(), minimum.absolute.tolist()) == ([0.2, 0.1], [6.0 / 4.0, 8.0 / 0.25])
 
@@ -202,7 +203,7 @@ def test_however_few_splits_are_weighed_first_all_are_that_may_be_the_first_near
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     points = np.random.default_rng(3).standard_normal((60, 50)) + np.where(np.arange(50) < 30, 0.0, 2.5)
-    part = together._of_single_runs(range(60), [one.tobytes() for one in points], [None] * 60)
+    part = side_by_side._of_single_runs(range(60), [one.tobytes() for one in points], [None] * 60)
     levels = estimate_beside(part.rows(part.series.points), counts_up_to(49))
     found = []
     for few in (1, 2, 3, 32, 10_000):
@@ -216,7 +217,7 @@ def test_what_lies_beside_a_series_does_not_change_its_judgement(monkeypatch: py
     values, of = zip(*many(300, 4), strict=True)
     together_ = judge_all(values, blocks=of)
     assert [judge_all([one], blocks=[each])[0] for one, each in zip(values, of, strict=True)] == together_
-    monkeypatch.setattr(together, "_AT_ONCE", 60_000)
+    monkeypatch.setattr(side_by_side, "_AT_ONCE", 60_000)
     assert judge_all(values, blocks=of) == together_
 
 
@@ -229,12 +230,12 @@ def test_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return estimate(points, counts)
 
     monkeypatch.setattr(together, "estimate_beside", estimated)
-    monkeypatch.setattr(together, "_AT_ONCE", 400_000)
+    monkeypatch.setattr(side_by_side, "_AT_ONCE", 400_000)
     numbers = np.random.default_rng(5)
     judge_all([numbers.standard_normal(100).tolist() for _ in range(500)])
     judge_all([numbers.standard_normal(5000).tolist()])
     assert len(seen) > 4
-    assert max(seen) <= together._AT_ONCE
+    assert max(seen) <= side_by_side._AT_ONCE
 
 
 def test_no_series_at_all_is_no_judgement_and_a_threshold_that_cannot_be_is_an_error() -> None:

@@ -10,8 +10,7 @@ from detected_series import CASES, singles
 
 from matrix_benchmarking.analyze.detect import Judgement, Kind, change_points, judge, judge_all
 from matrix_benchmarking.analyze.detect.evidence import Floats
-from matrix_benchmarking.analyze.detect.series import prepare, scale_of
-from matrix_benchmarking.analyze.detect.splits import Series
+from matrix_benchmarking.analyze.detect.series import Series, prepare, scale_of
 
 QUIET = singles(3, 60)
 STEPPED = singles(3, 60, (46, 6.0))

@@ -16,9 +16,9 @@ from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confide
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind, Suspicion
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels
-from matrix_benchmarking.analyze.detect.series import Blocks, Values, prepare
+from matrix_benchmarking.analyze.detect.series import Blocks, Series, Values, prepare
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
-from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, Series, length_of
+from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, length_of
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 MINIMUM_EFFECT = 0.01

@@ -16,15 +16,8 @@ from matrix_benchmarking.analyze.detect.cumulative import first_crossing
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 from matrix_benchmarking.analyze.detect.logarithms import as_clear_on_logarithms, clearer_on_logarithms
-from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES
-from matrix_benchmarking.analyze.detect.splits import (
-    FEWEST_BLOCKS,
-    Evidence,
-    Series,
-    candidates,
-    every_lag,
-    weigh,
-)
+from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES, Series
+from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, candidates, every_lag, weigh
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5

@@ -11,7 +11,8 @@ from matrix_benchmarking.analyze.detect.changes import Minimum, levels_of
 from matrix_benchmarking.analyze.detect.evidence import FEWEST_DEGREES, Floats, ratio_of
 from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.logarithms import LESS_ON_LOGARITHMS
-from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, Series
+from matrix_benchmarking.analyze.detect.series import Series
+from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence
 
 VERSIONS = 5
 """A step is asked for that began so many versions ago; longer ago where fewer blocks stand behind these."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,8 @@ import numpy as np
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, even_width, noise, noise_once
+from matrix_benchmarking.analyze.detect.series import Series
 
-ENOUGH_BEFORE = 5
-"""So many versions of a campaign before a change in it say how much its versions differ anyway."""
-AS_ONE_BLOCK = 2
-"""So many versions of such a campaign after the first one on a new level count as another block."""
-NEAR_BEFORE = 20
-"""So many versions before a campaign say whether its mood is another one."""
-_ROUNDING = 1e-9
-"""What the mean of points may be off, relative to them."""
-_DROWNING = 1e6
-"""In units of the first points: larger ones would drown all others in the rounding of running sums."""
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""
 LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
@@ -42,99 +32,6 @@ _MANY_SPLITS = 500
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
-
-
-@dataclasses.dataclass(frozen=True)
-class Series:
-    """A series without gaps.
-
-    Attributes:
-        points: one value a version, shape (n,).
-        runs: number of runs behind each, shape (n,).
-        precision: variance of each point relative to one with the usual number of runs, shape (n,).
-        prior: what repeats say of the noise, before the first point.
-        blocks: number of blocks that speak for each by itself, shape (n,).
-        fresh: how many of them don't speak for the point before it, shape (n,).
-        squares: sum of squares of its runs within it, without the farthest one, shape (n,).
-        stretches: equal for neighbours that one campaign measured one after the other, else of its own, shape (n,).
-        means: of the runs of each, of which none counts as farther off the median than is usual: better known than
-            *points*, and one block can move them, shape (n,).
-        beside: so many series of one length lie one behind the other; *prior* is that of each, or an array of theirs.
-    """
-
-    points: Floats
-    runs: Floats
-    precision: Floats
-    prior: Prior
-    blocks: Floats
-    fresh: Floats
-    squares: Floats
-    stretches: Integers
-    means: Floats
-    beside: int = 1
-
-    def blocks_from(self, first: Any, last: Any) -> Any:
-        """How many blocks speak for the points from *first* to *last* together: places, or arrays of them.
-
-        What measured the points before *first* too shares its mood with both sides, so its further points count.
-        """
-        sums = self._fresh_until
-        return self.blocks[first] + sums[last] - sums[first] + self._within(first, last)
-
-    def _within(self, first: Any, last: Any) -> Any:
-        """The blocks beyond the first that the campaign which measured *first* and the points before it adds.
-
-        None where these points lie nearer to the new ones than to those before the campaign: its mood may differ.
-        """
-        if self._in_turn is None:
-            return 0
-        starts, ends, sums = self._in_turn
-        row, place = np.divmod(first, max(len(starts) // self.beside, 1))
-        begin, until = starts[first], last + 1
-        before = (sums[first + row] - sums[begin + row]) / np.maximum(first - begin, 1)
-        new = (sums[until + row] - sums[first + row]) / (until - first)
-        # The first point of the series, where several lie behind each other.
-        origin = first - place
-        far = np.maximum(begin - NEAR_BEFORE, origin)
-        earlier = np.where(begin > origin, (sums[begin + row] - sums[far + row]) / np.maximum(begin - far, 1), before)
-        room = _ROUNDING * np.maximum(np.abs(before), np.abs(new))
-        is_farther = np.abs(new - before) > np.abs(before - earlier) + room
-        is_told = (first - begin >= ENOUGH_BEFORE) & is_farther
-        return np.where(is_told, (np.minimum(ends[first], last) - first) // AS_ONE_BLOCK, 0)
-
-    @functools.cached_property
-    def common(self) -> dict[str, float]:
-        """The integer that all numbers of a kind are, where they are one: it has not to be added up point by point."""
-        kinds = {name: getattr(self, name) for name in ("precision", "blocks", "runs")}
-        first = {name: float(numbers[0]) for name, numbers in kinds.items()}
-        return {name: one for name, one in first.items() if one.is_integer() and (kinds[name] == one).all()}
-
-    @functools.cached_property
-    def has_repeats(self) -> bool:
-        """Whether any point is of more than two runs, so that their spread says something without the farthest one."""
-        return bool((self.runs > 2.0).any())
-
-    @functools.cached_property
-    def _fresh_until(self) -> Floats:
-        return np.cumsum(self.fresh)
-
-    @functools.cached_property
-    def _in_turn(self) -> tuple[Integers, Integers, Floats] | None:
-        """Of each point where its stretch begins and ends, and running sums; None where each is its own.
-
-        The sums are one more than the points of each series, one series behind the other.
-        """
-        goes_on = self.stretches[1:] == self.stretches[:-1]
-        if not goes_on.any():
-            return None
-        places, is_new = np.arange(len(self.points)), np.concatenate([[True], ~goes_on])
-        starts = np.maximum.accumulate(np.where(is_new, places, 0))
-        ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
-        points = np.minimum(np.maximum(self.points, -_DROWNING), _DROWNING).reshape(self.beside, -1)
-        return starts, ends, np.hstack([np.zeros((self.beside, 1)), np.cumsum(points, axis=1)]).ravel()
-
-
-ARRAYS = [name for name in Series.__dataclass_fields__ if name not in ("prior", "beside")]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import scan
 from matrix_benchmarking.analyze.detect.levels import Integers
-from matrix_benchmarking.analyze.detect.series import OF_THE_PRIOR, Blocks, Values, precision, prepare
-from matrix_benchmarking.analyze.detect.splits import ARRAYS, Series
+from matrix_benchmarking.analyze.detect.series import ARRAYS, OF_THE_PRIOR, Blocks, Series, Values, precision, prepare
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,0 +1,167 @@
+"""Series of one length beside each other, as arrays over series."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix_benchmarking.analyze.detect import scan
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
+from matrix_benchmarking.analyze.detect.judgement import Judgement
+from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, counts_up_to
+from matrix_benchmarking.analyze.detect.series import (
+    ARRAYS,
+    Blocks,
+    Series,
+    Values,
+    campaigns,
+    held,
+    precision,
+    prepare,
+    scale_of,
+    single_runs,
+)
+from matrix_benchmarking.analyze.detect.watched import Watched, watch
+
+S = TypeVar("S", np.float64, np.bool_)
+
+_AT_ONCE = 7_000_000
+"""So many points estimates may be of at a time: with fewer, numpy's calls cost more than what they compute."""
+LONGEST_TOGETHER = 1000
+"""A series of more points has arrays of its own that are long enough."""
+_POINTS_AT_ONCE = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Beside:
+    """Series of one length beside each other.
+
+    Attributes:
+        places: of each among all that were asked about.
+        series: one behind the other.
+        prior: that of each, numbers of shape (series, 1).
+        scales: what the values of each were divided by.
+        index: of the points of each in its values, shape (series, n).
+    """
+
+    places: Integers
+    series: Series
+    prior: Prior
+    scales: Floats
+    index: Integers
+
+    @property
+    def length(self) -> int:
+        return len(self.series.points) // len(self.places)
+
+    def rows(self, numbers: npt.NDArray[S]) -> npt.NDArray[S]:
+        """Shape (series, n)."""
+        return numbers.reshape(len(self.places), -1)
+
+    def parts(self) -> Iterator[Beside]:
+        """A part of the series at a time, of which what is estimated fits into little memory."""
+        counts = counts_up_to(self.length - 1, scan.least_history(self.series.prior))
+        few = max(_AT_ONCE // (len(counts) * self.length), 1)
+        if few >= len(self.places):
+            yield self
+            return
+        for start in range(0, len(self.places), few):
+            yield self.only(np.arange(start, min(start + few, len(self.places))))
+
+    def only(self, rows: Integers) -> Beside:
+        arrays = {name: self.rows(getattr(self.series, name))[rows].ravel() for name in ARRAYS}
+        series = Series(**arrays, prior=self.series.prior, beside=len(rows))
+        return Beside(self.places[rows], series, of_rows(self.prior, rows), self.scales[rows], self.index[rows])
+
+
+def side_by_side(
+    values: Iterable[Values],
+    blocks: Iterable[Blocks | None],
+    points: int | None,
+    found: dict[int, Judgement | Watched],
+) -> Iterator[Beside]:
+    """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
+    groups: dict[tuple[int, bool], list[tuple[int, Series, float, Integers]]] = {}
+    alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
+    known: dict[int, tuple[Blocks, tuple[Flags, Integers]]] = {}  # series of the same runs share their blocks
+    fewest = least(Prior())
+    for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
+        if len(one) > LONGEST_TOGETHER:
+            found[place] = watch(one, points, of)
+            continue
+        single = single_runs(one)
+        if single is not None and len(single) >= fewest:
+            if of is not None and id(of) not in known:
+                known[id(of)] = of, campaigns(of)
+            told = None if of is None else known[id(of)][1]
+            alone.setdefault(len(single), []).append((place, single.tobytes(), told))
+            continue
+        series, index, scale = prepare(one, of)
+        if len(series.points) < least(series.prior):
+            found[place] = Watched(series, index, scale, scan.walk(series), (series, index))
+        else:
+            group = groups.setdefault((len(series.points), series.prior.degrees > 0.0), [])
+            group.append((place, series, scale, index))
+    for length, singles in alone.items():
+        for some in _some(singles, length):
+            yield _of_single_runs(*zip(*some, strict=True))
+    for (length, _), several in groups.items():
+        for those in _some(several, length):
+            yield _of_prepared(*zip(*those, strict=True))
+
+
+def least(prior: Prior) -> int:
+    """So many points a series needs to be judged."""
+    return scan.least_history(prior) + 2
+
+
+def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
+    """So many series at a time that the arrays over them stay below a hundred megabytes."""
+    few = max(_POINTS_AT_ONCE // length, 1)
+    return (series[start : start + few] for start in range(0, len(series), few))
+
+
+def _of_single_runs(
+    places: Sequence[int], values: Sequence[bytes], fresh: Sequence[tuple[Flags, Integers] | None]
+) -> Beside:
+    """Series of one run a version, without gaps."""
+    points = np.frombuffer(b"".join(values)).reshape(len(places), -1).copy()
+    first = np.sort(np.abs(points[:, :LEAST]))
+    scales = np.ldexp(1.0, np.frexp(first[:, LEAST // 2])[1] - 1)
+    for begun in np.flatnonzero(first[:, 0] == 0.0):
+        scales[begun] = scale_of(points[begun])
+    points = held(points, scales[:, None])
+    flat, ones, nothing = points.ravel(), np.ones(points.size), np.zeros((len(places), 1))
+    own, stretches = np.ones(points.shape), np.arange(points.size).reshape(points.shape)
+    for row, of in enumerate(fresh):
+        if of is not None:
+            own[row], stretches[row] = of[0], of[1] + row * points.shape[1]
+    empty = np.zeros(points.size)
+    variance = precision(ones, stretches.ravel())
+    series = Series(flat, ones, variance, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
+    index = np.broadcast_to(np.arange(points.shape[1]), points.shape)
+    return Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales, index)
+
+
+def _of_prepared(
+    places: Sequence[int], several: Sequence[Series], scales: Sequence[float], index: Sequence[Integers]
+) -> Beside:
+    arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in ARRAYS}
+    arrays["stretches"] = _apart([one.stretches for one in several])
+    priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
+    series = Series(**arrays, prior=several[0].prior, beside=len(several))
+    return Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales), np.array(index))
+
+
+def _apart(stretches: Sequence[Integers]) -> Integers:
+    """Those of series of one length, one behind the other: none goes on from one series into the next."""
+    return np.concatenate([each + place * len(each) for place, each in enumerate(stretches)])
+
+
+def of_rows(prior: Prior, rows: Integers) -> Prior:
+    """That of some of the series."""
+    return Prior(*[getattr(prior, name)[rows] for name in Prior.__dataclass_fields__])
