@@ -76,11 +76,14 @@ class Monitor:
         def pick(values: Sequence[Any]) -> list[Any]:
             return [values[at] for at in inside]
 
+        most = min(map(len, [*self._gpus_load, *self._gpus_memory]), default=0)
+        gpus = sorted(gpu for gpu in self._used_gpus if gpu < most or not most)
+
         def of_gpus(samples: Sequence[list[float]], later: int = 0) -> list[list[float]]:
             if not all(samples):  # not read once is not known
                 return []
             rows = [samples[min(at + later, len(samples) - 1)] for at in inside]
-            return [[row[gpu] for gpu in sorted(self._used_gpus) or range(len(row))] for row in rows]
+            return [[row[gpu] for gpu in gpus or range(len(row))] for row in rows]
 
         return {
             "time": pick(self._time),
@@ -88,7 +91,7 @@ class Monitor:
             "main_memory": pick(self._main_memory),
             "gpus_load": of_gpus(self._gpus_load, round(LAG_S / INTERVAL_S)),
             "gpus_memory": of_gpus(self._gpus_memory),
-            "gpus": sorted(self._used_gpus) or None,
+            "gpus": gpus or None,
             "processes": {name: pick(values) for name, values in self._process_load.items() if self._processes[name]},
             "monitor_cores": round(self._own_cores, 4),
             "load_window": dict(window),
@@ -142,7 +145,7 @@ def _processes(ids: Sequence[int]) -> list[psutil.Process]:
 def _with_ancestors(pid: int) -> set[int]:
     try:
         return {pid, *(parent.pid for parent in psutil.Process(pid).parents())}
-    except psutil.Error:
+    except (psutil.Error, ValueError):
         return {pid}
 
 

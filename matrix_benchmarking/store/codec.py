@@ -211,7 +211,7 @@ def _read_array(content: bytes) -> Any:
 
 
 def _write_frame(frame: Any) -> bytes:
-    with needing("a DataFrame in a cache", "parquet", CodecError):
+    with needing("a DataFrame, which in a cache", "parquet", CodecError):
         import pyarrow as pa
     try:
         table = pa.Table.from_pandas(frame, preserve_index=True)

@@ -134,6 +134,7 @@ def _load_cache(context: Context, candidate: Candidate, notes: list[str]) -> _Ke
 def _parse_artifacts(
     context: Context, candidate: Candidate, notes: list[str]
 ) -> tuple[CachedTest, types.SimpleNamespace]:
+    is_cache_broken = bool(notes)  # where it may be all that came of the test, it is left for who can read it
     settings, repeat, exit_code, settings_sources = _read_settings(context, candidate)
     read = _read_artifacts(context, candidate)
     recorder, results = read.recorder, read.results
@@ -153,7 +154,8 @@ def _parse_artifacts(
         notes=recorder.notes,
         results=packed or b"",
     )
-    if packed is not None and sources is not None and settings_sources is not None and not read.lacks_package:
+    keeps = not read.lacks_package and (cached.has_artifacts or not is_cache_broken)
+    if keeps and packed is not None and sources is not None and settings_sources is not None:
         try:
             cache.save(candidate, context.workload, cached)
         except OutputError as error:
@@ -197,10 +199,18 @@ def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
             _add_times(results, test_dir)
     except (Exception, SystemExit) as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
         recorder.problems.append(_parser_problem("parse_once", error, recorder))
-        lacks_package = isinstance(error, ImportError) or isinstance(error.__cause__, ImportError)
+        lacks_package = _lacks_package(error)
     wanted = important_files(context.workload, context.layout(candidate))
     missing = [] if candidate.is_file else _missing_files(recorder, wanted)
     return _Artifacts(results, recorder, None if own_uuid is None else str(own_uuid), missing, lacks_package)
+
+
+def _lacks_package(error: BaseException | None) -> bool:
+    while error is not None:
+        if isinstance(error, ImportError):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _add_times(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:

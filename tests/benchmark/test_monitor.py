@@ -110,6 +110,22 @@ def test_all_gpus_are_kept_where_nvml_shows_none_of_the_watched_processes(pid):
     assert seen["gpus_memory"][0] == [0.5, 0.125]
 
 
+def test_a_gpu_that_comes_while_it_is_watched_is_not_among_those_of_all_samples():
+    class Grows(TwoGpus):
+        def loads(self):
+            return [0.25]
+
+        memory = loads
+
+        def processes(self):
+            return [set(), {os.getpid(), -1}]
+
+    with Monitor({"server": [os.getpid()]}, Grows()) as monitor:
+        time.sleep(0.25)
+    seen = monitor.utilization({"start": 0, "end": time.time()})
+    assert (seen["gpus"], seen["gpus_load"][0]) == (None, [0.25])
+
+
 def test_a_load_counts_when_it_was_and_not_when_nvml_gives_it():
     began = time.time()
     with Monitor({}, GpusInUse(0)) as monitor:

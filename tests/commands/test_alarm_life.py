@@ -233,7 +233,7 @@ def test_the_pages_know_what_was_acknowledged_and_which_changes_count(release: R
     names = ("--generate=Regression analysis", "--generate=report: KPI history")
     assert main([*visualize, *names]) == 0
     page = Path("report/regression-analysis.html").read_text(encoding="utf-8")
-    assert "Nothing is worse in 1 series of 1 KPI" in page
+    assert "1 of 1 series of 1 KPI is worse, and dealt with" in page
     assert "a new allocator" in page
     assert "change that was dealt with" in Path("report/kpi-history.html").read_text(encoding="utf-8")
     Path("config.yaml").write_text("matbench:\n  minimum_effects:\n    duration: 0.5\n", encoding="utf-8")

@@ -360,6 +360,32 @@ def test_a_cache_beside_artifacts_that_lost_its_settings_is_no_result(tree, call
     assert "has a cache and artifacts, and no settings.yaml" in str(matrix.unfinished[0].problems[0])
 
 
+def test_a_downloaded_cache_that_cannot_be_read_is_left_for_who_can(tree, calls, tmp_path):
+    parse(tree, calls)
+    copy = downloaded(alone(tree, tmp_path / "downloaded", settings=True))
+    path = copy / "a" / CACHE
+    damaged = damage_checksum(path.read_bytes())
+    path.write_bytes(damaged)
+    assert any("the cache is ignored" in note for note in parse(copy, calls).notes)
+    assert path.read_bytes() == damaged
+
+
+def test_a_failure_for_want_of_a_package_is_not_kept(tree, calls):
+    def parse_once(results, test_dir):
+        calls.append("a")
+        try:
+            try:
+                import no_such_package  # noqa: F401
+            except ImportError as error:
+                raise RuntimeError("can't be decoded") from error
+        except RuntimeError as error:
+            raise ValueError("can't be read") from error
+
+    for _ in range(2):
+        assert "can't be read" in str(parse(tree, calls, parse_once=parse_once).entries[0].problems[0])
+    assert calls == ["a", "a"]
+
+
 def test_a_broken_cache_that_came_alone_is_a_problem_that_is_named(tree, calls, tmp_path):
     parse(tree, calls)
     copy = alone(tree, tmp_path / "downloaded", settings=False)

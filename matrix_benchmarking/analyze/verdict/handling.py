@@ -27,8 +27,10 @@ _REFUSED: dict[Action | None, set[Status]] = {
     Action.REOPENED: {Status.OPEN},
 }
 
-_AHEAD = re.compile(r"(\d{1,4}) ?(d|w)(?:ays?|eeks?)?")
-_MEANS_A_TIME = re.compile(r"\d+ ?(?:h|m|y|hours?|months?|years?)|[12]\d{3}-\d\d-\d\d[T ].*|\d{1,2}/\d{1,2}/[12]\d{3}")
+_AHEAD = re.compile(r"(\d{1,3})\s*(d|w)(?:(?<=d)ays?|(?<=w)eeks?)?")
+_MEANS_A_TIME = re.compile(
+    r"\d+ ?(?:h|m|y|hours?|months?|years?)|[12]\d{3}-\d\d-\d\d[T ].*|\d{1,2}/\d{1,2}/\d{2,4}|\d+\s+\D.*"
+)
 
 
 def chosen(known: Mapping[str, Known], texts: Iterable[str], action: Action | None = None) -> list[Known]:
@@ -104,7 +106,7 @@ def checked_until(text: str, now: dt.datetime) -> str:
     if ahead is None and _MEANS_A_TIME.fullmatch(meant):
         raise ConfigError(f"--until takes a version, or a date such as 2026-01-31, and '{text}' is neither")
     if ahead is None and not _LIKE_A_DATE.fullmatch(meant):
-        return text
+        return meant
     day = date_of(meant) if ahead is None else today + dt.timedelta(ahead)
     if day is None:
         raise ConfigError(f"--until is '{text}', which is no date such as 2026-01-31")

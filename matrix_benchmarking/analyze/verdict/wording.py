@@ -27,6 +27,9 @@ def headline(analysis: Analysis) -> str:
     failing = len(analysis.failing)
     if failing:
         return f"{failing} of {where} {is_or_are(failing)} worse: {analysis.question}."
+    known = len(analysis.having(Outcome.REGRESSION))
+    if known:
+        return f"{known} of {where} {is_or_are(known)} worse, and dealt with: {analysis.question}."
     suspected = len(analysis.suspected)
     if suspected:
         return f"Nothing is worse in {where}, and {suspected} {is_or_are(suspected)} suspected: {analysis.question}."

@@ -107,3 +107,20 @@ def test_counters_of_inputs_count_where_the_script_has_them():
 def test_what_is_no_summary_is_refused_with_a_sentence(content, reason):
     with pytest.raises(ValueError, match=reason):
         parse_summary(content)
+
+
+@pytest.mark.parametrize("count", ["many", -100, None, float("nan"), [1]])
+@pytest.mark.parametrize("name", ["answered_inputs", "http_reqs", "dropped_iterations"])
+def test_a_count_that_is_no_number_is_not_taken_for_zero(name, count):
+    content = load(RUNS[0], "summary.json")
+    metric = content["metrics"].setdefault(name, {"type": "counter", "values": {}})
+    metric["values"]["count"] = count
+    with pytest.raises(ValueError, match=f"count of '{name}' is no number of 0 or more"):
+        parse_summary(content)
+
+
+def test_a_duration_below_zero_is_none():
+    content = load(RUNS[0], "summary.json")
+    content["state"]["testRunDurationMs"] = -5.0
+    with pytest.raises(ValueError, match="whose duration is below 0"):
+        parse_summary(content)

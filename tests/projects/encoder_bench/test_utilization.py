@@ -61,6 +61,9 @@ def test_gpus_are_averaged_and_the_highest_memory_counts():
         (LOG | {"cpus_load": [["a"], ["b"], ["c"], ["d"]]}, "something else than numbers: 'cpus_load'"),
         (LOG | {"processes": [1]}, "'processes' is not a mapping"),
         (LOG | {"load_window": {"start": 1}}, "'load_window' needs a start and an end"),
+        (LOG | {"load_window": {"start": "a", "end": None}}, "something else than numbers: 'load_window'"),
+        (LOG | {"time": ["a", "b", "c", "d"]}, "something else than numbers: 'time'"),
+        (LOG | {"gpus_load": [[10**400]] * 4}, "something else than numbers"),
     ],
 )
 def test_a_damaged_log_is_refused_with_a_sentence(content, reason):

@@ -77,6 +77,8 @@ def _metrics(content: Any) -> tuple[dict[str, Values], float | None]:
     if not isinstance(metrics, dict) or not all(isinstance(metric, dict) for metric in metrics.values()):
         raise ValueError("is not a k6 summary: it has no 'metrics'")
     duration_ms = _number(content.get("state", {}).get("testRunDurationMs"))
+    if duration_ms is not None and duration_ms < 0:
+        raise ValueError("is a k6 summary whose duration is below 0")
     values = {name: metric.get("values", metric) for name, metric in metrics.items()}
     return values, None if duration_ms is None else duration_ms / 1000
 
@@ -94,8 +96,15 @@ def _failed_requests(metrics: Mapping[str, Values], requests: int) -> int:
 
 
 def _count(metrics: Mapping[str, Values], name: str) -> int:
-    """The value of a counter; k6 leaves out counters that were never added to: 0."""
-    return int(_statistic(metrics.get(name), "count") or 0)
+    """The value of a counter; k6 leaves out counters that were never added to: 0.
+
+    Raises:
+        ValueError: it is there and no number of 0 or more: unknown is not zero.
+    """
+    count = _number((metrics.get(name) or {}).get("count", 0))
+    if count is None or count < 0:
+        raise ValueError(f"is a k6 summary whose count of '{name}' is no number of 0 or more")
+    return int(count)
 
 
 def _duration_from_rate(requests_metric: Values, requests: int) -> float:

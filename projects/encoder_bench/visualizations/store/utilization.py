@@ -33,20 +33,21 @@ def parse_utilization(content: Any, server_cpus: Sequence[int] | None = None) ->
     if not isinstance(processes, dict):
         raise ValueError("'processes' is not a mapping")
     _check_lengths(content["time"], series | {f"processes.{name}": values for name, values in processes.items()})
-    inside = _window(content["time"], content.get("load_window"))
-    log = types.SimpleNamespace(time=content["time"], **series, processes=processes, samples=len(inside))
+    log = types.SimpleNamespace(time=content["time"], **series, processes=processes)
     log.load_window, gpus = content.get("load_window"), content.get("gpus")
-    log.gpus = gpus if isinstance(gpus, list) and all(type(gpu) is int for gpu in gpus) else None
+    log.gpus = gpus if isinstance(gpus, list) and all(type(gpu) is int and 0 <= gpu < 1000 for gpu in gpus) else None
     own = content.get("monitor_cores")
     log.monitor_cores = own if isinstance(own, (int, float)) and not isinstance(own, bool) else None
     try:
+        inside = _window(content["time"], content.get("load_window"))
+        log.samples = len(inside)
         log.cpu_util = mean_of_devices(_pick(series["cpus_load"], inside), server_cpus)
         log.gpu_util = mean_of_devices(_pick(series["gpus_load"], inside))
         log.gpu_memory_max = max((max(row) for row in _pick(series["gpus_memory"], inside) if row), default=None)
         log.main_memory_max = max(_pick(series["main_memory"], inside), default=None)
         log.process_cores = {name: mean(_pick(values, inside)) for name, values in processes.items()}
         log.other_cores = _other_cores(_pick(series["cpus_load"], inside), log.process_cores)
-    except (TypeError, IndexError) as error:
+    except (TypeError, IndexError, OverflowError) as error:
         parts = series | {f"processes.{name}": values for name, values in processes.items()} | {"time": content["time"]}
         odd = next((name for name, values in parts.items() if not _holds_numbers(values)), "load_window")
         raise ValueError(f"holds something else than numbers: '{odd}'") from error
