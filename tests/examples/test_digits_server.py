@@ -81,7 +81,7 @@ def vision(server_directory, onnx_cache, tmp_path_factory) -> Iterator[Client]:
 def serve(directory: Path, cache: Path, tmp_path_factory: Any, task: str, image: str) -> Iterator[Client]:
     options = ["--task", task, "--image", image, "--max-batch-size", "4", "--cache-dir", str(cache)]
     command = ["python", "server.py", *options, "--port", "{port}"]
-    target = ProcessTarget(schema.ProcessTarget(command=command), directory)
+    target = ProcessTarget(schema.ProcessTarget(command=command, ready_timeout_s=600.0), directory)
     try:
         client = Client(target.start(tmp_path_factory.mktemp("digits_log") / "server.log", lambda: None).url)
         yield client

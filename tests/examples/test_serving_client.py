@@ -43,7 +43,7 @@ def packages() -> None:
 @contextmanager
 def served(repository: Path, log: Path, cache: Path, *options: str) -> Iterator[tuple[str, ProcessTarget]]:
     command = ["python", "server.py", "--task=classification", f"--cache-dir={cache}", "--port={port}", *options]
-    target = ProcessTarget(schema.ProcessTarget(command=command), repository / SERVER)
+    target = ProcessTarget(schema.ProcessTarget(command=command, ready_timeout_s=600.0), repository / SERVER)
     try:
         yield target.start(log, lambda: None).url, target
     finally:

@@ -76,8 +76,8 @@ def test_workers_that_outlive_their_parent_are_ended_too(log):
 
 
 def test_a_server_that_never_becomes_ready_is_ended_and_the_sentence_says_what_it_answered(log):
-    server = target("--not-ready", ready_timeout_s=0.8)
-    with pytest.raises(TargetError, match=r"not ready after 1 s: GET /health answers 503"):
+    server = target("--not-ready", ready_timeout_s=4.0)
+    with pytest.raises(TargetError, match=r"not ready after 4 s: GET /health answers 503"):
         server.start(log, go_on)
     assert not server.process_ids()
 
