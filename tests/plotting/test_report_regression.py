@@ -127,7 +127,7 @@ def test_an_acknowledged_alarm_shows_who_when_why_and_until() -> None:
     assert "<script>alert" not in shown
     assert "✕\u00a0worse, acknowledged" in shown
     assert "series-chart failing" not in shown
-    assert shown.index("Nothing is worse") < shown.index("1 alarm acknowledged.")
+    assert shown.index("worse, and dealt with") < shown.index("1 alarm acknowledged.")
 
 
 def test_a_bound_on_charts_and_rows_says_what_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
