@@ -29,7 +29,8 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     to_do = len(plan.to_do())
     targets = {group.key for group in plan.groups() if group.target is not None}
     parts = [f"{to_do:,} of {len(plan.points):,} points to run"] if plan.points else []
-    parts += [f"{len(plan.searches)} searches of about 16 runs each"] if plan.searches else []
+    searches = "1 search" if len(plan.searches) == 1 else f"{len(plan.searches)} searches"
+    parts += [f"{searches} of about 16 runs each"] if plan.searches else []
     parts += [f"on {len(targets)} {'target' if len(targets) == 1 else 'targets'}"] if targets else []
     click.echo(f"\n{', '.join(parts)}; into {plan.results}")
     estimate = plan.estimate()

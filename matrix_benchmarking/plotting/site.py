@@ -106,16 +106,19 @@ def write_site(
     )
     site = [index, *report_pages]
     pictures, undrawn = ({}, []) if png_browser is None else png.draw(report_pages, png_browser)
-    documents = {}
-    if html and single_file:
-        documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
-    elif html:
-        documents = {page.file: pages.render(page, site, provenance) for page in site}
+    documents = _documents(site, provenance, single_file=single_file) if html else {}
     needs_plotly = html and not single_file and any(page.has_figures for page in site)
     failures = [*(failure for page in report_pages for failure in page.failures), *undrawn]
     written = _write_files(destination, documents, pictures, failures, needs_plotly=needs_plotly)
     beside.link(destination)
     return written
+
+
+def _documents(site: Sequence[Page], provenance: Provenance, *, single_file: bool) -> dict[str, str]:
+    """The text of each file that the pages of *site* are written to."""
+    if single_file:
+        return {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
+    return {page.file: pages.render(page, site, provenance) for page in site}
 
 
 def _report_pages(

@@ -556,3 +556,15 @@ def test_a_setting_that_no_payload_takes_is_said_before_anything_runs(
     else:
         (line,) = said
         assert line.startswith(f"warning: {refused}")
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 search of about"), (2, "2 searches of about")])
+def test_a_plan_counts_its_searches(directory: Path, count: int, said: str, capsys: Capture) -> None:
+    expe = {"all": {"vus": {"search": {"start": 1, "max": 8}}, "image": ["a", "b"][:count]}}
+    load = {"inputs": "texts.txt", "duration_s": 1}
+    file = {"workload": "encoder_bench", "expe": expe, "target": {"url": "http://127.0.0.1:9"}, "load": load}
+    file["common_settings"] = {"task": "embedding", "model": "m", "batch_size": 1}
+    Path("texts.txt").write_text("a text", encoding="utf-8")
+    Path("search.yaml").write_text(yaml.safe_dump(file), encoding="utf-8")
+    assert main(["benchmark", "search.yaml"]) == 0
+    assert said in capsys.readouterr().out
