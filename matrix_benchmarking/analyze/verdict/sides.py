@@ -279,11 +279,9 @@ def by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
 
 def _between(one: Pair, alarms: Sequence[Known]) -> Known | None:
     """The newest of *alarms* whose first bad version comes after the old side, and not after the new one."""
-    versions = one.series.versions
-    there = {version: place for place, version in enumerate(versions)}
-    places = {there.get(alarm.subject.first_bad, -1): alarm for alarm in alarms}
-    within = [place for place in places if max(one.old) < place <= max(one.new)]
-    return places[max(within)] if within else None
+    of_version = {alarm.subject.first_bad: alarm for alarm in alarms}
+    after = one.series.versions[one.old[-1] + 1 : one.new[-1] + 1]
+    return next((of_version[version] for version in reversed(after) if version in of_version), None)
 
 
 def _verdict(
@@ -327,9 +325,9 @@ def _verdict(
     if outcome not in (Outcome.REGRESSION, Outcome.IMPROVEMENT, Outcome.SUSPECTED):
         return base
     base = dataclasses.replace(base, first_bad=one.new[-1], last_good=one.old[-1], is_new=known is None)
-    is_worse = (new > old) == series.kpi.lower_better
     if outcome is Outcome.SUSPECTED:
         return base
+    is_worse = outcome is Outcome.REGRESSION
     change = Change(one.new[-1], one.old[-1], one.new[-1], old, new, is_worse)
     alarms = (_alarm(workload, one, base, known, now),) if is_worse else ()
     return dataclasses.replace(base, changes=(change,), alarms=alarms)

@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 from report_support.analyses import LATENCY
-from toy_runs import entry
+from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, OTHER, Evidence, Ground, Runs, Told, Weighed
+from matrix_benchmarking.analyze.select.selection import select, series_id
 from matrix_benchmarking.analyze.verdict import sides
-from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.verdict.alarms import alarm_id
+from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
+from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
+from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions
 from matrix_benchmarking.analyze.verdict.side_wording import difference_label, interval_label
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Judged, compare_sides
+from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.workload import MinimumEffect
 
 Placed = list[tuple[int, int]]
@@ -168,6 +173,72 @@ def test_what_is_no_kpi_is_judged_as_series_of_one_family() -> None:
     assert [float(one.judged.evidence.weighed.degrees) > 3.0 for one in lower] == [True, True, True, False]
     assert float(compared((100.0, 120.0))[0].judged.evidence.weighed.degrees) == 3.0
     assert float(compared((0.0, 3.0), (0.0, 4.0))[0].judged.evidence.weighed.degrees) == 3.0
+
+
+def on_two_drivers(
+    old: str, new: str, *raised: str, axis: str | None = "version", levels: tuple[float, ...] = (100, 101, 110, 111)
+) -> SeriesVerdict | None:
+    """The verdict on versions 1.0 and 1.1, each of drivers a and b, whose history has alarms since *raised*."""
+    random, entries = np.random.default_rng(3), []
+    names = [(version, driver) for version in ("1.0", "1.1") for driver in "ab"]
+    for day, ((version, driver), level) in enumerate(zip(names, levels, strict=True)):
+        for round in range(5):
+            cost = level * (1 + random.normal(0, 0.01))
+            run = entry({"version": version, "driver": driver, "cost": cost, "day": day}, len(entries))
+            entries.append(dataclasses.replace(run, campaign="c", round=round))
+    events = []
+    for version in raised:
+        subject = AlarmSubject(
+            workload="toy", kpi="cost", unit="USD", lower_better=True, labels={}, series="all runs", first_bad=version,
+            last_good="?", old_level=100, new_level=110,
+        )  # fmt: skip
+        name = alarm_id(series_id("toy", "cost", "USD", {}), version)
+        events.append(AlarmEvent(alarm=name, action=Action.RAISED, at_us=1, author="matbench", subject=subject))
+    chosen = select(entries, workload(comparison_keys=["version", "driver"]), kpi_filter=["cost"])
+    question = Question("runs", Blocks(lambda: entries), known=known_alarms(events))
+    return next(iter(compare_versions(chosen, old, new, question, axis=axis).verdicts), None)
+
+
+def test_a_side_of_several_points_counts_all_their_runs_and_is_named_by_its_newest() -> None:
+    found = on_two_drivers("1.0", "1.1")
+    assert found is not None
+    assert (found.outcome, found.runs_before, found.runs_after) == (Outcome.REGRESSION, 10, 10)
+    assert (found.last_good_version, found.first_bad_version) == ("1.0 · b", "1.1 · b")
+    ((change,), (alarm,)) = found.changes, found.alarms
+    assert [found.versions[place] for place in (change.last_before, change.first, change.seen)] == [
+        "1.0 · b",
+        "1.1 · b",
+        "1.1 · b",
+    ]
+    assert (alarm.last_good, alarm.first_bad) == ("1.0 · b", "1.1 · b")
+
+
+@pytest.mark.parametrize(
+    ("raised", "first_bad"),
+    [
+        (["1.1 · a"], "1.1 · a"),
+        (["1.1 · b", "1.1 · a"], "1.1 · b"),  # the newest
+        (["1.0 · b"], None),  # which the old side has already
+        (["0.9 · a"], None),
+    ],
+)
+def test_an_alarm_raised_anywhere_between_both_sides_is_no_news(raised: list[str], first_bad: str | None) -> None:
+    found = on_two_drivers("1.0", "1.1", *raised)
+    assert found is not None
+    assert found.is_new is (first_bad is None)
+    assert found.alarms[0].note == (f"Worse since {first_bad}, as the history has it" if first_bad else "")
+
+
+def test_points_between_the_sides_have_no_part_in_their_levels() -> None:
+    found = on_two_drivers("1.0 · a", "1.1 · b", levels=(100, 500, 1000, 110))
+    assert found is not None
+    assert (found.old_level, found.new_level) == (pytest.approx(100, rel=0.02), pytest.approx(110, rel=0.02))
+    assert (found.runs_before, found.runs_after) == (5, 5)
+
+
+def test_where_time_orders_the_points_a_version_is_named_in_full() -> None:
+    assert on_two_drivers("1.0 · a", "1.1 · b", axis=None) is not None
+    assert on_two_drivers("1.0", "1.1", axis=None) is None
 
 
 @pytest.mark.parametrize(
