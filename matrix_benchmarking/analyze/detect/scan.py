@@ -152,7 +152,7 @@ def _first(
         same: so many of its first points are known to raise no alarm.
     """
     points = series.points[begin:]
-    counts = counts_up_to(len(points) - 1, least)
+    counts = counts_up_to(len(points), least)
     start, step = max(least, same), _FIRST_CHUNK
     while start < len(points):
         stop = min(len(points), start + step)
