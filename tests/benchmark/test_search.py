@@ -75,6 +75,13 @@ def test_a_server_that_refuses_everything_is_an_error_after_one_retry():
         next_step(SearchSpec(), exact((1, None), (1, None)))
 
 
+def test_a_throughput_so_near_to_nothing_that_its_mean_is_none_is_a_failure():
+    nothing = exact(*[(1, 5e-324)] * 2, (4, 100.0))
+    assert list(gather(SearchSpec(), nothing).runs) == []
+    some = exact((1, 1e-300), (4, 100.0))
+    assert list(gather(SearchSpec(), some).runs) == [1, 4]
+
+
 def test_a_single_failure_that_the_retry_does_not_confirm_is_forgotten():
     measurements = exact((1, 100.0), (4, None), (4, 400.0))
     assert next_step(SearchSpec(), measurements) == 16

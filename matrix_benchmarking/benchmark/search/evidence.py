@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 
@@ -82,8 +83,8 @@ def succeeded(run: Measurement) -> bool:
 
 
 def is_positive(value: float | None) -> bool:
-    """Is it a number that a logarithm can be taken of?"""
-    return value is not None and 0 < value < math.inf
+    """Is it a number that a logarithm can be taken of, and of its means with others?"""
+    return value is not None and sys.float_info.min <= value < math.inf
 
 
 def _bounds_ms(runs: dict[int, list[Measurement]]) -> dict[int, float]:

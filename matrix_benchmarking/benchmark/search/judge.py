@@ -108,10 +108,8 @@ def _bracket(evidence: Evidence, leader: int, tied: list[int], likely: set[int])
 
 def _broke_off(evidence: Evidence, low: int, high: int, leader: int) -> bool:
     """Would the rise up to *low*, in proportion where nothing is known of it, have beaten the leader at *high*?"""
-    before = [vus for vus in evidence.runs if vus < low and evidence.throughput(vus) > 0.0][-1:]
+    before = [vus for vus in evidence.runs if vus < low][-1:]
     reached = evidence.throughput(low)
-    if reached <= 0.0:
-        return False
     rise = [math.log(reached) - math.log(evidence.throughput(vus)) for vus in before]
     slope = rise[0] / math.log(low / before[0]) if rise else 1.0
     expected: float = reached * (high / low) ** min(slope, 1.0)
