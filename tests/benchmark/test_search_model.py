@@ -146,3 +146,50 @@ def test_only_what_varies_within_less_than_a_doubling_is_jagged():
     teeth = [(vus, 100.0 if index % 2 else 70.0) for index, (vus, _) in enumerate(flat)]
     rough = model.believe(model.THROUGHPUT, teeth, POINTS, SPAN)
     assert smooth.weights[smooth.jagged].sum() < 0.1 < 0.8 < rough.weights[rough.jagged].sum()
+
+
+MIXED = model.Belief(
+    weights=np.array([0.25, 0.75]),
+    means=np.log([[100.0, 104.0], [90.0, 93.0]]),
+    covariances=np.array([[[0.0016, 0.0004], [0.0004, 0.0009]], [[0.0001, 0.0], [0.0, 0.0004]]]),
+    noises=np.array([0.02, 0.05]),
+    jagged=np.array([False, True]),
+)
+"""Two kinds of curves at two points."""
+
+
+def test_what_is_likely_below_a_limit_is_so_in_each_curve_by_its_weight():
+    one, other = (
+        stats.norm(mean, deviation).cdf(np.log([100.0]))[0]
+        for mean, deviation in ((math.log(104), 0.03), (math.log(93), 0.02))
+    )
+    assert MIXED.probability_below(100.0)[1] == pytest.approx(0.25 * one + 0.75 * other)
+    assert MIXED.probability_below(100.0)[0] == pytest.approx(0.25 * 0.5 + 0.75)
+
+
+def test_the_expected_gain_is_the_mean_of_what_lies_above_the_tolerance():
+    expected = 0.0
+    for weight, ratio, variance in ((0.25, 104 / 100, 0.0016 + 0.0009 - 2 * 0.0004), (0.75, 93 / 90, 0.0005)):
+        difference = stats.norm(math.log(ratio), math.sqrt(variance))
+        expected += weight * difference.expect(lambda value: value - math.log(1.03), lb=math.log(1.03), ub=1.0)
+    found = MIXED.expected_gain(0, 0.03)
+    assert found[1] == pytest.approx(expected)
+    assert found[0] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_run_tells_by_how_much_it_lowers_the_variance_of_the_difference():
+    for point in (0, 1):
+        lowered = 0.0
+        for weight, covariance, noise in zip(MIXED.weights, MIXED.covariances, MIXED.noises, strict=True):
+            shared = covariance[:, point]
+            after = covariance - np.outer(shared, shared) / (covariance[point, point] + noise**2)
+            lowered += weight * ([1, -1] @ (covariance - after) @ [1, -1])
+        assert MIXED._narrowing(point, 0, 1) == pytest.approx(lowered)
+
+
+def test_the_less_known_of_two_points_is_the_more_telling():
+    known = model.Belief(
+        np.ones(1), np.zeros((1, 3)), np.diag([0.0001, 0.0004, 0.0001])[None], np.array([0.02]), np.array([False])
+    )
+    assert (known.more_telling(0, 1), known.more_telling(1, 0), known.more_telling(1, 2)) == (1, 1, 1)
+    assert known.more_telling(0, 2) == 2  # the challenger, of two that tell the same
