@@ -219,3 +219,23 @@ def test_a_disturbed_point_on_a_new_level_is_not_a_step_that_was_taken_back(plac
     assert places(found) == (15, 16)
     assert found is not None
     assert found.old_level == pytest.approx(110.0, abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("points", "middle"),
+    [([3.0], 3.0), ([1.0, 9.0], 1.0), ([1.0, 2.0, 9.0], 2.0), ([1.0, 2.0, 3.0, 9.0], 2.0), ([1, 2, 3, 4, 9, 9], 3.0)],
+)
+def test_the_middle_of_two_is_the_one_nearer_to_the_old_level(points: list[float], middle: float) -> None:
+    assert of._middle(points) == middle
+
+
+@pytest.mark.parametrize(("off", "is_clear"), [(1.99, False), (2.01, True)])
+def test_points_are_clearly_off_beyond_four_standard_errors_of_their_number(off: float, is_clear: bool) -> None:
+    found = of._clearly_off([50.0 + off] * 4, of._Old(50.0, 1.0))
+    assert found == (pytest.approx(off) if is_clear else math.inf)
+
+
+def test_a_step_is_at_most_what_was_off_when_it_was_seen() -> None:
+    after: list[float | list[float]] = [104.0, 110.0, 112.0, 102.4, 102.4, 102.4]
+    assert back(QUIET, after) is None  # of the two points that were seen, one was off by 4
+    assert places(back(QUIET, after, seen=2)) == (10, 11)  # of three, most by 10
