@@ -102,3 +102,8 @@ def test_repeats_that_are_equal_to_the_last_of_many_digits_keep_their_own_value(
     values = [651.9944543240761, 1.4647937767458479, 431.5211770166249]
     found = bounds_of([[value, value] for value in values], [1.0, 1.0, 1.0], lower_better=lower_better)
     assert found == pytest.approx(values, rel=1e-12)
+
+
+def test_a_point_without_any_spread_adds_no_risk_of_its_own() -> None:
+    found = bounds(of([9.0, 9.0, 11.5], [1.0, 1.0, 0.0], degrees=3.0), lower_better=True)
+    assert found[2] == pytest.approx(9.0 + stats.t.ppf(0.975, 3))  # where the risks of both others are 5 %

@@ -227,6 +227,9 @@ def test_within_a_limit_the_best_of_a_kpi_of_which_more_is_better_comes_first(
         run.kpis = {"cost": price, "speed": 1000 / price, "p95": wait * 1e3}
         made.append(run)
     best = rank(Matrix(made), dataclasses.replace(limited_workload, headline_kpi="speed"))
+    speed, p95 = limited_workload.kpis["speed"], limited_workload.kpis["p95"]
+    steps = limits.staircase(limits.bounded(best.groups[0], p95), speed, p95)
+    assert [(step.limit, step.point.value) for step in steps] == [(20e3, 25), (30e3, 50), (50e3, 100), (900e3, 200)]
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     assert [one.point.settings["vus"] for one in limited.best.groups[0].standings] == [1, 4, 2, 8]
 

@@ -6,7 +6,7 @@ import pytest
 
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
 from matrix_benchmarking.benchmark.search.evidence import Evidence, gather
-from matrix_benchmarking.benchmark.search.judge import _bracket, _broke_off, _points, _survival
+from matrix_benchmarking.benchmark.search.judge import _bracket, _broke_off, _points, _survival, judge
 
 PEAK = [(4, 50.0), (8, 100.0), (16, 80.0), (64, 70.0), (256, 60.0)]
 DEAD: list[tuple[int, float | None]] = [(64, None), (64, None)]
@@ -69,3 +69,14 @@ def test_a_rise_broke_off_where_going_on_it_would_have_beaten_the_leader(
     runs: list[tuple[int, float | None]], is_broken: bool
 ) -> None:
     assert _broke_off(of(*runs), 4, 16, 16) is is_broken
+
+
+def test_until_one_surely_keeps_the_limit_the_fastest_that_may_leads() -> None:
+    runs = [Measurement(4, 50.0, 20.0), Measurement(8, 100.0, 30.0), Measurement(16, 120.0, 80.0)]
+    found = judge(gather(SearchSpec(p95_ms=50.0), runs))
+    assert (found.leader, found.kept) == (8, frozenset())
+    alone = judge(gather(SearchSpec(p95_ms=50.0, max_repeats=1, min_repeats=1), runs))
+    assert alone.leader == 4  # no repeat can show it: the lowest latency is as near as it gets
+    assert alone.telling not in (None, 4, 8, 16)
+    sure = judge(gather(SearchSpec(p95_ms=50.0), [*runs, Measurement(4, 50.0, 20.1), Measurement(4, 50.0, 19.9)]))
+    assert (sure.leader, sure.kept) == (4, {4})

@@ -86,5 +86,5 @@ class Answer:
     at_maximum: bool
     failed_at: int | None
     tied_with: tuple[int, ...]
-    keeps_limit: bool = True
+    keeps_limit: bool
     reason: str
