@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import pytest
 
@@ -10,8 +11,8 @@ from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
 from matrix_benchmarking.benchmark.search.evidence import Evidence, gather
 
 
-def of(*runs: tuple[int, float | None] | tuple[int, float | None, float | None], **limits: float) -> Evidence:
-    return gather(SearchSpec(**limits), [Measurement(*run) for run in runs])  # type: ignore[arg-type]
+def of(*runs: tuple[int, float | None] | tuple[int, float | None, float | None], **limits: Any) -> Evidence:
+    return gather(SearchSpec(**limits), [Measurement(*run) for run in runs])
 
 
 def test_runs_of_a_number_are_together_in_rising_order_and_their_mean_counts() -> None:
