@@ -48,7 +48,11 @@ def test_blocks_are_counted_from_campaigns_where_rounds_have_nothing_in_common()
         ([[(1, 1), (1, 2)], [(1, 1), (1, 2)]], [1, 2], [1, 0]),
         ([[(1, 1), (2, 3)], [(1, 1), (3, 3)]], [2, 2], [2, 0]),  # as many common rounds as campaigns
         ([[(1, 1), (2, 3)], [(1, 1), (3, 3), (4, 5)]], [2, 3], [2, 2]),
-        ([[(1, 1)], [(1, 2)], [(1, 1)]], [1, 1, 1], [1, 0, 0]),  # one common round is no evidence of its own
+        (
+            [[(1, 1)] * 2, [(1, 2)] * 2, [(1, 1)] * 2],
+            [1, 1, 1],
+            [1, 0, 0],
+        ),  # one common round is no evidence of its own
     ],
 )
 def test_common_rounds_count_instead_of_campaigns_where_there_are_as_many(
@@ -231,8 +235,10 @@ def test_the_mood_of_a_campaign_is_no_change_within_it() -> None:
     ("before", "of_campaign", "blocks"),
     [
         ([500.0] * 10 + [100.0] * 20, [100.0] * 6 + [110.0] * 4, 2),  # twenty versions before it say what its mood is
+        ([500.0] + [100.0] * 19, [100.0] * 6 + [110.0] * 4, 1),
         ([90.0] * 20, [100.0] * 6 + [110.0] * 4, 1),  # its mood is as far off
         ([90.0] * 20, [100.0] * 6 + [110.1] * 4, 2),
+        ([90.0] * 20, [100.0] * 6 + [111.0, 111.0, 111.0, 100.0], 1),  # all new versions tell it together
         ([100.0] * 20, [100.0] * 6 + [100.5] * 4, 2),
         ([], [100.0] * 5 + [110.0] * 4, 2),
         ([100.0], [100.0] * 6 + [110.0] * 4, 2),
