@@ -245,11 +245,11 @@ def test_runs_that_vary_more_than_those_of_the_old_level_did_say_less(
 
 def test_points_beyond_reason_do_not_drown_the_others() -> None:
     points = np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e30, -1e30, 4.0], [0.0] * 8 + [3.0, 1e30, 1.0]])
-    sums = _sums(points, 8)
+    sums = _sums(points, 8, 0)
     assert np.diff(sums[0])[-3:].tolist() == pytest.approx([5.0 + 1e8 * 5.0, 5.0 - 1e8 * 5.0, 4.0])
     assert np.diff(sums[1])[-3:].tolist() == [3.0, 1e30, 0.0]
     wide = np.array([[-10.0, -9.0, -8.0, 1.0, 2.0, 3.0, 50.0, 60.0, 1e30]])
-    assert np.diff(_sums(wide, 8))[0, -1] == pytest.approx(2.0 + 1e8 * 58.0)
+    assert np.diff(_sums(wide, 8, 3))[0, -1] == pytest.approx(2.0 + 1e8 * 58.0)
 
 
 def test_the_lags_are_all_up_to_ten_and_then_fewer() -> None:

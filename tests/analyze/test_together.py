@@ -157,7 +157,7 @@ def test_huge_and_tiny_values_are_judged_together_as_they_are_one_by_one() -> No
     values = (points * [[1e300], [1e-300], [-1e300]]).tolist()
     found = watched_together(values, [Minimum(0.01, 0.0)] * 3)
     assert found == [judge(one) for one in values]
-    begun = [[0.0] * 8 + values[0][8:], [0.0] + values[0][1:], [0.0] * 40]
+    begun = [[0.0] * 8 + values[0][8:], [0.0, *values[0][1:]], [0.0] * 40]
     assert judge_all(begun) == [judge(one) for one in begun]
 
 
