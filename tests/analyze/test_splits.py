@@ -13,7 +13,7 @@ from detected_series import CASES, repeated, singles
 
 from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits, together
 from matrix_benchmarking.analyze.detect.evidence import Prior
-from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once
+from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once, spread
 from matrix_benchmarking.analyze.detect.series import Blocks, Series, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, _sums, candidates, every_lag, weigh
 
@@ -48,6 +48,7 @@ def test_a_level_is_that_of_a_plain_computation(name: str) -> None:
         assert [getattr(levels, field)[place] for field in LEVEL_FIELDS] == pytest.approx(
             [getattr(plain, field) for field in LEVEL_FIELDS]
         )
+        assert spread(points[:count]) == pytest.approx((plain.level, plain.squares, plain.products))
         if place >= 2:
             assert [getattr(every, field)[place - 2] for field in NOISE_FIELDS] == pytest.approx(
                 [getattr(plain, field) for field in NOISE_FIELDS]

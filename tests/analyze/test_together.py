@@ -166,6 +166,12 @@ def test_series_of_few_versions_are_judged_together_as_they_are_one_by_one() -> 
     assert judge_all(values) == [judge(one) for one in values]
 
 
+def test_many_series_of_one_length_are_judged_together_as_they_are_one_by_one() -> None:
+    values = [singles(seed, 30, (27, 0.1 * seed)).tolist() for seed in range(30)]
+    values += [repeated_runs(seed, 9, (7, 0.1 * seed)).tolist() for seed in range(30)]
+    assert judge_all(values) == [judge(one) for one in values]
+
+
 def test_two_series_are_judged_together_as_they_are_one_by_one_whether_repeats_say_what_is_known_before_or_not() -> (
     None
 ):
