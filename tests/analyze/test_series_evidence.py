@@ -144,7 +144,7 @@ def test_a_gap_takes_its_block_with_it() -> None:
 
 def test_blocks_that_are_not_those_of_the_runs_are_an_error() -> None:
     night = [(0, None)]
-    for blocks in ([night], [night * 2, night * 2], [night, night, night]):
+    for blocks in ([night * 2], [night * 2, night * 2], [night * 2, night, night]):
         with pytest.raises(ValueError, match="zip"):
             prepare([[1.0, 2.0], 3.0], blocks)
 

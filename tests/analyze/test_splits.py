@@ -56,13 +56,14 @@ def test_a_level_is_that_of_a_plain_computation(name: str) -> None:
 
 
 def test_equal_points_spread_by_their_rounding_and_zeros_not_at_all() -> None:
-    for value, spread in ((3.0, 3e-12), (0.0, 0.0)):
+    for value, off in ((3.0, 3e-12), (0.0, 0.0)):
         points = np.full(12, value)
         levels = estimate(points, np.array([2, 12]))
-        assert levels.squares.tolist() == pytest.approx([2 * spread**2, 12 * spread**2], rel=1e-9, abs=0.0)
+        assert levels.squares.tolist() == pytest.approx([2 * off**2, 12 * off**2], rel=1e-9, abs=0.0)
         assert (levels.low.tolist(), levels.high.tolist()) == ([value] * 2, [value] * 2)
         found = noise(points[None], levels, np.array([1]))
         assert [float(getattr(found, name)[0]) for name in NOISE_FIELDS] == [0.0, 1.0, 1.0, 0.0]
+        assert spread(points) == (value, pytest.approx(12 * off**2, rel=1e-9, abs=0.0), 0.0)
 
 
 def test_where_half_of_the_points_are_equal_none_is_held_back() -> None:
