@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect import change_points
+from matrix_benchmarking.analyze.detect import change_points, side_by_side
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.series import Blocks, finite, power_of_two, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.splits import _unsettled
@@ -48,7 +48,11 @@ def test_blocks_are_counted_from_campaigns_where_rounds_have_nothing_in_common()
         ([[(1, 1), (1, 2)], [(1, 1), (1, 2)]], [1, 2], [1, 0]),
         ([[(1, 1), (2, 3)], [(1, 1), (3, 3)]], [2, 2], [2, 0]),  # as many common rounds as campaigns
         ([[(1, 1), (2, 3)], [(1, 1), (3, 3), (4, 5)]], [2, 3], [2, 2]),
-        ([[(1, 1)], [(1, 2)], [(1, 1)]], [1, 1, 1], [1, 0, 0]),  # one common round is no evidence of its own
+        (
+            [[(1, 1)] * 2, [(1, 2)] * 2, [(1, 1)] * 2],
+            [1, 1, 1],
+            [1, 0, 0],
+        ),  # one common round is no evidence of its own
     ],
 )
 def test_common_rounds_count_instead_of_campaigns_where_there_are_as_many(
@@ -138,6 +142,13 @@ def test_a_gap_takes_its_block_with_it() -> None:
     assert series.runs.tolist() == [1, 2]
 
 
+def test_blocks_that_are_not_those_of_the_runs_are_an_error() -> None:
+    night = [(0, None)]
+    for blocks in ([night * 2], [night * 2, night * 2], [night * 2, night, night]):
+        with pytest.raises(ValueError, match="zip"):
+            prepare([[1.0, 2.0], 3.0], blocks)
+
+
 def levels(text: str, noise: float = 1.0) -> Floats:
     """``.`` for the level 100, ``#`` for 110."""
     values = np.array([110.0 if sign == "#" else 100.0 for sign in text])
@@ -219,6 +230,20 @@ def test_a_campaign_that_measured_five_versions_before_tells_a_change_within_it(
     assert recorded.blocks_from(12, 19) == 1
 
 
+def test_the_blocks_of_series_beside_each_other_are_those_of_each() -> None:
+    numbers, every = np.random.default_rng(11), []
+    for begins in (1, 2, 3, 4, 5, 6):
+        values = (
+            100.0 * (1 + begins) + numbers.standard_normal((20, 1)) + np.where(np.arange(20) < 15, 0.0, 1.5)[:, None]
+        )
+        every.append(prepare(values.repeat(2, axis=1).tolist(), in_turn([0] * begins + [1] * (20 - begins), 2)))
+    part = side_by_side._of_prepared(range(6), *zip(*[(one, scale, index) for one, index, scale in every], strict=True))
+    first, last = (place + 1 for place in np.triu_indices(19))
+    together = [part.series.blocks_from(20 * row + first, 20 * row + last).tolist() for row in range(6)]
+    assert together == [one.blocks_from(first, last).tolist() for one, _, _ in every]
+    assert min(map(max, together)) > 4
+
+
 def test_the_mood_of_a_campaign_is_no_change_within_it() -> None:
     values = [[100.0] * 3] * 12 + [[110.0] * 3] * 11
     series, _, _ = prepare(values, in_turn([0] * 12 + [1] * 11))
@@ -231,8 +256,10 @@ def test_the_mood_of_a_campaign_is_no_change_within_it() -> None:
     ("before", "of_campaign", "blocks"),
     [
         ([500.0] * 10 + [100.0] * 20, [100.0] * 6 + [110.0] * 4, 2),  # twenty versions before it say what its mood is
+        ([500.0] + [100.0] * 19, [100.0] * 6 + [110.0] * 4, 1),
         ([90.0] * 20, [100.0] * 6 + [110.0] * 4, 1),  # its mood is as far off
         ([90.0] * 20, [100.0] * 6 + [110.1] * 4, 2),
+        ([90.0] * 20, [100.0] * 6 + [111.0, 111.0, 111.0, 100.0], 1),  # all new versions tell it together
         ([100.0] * 20, [100.0] * 6 + [100.5] * 4, 2),
         ([], [100.0] * 5 + [110.0] * 4, 2),
         ([100.0], [100.0] * 6 + [110.0] * 4, 2),

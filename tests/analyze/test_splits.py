@@ -13,7 +13,7 @@ from detected_series import CASES, repeated, singles
 
 from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits, together
 from matrix_benchmarking.analyze.detect.evidence import Prior
-from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once
+from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once, spread
 from matrix_benchmarking.analyze.detect.series import Blocks, Series, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, _sums, candidates, every_lag, weigh
 
@@ -48,6 +48,7 @@ def test_a_level_is_that_of_a_plain_computation(name: str) -> None:
         assert [getattr(levels, field)[place] for field in LEVEL_FIELDS] == pytest.approx(
             [getattr(plain, field) for field in LEVEL_FIELDS]
         )
+        assert spread(points[:count]) == pytest.approx((plain.level, plain.squares, plain.products))
         if place >= 2:
             assert [getattr(every, field)[place - 2] for field in NOISE_FIELDS] == pytest.approx(
                 [getattr(plain, field) for field in NOISE_FIELDS]
@@ -55,13 +56,14 @@ def test_a_level_is_that_of_a_plain_computation(name: str) -> None:
 
 
 def test_equal_points_spread_by_their_rounding_and_zeros_not_at_all() -> None:
-    for value, spread in ((3.0, 3e-12), (0.0, 0.0)):
+    for value, off in ((3.0, 3e-12), (0.0, 0.0)):
         points = np.full(12, value)
         levels = estimate(points, np.array([2, 12]))
-        assert levels.squares.tolist() == pytest.approx([2 * spread**2, 12 * spread**2], rel=1e-9, abs=0.0)
+        assert levels.squares.tolist() == pytest.approx([2 * off**2, 12 * off**2], rel=1e-9, abs=0.0)
         assert (levels.low.tolist(), levels.high.tolist()) == ([value] * 2, [value] * 2)
         found = noise(points[None], levels, np.array([1]))
         assert [float(getattr(found, name)[0]) for name in NOISE_FIELDS] == [0.0, 1.0, 1.0, 0.0]
+        assert spread(points) == (value, pytest.approx(12 * off**2, rel=1e-9, abs=0.0), 0.0)
 
 
 def test_where_half_of_the_points_are_equal_none_is_held_back() -> None:
@@ -245,11 +247,11 @@ def test_runs_that_vary_more_than_those_of_the_old_level_did_say_less(
 
 def test_points_beyond_reason_do_not_drown_the_others() -> None:
     points = np.array([[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 1e30, -1e30, 4.0], [0.0] * 8 + [3.0, 1e30, 1.0]])
-    sums = _sums(points, 8)
+    sums = _sums(points, 8, 0)
     assert np.diff(sums[0])[-3:].tolist() == pytest.approx([5.0 + 1e8 * 5.0, 5.0 - 1e8 * 5.0, 4.0])
     assert np.diff(sums[1])[-3:].tolist() == [3.0, 1e30, 0.0]
     wide = np.array([[-10.0, -9.0, -8.0, 1.0, 2.0, 3.0, 50.0, 60.0, 1e30]])
-    assert np.diff(_sums(wide, 8))[0, -1] == pytest.approx(2.0 + 1e8 * 58.0)
+    assert np.diff(_sums(wide, 8, 3))[0, -1] == pytest.approx(2.0 + 1e8 * 58.0)
 
 
 def test_the_lags_are_all_up_to_ten_and_then_fewer() -> None:

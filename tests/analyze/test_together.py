@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from detected_series import CASES
+from detected_series import CASES, singles
 from detected_series import repeated as repeated_runs
 
 from matrix_benchmarking.analyze.detect import (
@@ -27,6 +27,7 @@ from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.running import estimate_beside
 from matrix_benchmarking.analyze.detect.series import campaigns, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, candidates, weigh
+from matrix_benchmarking.analyze.detect.watched import Watched
 
 LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
 Numbers = np.random.Generator
@@ -156,6 +157,38 @@ def test_huge_and_tiny_values_are_judged_together_as_they_are_one_by_one() -> No
     values = (points * [[1e300], [1e-300], [-1e300]]).tolist()
     found = watched_together(values, [Minimum(0.01, 0.0)] * 3)
     assert found == [judge(one) for one in values]
+    begun = [[0.0] * 8 + values[0][8:], [0.0, *values[0][1:]], [0.0] * 40]
+    assert judge_all(begun) == [judge(one) for one in begun]
+
+
+def test_series_of_few_versions_are_judged_together_as_they_are_one_by_one() -> None:
+    values = [of(1, count).tolist() for of in (singles, repeated_runs) for count in range(14)]
+    assert judge_all(values) == [judge(one) for one in values]
+
+
+def test_many_series_of_one_length_are_judged_together_as_they_are_one_by_one() -> None:
+    values = [singles(seed, 30, (27, 0.1 * seed)).tolist() for seed in range(30)]
+    values += [repeated_runs(seed, 9, (7, 0.1 * seed)).tolist() for seed in range(30)]
+    assert judge_all(values) == [judge(one) for one in values]
+
+
+def test_two_series_are_judged_together_as_they_are_one_by_one_whether_repeats_say_what_is_known_before_or_not() -> (
+    None
+):
+    known, unknown = (repeated_runs(seed, 30, (26, 2.0), repeats=seed).tolist() for seed in (3, 2))
+    assert [prepare(one)[0].prior.degrees > 0.0 for one in (known, unknown)] == [True, False]
+    pair = [singles(seed, 40, (30, 4.0)).tolist() for seed in (1, 2)]
+    for values in ([known, unknown], [unknown, known], pair):
+        assert judge_all(values) == [judge(one) for one in values]
+
+
+def test_a_series_too_long_to_lie_beside_others_has_its_blocks_and_is_gone_along_as_far_as_is_asked() -> None:
+    values, one_night = singles(5, 1200, (300, 6.0)).tolist(), [[(0, None)]] * 1200
+    first, last = watched_together([values] * 2, [Minimum(0.01, 0.0)] * 2, blocks=[None, one_night], points=500)
+    assert isinstance(first, Watched)
+    assert isinstance(last, Watched)
+    assert [(len(one.series.points), one.is_whole) for one in (first, last)] == [(500, False)] * 2
+    assert (bool(first.walk.alarms), bool(last.walk.alarms)) == (True, False)
 
 
 def test_a_stretch_of_one_series_does_not_go_on_in_the_next() -> None:
@@ -199,6 +232,13 @@ def test_a_minimum_is_divided_by_what_the_values_were() -> None:
     assert (minimum.relative.tolist(), minimum.absolute.tolist()) == ([0.2, 0.1], [6.0 / 4.0, 8.0 / 0.25])
 
 
+def test_values_are_divided_by_what_those_of_one_series_are() -> None:
+    rising = np.exp2(np.arange(20.0))
+    values = [rising, rising[::-1].copy(), np.append(0.0, rising[:-1]), np.append(np.zeros(7), np.full(13, 40.0))]
+    part = side_by_side._of_single_runs(range(4), [one.tobytes() for one in values], [None] * 4)
+    assert part.scales.tolist() == [prepare(one.tolist())[2] for one in values] == [16.0, 2.0**16, 16.0, 32.0]
+
+
 def test_however_few_splits_are_weighed_first_all_are_that_may_be_the_first_near(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -240,6 +280,8 @@ def test_few_numbers_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_series_at_all_is_no_judgement_and_a_threshold_that_cannot_be_is_an_error() -> None:
     assert judge_all([]) == []
+    with pytest.raises(ValueError, match="shorter"):
+        judge_all([[1.0] * 20] * 2, blocks=[None])
     with pytest.raises(InvalidThresholdError, match=r"not -1\.0"):
         judge_all([[1.0] * 20], minimum_effect=-1.0)
     with pytest.raises(InvalidThresholdError, match=r"not 1\.5"):

@@ -108,7 +108,7 @@ def _possible(levels: Levels, last: Integers) -> Flags:
     return np.asarray(last[:, None] - LAGS + 1 >= levels.counts[0])
 
 
-def _sums(points: Floats, least: int, since: int = 0) -> Floats:
+def _sums(points: Floats, least: int, since: int) -> Floats:
     """Running sums of each series *since* a point; points that would drown all others in rounding are held back."""
     first = np.sort(points[:, :least])
     middle = first[:, least // 2, None]
