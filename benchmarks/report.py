@@ -19,6 +19,7 @@ from pathlib import Path
 import plotly.io
 
 from matrix_benchmarking import store
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import site
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -72,7 +73,7 @@ def copy_runs(tree: Path, count: int) -> int:
 
 def figures_of(workload: Workload, matrix: Matrix) -> list[object]:
     """The figures that all the reports show."""
-    catalogue = Catalogue(matrix, workload)
+    catalogue = Catalogue(Study(matrix, workload))
     renderer = StaticHTML()
     for name in catalogue.reports:
         renderer.render(catalogue.report(name).do_plot(*catalogue.arguments()))
@@ -87,7 +88,9 @@ def floor(workload: Workload, tree: Path, figures: list[object]) -> None:
 
 
 def all_reports(workload: Workload, tree: Path, destination: Path) -> site.Written:
-    return site.write_site(store.parse_tree(workload, tree), workload, destination, [], tree)
+    return site.write_site(
+        Study(store.parse_tree(workload, tree), workload, given=Given(place=str(tree))), destination, []
+    )
 
 
 def seconds(action: Callable[[], object]) -> float:

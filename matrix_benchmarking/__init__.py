@@ -1,3 +1,6 @@
 """matbench: which configuration is cheapest, can I trust that number, did the new build make it worse?"""
 
-__version__ = "0.1.0"
+from .runs import open
+from .version import __version__
+
+__all__ = ["__version__", "open"]

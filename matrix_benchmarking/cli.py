@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 import click
 
-from . import __version__
 from .commands import COMMANDS, canonical, load_command
 from .commands.options import Invocation, Option, set_debug
 from .commands.outputs import silence_stdout
 from .commands.run import printable
 from .errors import MatbenchError, did_you_mean, os_reason, place, shortened
+from .version import __version__
 
 INTERRUPTED, BROKEN_PIPE, NOT_CARRIED_OUT = 130, 141, 2
 _LONGEST_LINE = 10_000

@@ -64,6 +64,11 @@ def write(setting: Scalar) -> str:
     return f'"{escaped}"' if isinstance(setting, str) else escaped
 
 
+def value(setting: Scalar) -> Value:
+    """The filter value that *setting* alone matches."""
+    return Value(exact(setting), quoted=isinstance(setting, str))
+
+
 def parse(text: str) -> dict[str, tuple[Value, ...]]:
     """Read a filter; an empty text gives no filter.
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
+from ..version import __version__
 from .gpus import Gpus
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from . import run, sources
+from ..runs.opening import names_of
+from . import run
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -35,36 +36,29 @@ def open_application(
 
 def _source(config: Config, selection: Selection, order: str | None) -> Source:
     """What the application reads; that the directories exist is checked here, before anything is served."""
-    from .. import filters
     from ..errors import MatbenchError
     from ..plotting.app.data import Source
-    from .analysed import analysis_options
 
-    wanted = filters.parse(selection.filters)
-    workload = run.load_workload(selection.workload)
-    from_history = selection.history is not None and selection.history.is_matrix
-    roots = [] if from_history else [place for _, place in sources.trees_of(selection)]
-    for place in roots:
+    opening = run.opened(config, selection, order)
+    for place in opening.directories:
         if not place.exists():
             raise MatbenchError(f"the directory '{place}' does not exist")
-    name = " and ".join(map(str, roots)) or str(run.results_of(selection))
+    if opening.directories:
+        names_of(opening.directories)
 
     def read(progress: Progress | None) -> Matrix:
-        everything = sources.read_matrix(workload, config, selection, progress)
-        if selection.history is None:  # else what a filter names may be in the history alone
-            sources.check_names(everything, wanted, selection)
+        everything = opening.read(progress)
+        if opening.history is None:  # else what a filter names may be in the history alone
+            opening.check_names(everything)
         return everything
 
-    def read_index() -> Matrix | None:
-        return sources.read_index(workload, config, selection)
-
     return Source(
-        workload=workload,
-        name=name,
-        roots=roots,
+        workload=opening.workload,
+        place=opening.place,
+        roots=opening.directories,
         read=read,
-        read_index=read_index,
-        filters=wanted,
-        past=lambda matrix: sources.read_past(workload, matrix, selection),
-        analysis_options=analysis_options(config, workload, selection, order),
+        read_index=opening.read_index,
+        filters=opening.filters,
+        past=opening.read_past,
+        given=opening.context,
     )

@@ -17,7 +17,6 @@ from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from . import outputs
 from .options import TYPED, Command, Invocation, NamedText, Price, common, flag, option, strength
 from .run import warn
-from .sources import check_prices
 
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
@@ -178,7 +177,9 @@ def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mappin
         refused = dict.fromkeys(sentence for each in settings for sentence in lts.refused_settings(workload, each))
         warn([f"{sentence}: strict payloads and the history will refuse these runs" for sentence in refused])
     if strength(ctx, "price") >= TYPED:
-        check_prices(settings, dict(chosen["price"]))
+        from ..runs.opening import check_prices
+
+        check_prices(settings, list(dict(chosen["price"])))
     return plan
 
 

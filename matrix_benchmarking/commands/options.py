@@ -29,6 +29,7 @@ __all__ = [
     "flag",
     "lts_results",
     "option",
+    "order_option",
     "selection",
     "set_debug",
     "strength",
@@ -101,6 +102,7 @@ class Selection:
     ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options``
     are texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`). ``typed``
     are the names of the options that a person gave on the command line: what others name need not be in each tree.
+    Where ``is_newest_build``, the results directory is the newest build, and the payloads are its past.
     """
 
     workload: str | None
@@ -113,6 +115,7 @@ class Selection:
     against: tuple[Path, ...] = ()
     history: UsedHistory | None = None
     typed: frozenset[str] = frozenset()
+    is_newest_build: bool = False
 
 
 def common(function: C) -> C:
@@ -238,3 +241,12 @@ def lts_results(function: C) -> C:
     help = "A directory of LTS payloads, as download_lts writes it, instead of a results directory."
     kind = click.Path(path_type=Path)
     return option("--lts-results-dirname", config_key="", type=kind, metavar="DIR", help=help)(function)
+
+
+def order_option(function: C) -> C:
+    """``--order``; the command gets it as text."""
+    help = (
+        "Which version came after which: a file, one version a line, the oldest first; or git:DIR, the first-parent "
+        "history of a checkout."
+    )
+    return option("--order", config_key="order", metavar="FILE|git:DIR", help=help)(function)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from . import outputs, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
 from .unattended import after_parse
+
+if TYPE_CHECKING:
+    from ..analyze.study import Study
 
 
 @click.command("parse", cls=Command)
@@ -55,8 +58,8 @@ def command(
     if output_table is not None:
         long_term_storage.check_table_file(output_table)
 
-    work = run.start(invocation.config, selection)
-    workload, matrix = work.workload, work.matrix
+    study = run.start(invocation.config, selection)
+    workload, matrix = study.workload, study.matrix
     if output_lts is not None:
         outputs.write(
             output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty)
@@ -64,25 +67,25 @@ def command(
     if output_matrix is not None:
         outputs.write(output_matrix, lambda stream: store.write_matrix(matrix, stream, pretty=pretty))
     if output_openmetrics is not None:
-        outputs.write(output_openmetrics, lambda stream: _openmetrics(work, stream))
+        outputs.write(output_openmetrics, lambda stream: _openmetrics(study, stream))
     if output_table is not None:
         table = output_table
         outputs.write(table, lambda stream: long_term_storage.write_table(matrix, stream, table))
     if outputs.STDOUT not in files:
-        from .best_table import print_best
+        from ..runs.runs import Runs
 
-        print_best(work)
+        run.show(Runs(study).best())
     else:
         from ..analyze import check
 
-        click.echo(run.printable(check.about(run.findings(work), check.Answer.BEST)), err=True)
-    after_parse(work, selection)
+        click.echo(run.printable(check.about(study.findings, check.Answer.BEST)), err=True)
+    after_parse(invocation.config, study, selection)
 
 
-def _openmetrics(work: run.Run, stream: IO[bytes]) -> None:
+def _openmetrics(study: Study, stream: IO[bytes]) -> None:
     from .. import lts
 
-    run.warn(lts.write_openmetrics(work.workload, work.matrix, stream))
+    run.warn(lts.write_openmetrics(study.workload, study.matrix, stream))
 
 
 def _clean(selection: Selection) -> None:

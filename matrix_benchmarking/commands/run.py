@@ -1,4 +1,4 @@
-"""One run of a command on a results tree: the workload, the configuration, the matrix, the console."""
+"""What commands share: from options to the runs that are meant, and the console."""
 
 from __future__ import annotations
 
@@ -13,87 +13,101 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ConfigError, did_you_mean
+from ..runs import text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ..analyze.check import Finding
-    from ..analyze.select.order_sources import Explicit
+    from ..analyze.study import Study
     from ..config import Config
-    from ..filters import Filters
     from ..matrix import Matrix
-    from ..workload import Workload
+    from ..runs.opening import Opening
+    from ..runs.text import Answer
+    from ..workload import MinimumEffect, Workload
     from .options import Selection
 
 MAX_WARNINGS = 10
 WIDTH_WITHOUT_TERMINAL = 160
 REFRESH_S = 0.1
+printable = text.printable
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Run:
-    """What a command works on. *console* is for the answer, on standard output.
-
-    *past* are all known runs where there is a history, those of the matrix among them; *whole* are those, or those of
-    the matrix, before *filters*. *prices* are those of the configuration and the options, in USD per hour by
-    ``vendor/hw_type`` or ``hw_type``.
-    """
-
-    workload: Workload
-    config: Config
-    matrix: Matrix
-    console: Console
-    whole: Matrix
-    filters: Filters
-    past: Matrix | None = None
-    prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
-
-
-def start(config: Config, selection: Selection, *, warns: bool = True) -> Run:
-    """Load the workload, parse the results tree (or read the history), apply the filters.
+def opened(
+    config: Config,
+    selection: Selection,
+    order: str | None = None,
+    *,
+    warn_of: Callable[[Sequence[str]], None] | None = None,
+) -> Opening:
+    """What the options and the configuration say of where the runs are, and of how they are read.
 
     Args:
+        order: of versions, as ``--order`` gives it; that of the configuration unless given.
+        warn_of: gets warnings; they go to stderr unless given.
+
+    Raises:
+        MatbenchError: no workload or results directory is given, or an option can't be read.
+    """
+    from .. import filters
+    from ..analyze.study import Given
+    from ..runs.opening import Opening
+    from ..runs.versions import read_order
+
+    workload = load_workload(selection.workload)
+    use = selection.history
+    is_from_history = use is not None and use.is_matrix
+    is_both = selection.lts_results_dirname is not None and selection.is_newest_build
+    if is_from_history and selection.against:
+        raise ConfigError("--against takes directories, and the tests come from a history")
+    if selection.prices and (is_from_history or (selection.lts_results_dirname is not None and not is_both)):
+        warn(["--price changes nothing here: payloads keep the price with which they were made"])
+    directory = require_results(selection) if is_both else None if is_from_history else directory_of(selection)
+    return Opening(
+        workload,
+        () if directory is None else (directory, *selection.against),
+        is_payloads=selection.lts_results_dirname is not None and not is_both,
+        history=None if use is None else use.locate,
+        is_required=use is None or use.is_required,
+        past=selection.lts_results_dirname if is_both else None,
+        filters=filters.parse(selection.filters),
+        given=Given(
+            minimum_effects=minimum_effects(config, workload),
+            prices={**config.prices, **selection.prices},
+            order=read_order(order if order is not None else config.order),
+        ),
+        options=parser_options(workload, config, selection),
+        jobs=selection.jobs,
+        is_strict="filters" in selection.typed,
+        priced=tuple(selection.prices) if "price" in selection.typed else (),
+        warn=warn if warn_of is None else warn_of,
+    )
+
+
+def start(config: Config, selection: Selection, order: str | None = None, *, warns: bool = True) -> Study:
+    """Parse the results tree, or read the history, and apply the filters.
+
+    Args:
+        order: as :func:`opened` has it.
         warns: what is wrong with single runs goes to stderr.
 
     Raises:
         MatbenchError: no workload or results directory is given, or they can't be used.
     """
-    from .. import filters
-    from . import sources
-
-    workload = load_workload(selection.workload)
-    wanted = filters.parse(selection.filters)
     with progress_bar("parsing") as progress:
-        everything = sources.read_matrix(workload, config, selection, progress)
-    whole = sources.read_past(workload, everything, selection)
-    sources.check_names(everything if whole is None else whole, wanted, selection)
-    matrix = everything.filtered(wanted)
+        study = opened(config, selection, order).study(progress)
     if warns:
-        warn(warnings_of(matrix))
-    return Run(
-        workload=workload,
-        config=config,
-        matrix=matrix,
-        console=answer_console(),
-        whole=everything if whole is None else whole,
-        filters=wanted,
-        past=None if whole is None else whole.selected(wanted),
-        prices={**config.prices, **selection.prices},
-    )
+        warn(warnings_of(study.matrix))
+    return study
 
 
-def findings(work: Run, explicit: Explicit | None = None) -> list[Finding]:
-    """What is odd about the runs of *work*, those of its history among them.
-
-    Args:
-        explicit: the order of versions that somebody gave; that of the configuration unless given.
-    """
-    from ..analyze import check
-    from .ordering import read_order
-
-    given = read_order(work.config.order) if explicit is None else explicit
-    in_order = check.order_of(work.whole, work.workload, given, work.filters)
-    return check.findings(work.matrix if work.past is None else work.past, work.workload, work.prices, in_order)
+def show(answer: Answer) -> None:
+    """Print an answer: sentences as they are, tables as wide as the terminal."""
+    console = answer_console()
+    for part in answer.said():
+        if isinstance(part, str):
+            click.echo(printable(part))
+        else:
+            console.print(part)
 
 
 def load_workload(name: str | None) -> Workload:
@@ -112,16 +126,30 @@ def require_results(selection: Selection) -> Path:
     return selection.results_dirname
 
 
-def results_of(selection: Selection) -> Path | str:
-    """Where the tests come from: a directory of LTS payloads or of results, or a history."""
-    if selection.history is not None and selection.history.is_matrix:
-        return str(selection.history.locate())
-    return directory_of(selection)
-
-
 def directory_of(selection: Selection) -> Path:
     """The directory of LTS payloads, or of results."""
     return selection.lts_results_dirname or require_results(selection)
+
+
+def minimum_effects(config: Config, workload: Workload) -> dict[str, MinimumEffect]:
+    """By KPI: those of the configuration before those of the workload; a KPI that is none is a warning."""
+    from ..workload import MinimumEffect
+
+    effects = dict(workload.regression.minimum_effects)
+    for name, value in config.minimum_effects.items():
+        if name not in workload.kpis:
+            meant = did_you_mean(name, workload.kpis)
+            warn([f"minimum_effects: workload '{workload.name}' has no KPI '{name}': {meant}"])
+            continue
+        before = effects.get(name, MinimumEffect())
+        if isinstance(value, (int, float)):
+            effects[name] = dataclasses.replace(before, relative=float(value))
+            continue
+        effects[name] = MinimumEffect(
+            relative=before.relative if value.relative is None else value.relative,
+            absolute=before.absolute if value.absolute is None else value.absolute,
+        )
+    return effects
 
 
 def parser_options(workload: Workload, config: Config, selection: Selection) -> Mapping[str, Any]:
@@ -205,11 +233,6 @@ def first(sentences: Sequence[str], most: int = MAX_WARNINGS) -> list[str]:
     """The first *most* sentences, and how many more there are."""
     more = len(sentences) - most
     return [*sentences[:most], *([f"… and {more:,} more"] if more > 0 else [])]
-
-
-def printable(text: str) -> str:
-    """*text* without what a terminal would obey: control characters are shown, not sent."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
 def warnings_of(matrix: Matrix) -> list[str]:

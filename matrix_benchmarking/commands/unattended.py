@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime as dt
+import dataclasses
 import os
 import tempfile
 from contextlib import contextmanager
@@ -12,23 +12,24 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ConfigError, MatbenchError, VerdictError
-from . import ordering, outcome, regression, run
+from . import outcome, regression, run
 from .place import Place, locate, outboxes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..analyze.study import Study
     from ..config import Config
     from ..history import Location
     from ..lts import GoodRuns
     from .options import Selection
 
 
-def after_parse(work: run.Run, selection: Selection) -> None:
-    """Export the payloads of *work* to the history and to Horreum, and judge them, as far as the configuration says.
+def after_parse(config: Config, study: Study, selection: Selection) -> None:
+    """Export the payloads of *study* to the history and to Horreum, and judge them, as far as the configuration says.
 
     Args:
-        work: the parse.
+        study: the parse.
         selection: what was parsed. Results that came by download, or as payloads, were not just measured, and are
             exported only where that is wanted.
 
@@ -38,7 +39,7 @@ def after_parse(work: run.Run, selection: Selection) -> None:
         VerdictError: payloads are not valid, something was not kept, or something got worse and that is to fail.
         MatbenchError: the history or the Horreum server can't be used.
     """
-    block = work.config.lts
+    block = config.lts
     export, analysis = block.opensearch.export, block.opensearch.regression_analyses
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
@@ -46,13 +47,13 @@ def after_parse(work: run.Run, selection: Selection) -> None:
     verdicts: list[str] = []
     if export.enabled and (export.enabled_on_replot or not is_replot):
         with _noting(verdicts), _tolerant("the export", fails=export.fail_test_on_fail):
-            _export(work)
+            _export(config, study)
     if block.horreum.test_name is not None and not is_replot:
         with _noting(verdicts):
-            _post(work, block.horreum.test_name)
+            _post(config, study, block.horreum.test_name)
     if analysis.enabled and not is_replot:
         with _noting(verdicts):
-            _analyse(work, fails=analysis.fail_test_on_regression)
+            _analyse(config, study, selection, fails=analysis.fail_test_on_regression)
     if verdicts:
         raise VerdictError("\n".join(dict.fromkeys(verdicts)))
 
@@ -72,29 +73,20 @@ def _is_replot(selection: Selection) -> bool:
     return selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
 
 
-def _analyse(work: run.Run, *, fails: bool) -> None:
-    """Judge the runs of *work* against the history; the reports go where ``analyze_lts.report_dest`` says."""
-    from ..history import read
+def _analyse(config: Config, study: Study, selection: Selection, *, fails: bool) -> None:
+    """Judge the runs of *study* against the history; the reports go where ``analyze_lts.report_dest`` says."""
+    from ..analyze.study import Study
+    from ..runs import judging
 
-    config, location = work.config, _location(work.config, "regression_analyses")
+    location = _location(config, "regression_analyses")
     with _tolerant("the regression analysis", fails=fails):
-        past = read.read_matrix(work.workload, location)
-        run.warn(past.notes)
-        matrix = read.with_past(work.matrix, past)
-        order = ordering.order_of(work.workload, matrix, ordering.read_order(config.order), {})
-        analysis = regression.judge_history(
-            work.workload,
-            matrix,
-            location,
-            order=order,
-            data=f"{len(matrix)} runs of {location} and of this parse",
-            minimum_effects=regression.minimum_effects(config, work.workload),
-            now=dt.datetime.now(dt.UTC),
-            record=True,
-        )
+        opening = dataclasses.replace(run.opened(config, selection), history=lambda: location)
+        past = opening.read_past(study.matrix)
+        known = Study.of(study.matrix, study.workload, past=past, given=opening.context)
+        analysis = judging.judge(known, keep=regression.keeping(location))
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
         output = regression.Output(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
-        regression.publish(analysis, matrix, work.workload, output, prices=work.prices, order=order, err=True)
+        regression.publish(analysis, known, output, err=True)
 
 
 def _location(config: Config, key: str) -> Location:
@@ -109,37 +101,37 @@ def _location(config: Config, key: str) -> Location:
     return locate(config, Place(history=history))
 
 
-def _export(work: run.Run) -> None:
+def _export(config: Config, study: Study) -> None:
     from ..history import delivery
 
-    location, good = _location(work.config, "export"), _good_runs(work)
+    location, good = _location(config, "export"), _good_runs(config, study)
     with outcome.accounting_for(good, err=True):
         with run.progress_bar("uploading") as progress:
             delivered = delivery.upload(good.write, location, outboxes(), progress=progress)
-        outcome.print_delivered(delivered, str(location), _names(work), err=True)
+        outcome.print_delivered(delivered, str(location), _names(study), err=True)
 
 
-def _post(work: run.Run, test_name: str) -> None:
+def _post(config: Config, study: Study, test_name: str) -> None:
     from ..history import horreum, outbox
 
-    to, good = horreum.server(os.environ), _good_runs(work)
+    to, good = horreum.server(os.environ), _good_runs(config, study)
     with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
         good.write(spool)
         spool.seek(0)
         records = outbox.records(spool, "the payloads")
         pushed = horreum.post(records, to, test_name, horreum.ledgers())
         click.echo(run.printable(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}"), err=True)
-        outcome.raise_for(pushed.conflicts, pushed.rejected, _names(work), can_replace=False)
+        outcome.raise_for(pushed.conflicts, pushed.rejected, _names(study), can_replace=False)
 
 
-def _good_runs(work: run.Run) -> GoodRuns:
+def _good_runs(config: Config, study: Study) -> GoodRuns:
     from .. import lts
 
-    return lts.GoodRuns(work.workload, work.matrix, keep_going=work.config.lts.keep_going)
+    return lts.GoodRuns(study.workload, study.matrix, keep_going=config.lts.keep_going)
 
 
-def _names(work: run.Run) -> dict[str, str]:
-    return {str(each.test_uuid): each.name for each in work.matrix}
+def _names(study: Study) -> dict[str, str]:
+    return {str(each.test_uuid): each.name for each in study.matrix}
 
 
 @contextmanager

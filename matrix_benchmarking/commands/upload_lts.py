@@ -55,9 +55,9 @@ def command(
 
     assert invocation.config is not None
     location = locate(invocation.config, place)
-    work = run.start(invocation.config, selection)
-    good = lts.GoodRuns(work.workload, work.matrix, keep_going=keep_going)
-    names = {str(each.test_uuid): each.name for each in work.matrix}
+    study = run.start(invocation.config, selection)
+    good = lts.GoodRuns(study.workload, study.matrix, keep_going=keep_going)
+    names = {str(each.test_uuid): each.name for each in study.matrix}
     try:
         with outcome.accounting_for(good):
             if dry_run:
@@ -67,4 +67,4 @@ def command(
                 delivered = delivery.upload(good.write, location, outboxes(), replace=replace, progress=progress)
                 outcome.print_delivered(delivered, str(location), names)
     finally:
-        click.echo(run.printable(check.about(run.findings(work))))
+        click.echo(run.printable(check.about(study.findings)))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from ..errors import ConfigError, VerdictError
-from . import ordering, run
-from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, selection
+from . import run
+from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, order_option, selection
 from .place import Place, place, reads_history
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @lts_results
 @against
 @place
-@ordering.order
+@order_option
 @option(
     "--generate",
     type=ReportName(),
@@ -124,24 +124,16 @@ def command(
         open_application(invocation.config, selection, order, report_dest, host, port)
         return
     from ..plotting import png
-    from ..plotting.catalogue import Catalogue
     from ..plotting.site import write_site
-    from .analysed import analysis_options
-    from .best_table import print_verdict
+    from ..runs.runs import Runs
 
     browser = png.find_browser() if "png" in format else None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
-    selection = reads_history(invocation.config, place, selection)
-    work = run.start(invocation.config, selection)
-    results_dirname = run.results_of(selection)
+    study = run.start(invocation.config, reads_history(invocation.config, place, selection), order)
     html = "html" in format
-    options: dict[str, Any] = {"single_file": single_file, "html": html, "png_browser": browser, "past": work.past}
-    analysis = analysis_options(invocation.config, work.workload, selection, order)
-    options["analysis_options"] = analysis
-    options["order"] = lambda: ordering.order_of(work.workload, work.whole, analysis.order, work.filters)
-    found = options["findings"] = run.findings(work, analysis.order)
-    written = write_site(work.matrix, work.workload, report_dest, names, results_dirname, **options)
-    print_verdict(Catalogue(work.matrix, work.workload).best, found)
+    written = write_site(study, report_dest, names, single_file=single_file, html=html, png_browser=browser)
+    for line in Runs(study).best().verdict():
+        click.echo(run.printable(line))
     first = written.pages[0] if written.pages else report_dest / png.FOLDER
     click.echo(f"Reports: {run.printable(str(first))} ({files_label(written)})")
     if written.failures:

@@ -43,15 +43,17 @@ def set_config(changes: Mapping[str, Any], args: Arguments) -> Arguments:
 class _Named:
     """Attributes:
     name: under which people ask for it.
-    matrix, workload: what it shows.
+    study: the runs that it shows, and the answers about them.
+    matrix, workload: those of the study.
     """
 
     name: ClassVar[str]
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self.matrix = catalogue.matrix
-        self.workload = catalogue.workload
+        self.study = catalogue.study
+        self.matrix = self.study.matrix
+        self.workload = self.study.workload
 
     def link(self, entry: Entry, text: str | None = None) -> Any:
         """A link to the entry's test directory; its id instead for a test of a history, which has none."""
@@ -65,7 +67,7 @@ class _Named:
 
     def colours(self, setting: str) -> dict[str, str]:
         """For each value of *setting*, as ``template.text`` writes it, the colour that it has on all pages."""
-        return colour_map(self.catalogue.whole, setting)
+        return colour_map(self.study.read, setting)
 
     def controls(self) -> Sequence[Control]:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""
@@ -147,7 +149,7 @@ class PlotsReport(Report):
     def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
-        runs = (self.matrix, self.catalogue.past or self.matrix)
+        runs = (self.matrix, self.study.past or self.matrix)
         if not any(len(each) or each.unfinished for each in runs):
             return [html.P("No run is selected, so there is nothing to draw.")]
         return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]

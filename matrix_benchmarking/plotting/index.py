@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..analyze.study import Study
 from .catalogue import Catalogue
 from .page import Page, prefix
 from .report_best import variants_table, verdict_box
@@ -18,24 +19,24 @@ def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_
     """The index of the pages *reports*."""
     from dash import html
 
-    best = catalogue.best
-    body: list[Any] = [verdict_box(catalogue, _state_of_tests(catalogue, reports))]
+    best = catalogue.study.best
+    body: list[Any] = [verdict_box(catalogue.study, _state_of_tests(catalogue.study, reports))]
     body += [variants_table(group, catalogue) for group in best.groups]
     body.append(html.H2("Reports"))
     body.append(html.Div([_card(page) for page in reports], className="cards"))
     return Page(
         file=file,
-        title=f"{catalogue.workload.name}: best configuration",
+        title=f"{catalogue.study.workload.name}: best configuration",
         description="",
         body=StaticHTML(prefix(file)).render(body),
     )
 
 
-def _state_of_tests(catalogue: Catalogue, reports: Sequence[Page]) -> list[Any]:
+def _state_of_tests(study: Study, reports: Sequence[Page]) -> list[Any]:
     """What failed, with a link to the page that says more if there is one."""
     from dash import html
 
-    sentence: list[Any] = [overview(catalogue.matrix)]
+    sentence: list[Any] = [overview(study.matrix)]
     title = ErrorReport.name.removeprefix("report:").strip()
     sentence += [[" ", html.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
     return [html.P(sentence)]

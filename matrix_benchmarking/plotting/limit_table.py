@@ -24,7 +24,7 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     from dash import html
 
-    headline = catalogue.best.kpi
+    headline = catalogue.study.best.kpi
     assert headline is not None
     found = bounded(group, kpi)
     steps = staircase(found, headline, kpi)
@@ -86,7 +86,7 @@ def _row(
     catalogue: Catalogue,
     kpi: KPIDefinition,
 ) -> Row:
-    headline, settings = catalogue.best.kpi, step.point.settings
+    headline, settings = catalogue.study.best.kpi, step.point.settings
     assert headline is not None
     inside = within(group, found, headline, kpi, step.limit)
     assert inside is not None

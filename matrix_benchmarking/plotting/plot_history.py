@@ -17,6 +17,7 @@ from ..analyze.history_wording import (
 )
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.series import KPISeries, Series, series_of
+from ..analyze.study import Study
 from ..analyze.verdict.model import Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, judged_series
 from ..errors import ConfigError, did_you_mean
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
 
-    from .catalogue import Catalogue
 
 MOST_DRAWN = 12
 HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
@@ -63,33 +63,33 @@ class KPIHistory(Plot):
         names = list(self.workload.kpis)
         headline = self.workload.headline
         found: list[Control] = [Choice("kpi", "KPI", names, None if headline is None else headline.name)]
-        keys = self.catalogue.order.keys
+        keys = self.study.order.keys
         if len(keys) > 1:
             found.append(Choice("axis", "Versions of", keys, keys[0]))
         return found
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        nothing = why_nothing(self.catalogue)
+        nothing = why_nothing(self.study)
         if nothing:
             return None, nothing
-        found = find(self.catalogue, args.settings, args.setting_lists, args.cfg)
-        analysis = self.catalogue.analysis
+        found = find(self.study, args.settings, args.setting_lists, args.cfg)
+        analysis = self.study.analysis
         judged = judged_series(found, self.workload.name, analysis)
         shown = [one for one in judged if one.series.previous is not None][:MOST_DRAWN]
         if not shown:
             return None, conclusions(found, judged)
         marks = marks_frame(shown, functools.partial(places_of, found))
         figure = history_figure(points_frame(found, shown), marks, found)
-        return figure, [*conclusions(found, judged, drawn=len(shown)), *self.catalogue.order.said(found.axis)]
+        return figure, [*conclusions(found, judged, drawn=len(shown)), *self.study.order.said(found.axis)]
 
 
-def why_nothing(catalogue: Catalogue) -> str:
+def why_nothing(study: Study) -> str:
     """Why there is no history to draw, and how to get one; empty where there is one."""
-    workload = catalogue.workload
+    workload = study.workload
     if not workload.kpis:
         return "This workload defines no KPI."
-    if catalogue.past is not None or catalogue.order.axis is not None:
-        return catalogue.order_problem
+    if study.past is not None or study.order.axis is not None:
+        return study.order_problem
     keys = " and ".join(workload.regression.comparison_keys)
     several = f"These runs have one value of {keys}" if keys else "This workload names no version of what it measures"
     return (
@@ -98,39 +98,37 @@ def why_nothing(catalogue: Catalogue) -> str:
     )
 
 
-def find(
-    catalogue: Catalogue, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]
-) -> KPISeries:
+def find(study: Study, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> KPISeries:
     """The series of the chosen KPI.
 
     Raises:
         ConfigError: *cfg* names no KPI of the workload.
     """
-    workload = catalogue.workload
+    workload = study.workload
     headline = workload.headline
     name = cfg.get("kpi") or (headline.name if headline is not None else "")
     if name not in workload.kpis:
         raise ConfigError(f"there is no KPI '{name}': {did_you_mean(str(name), workload.kpis)}")
-    runs = _selected(catalogue, settings, setting_lists)
-    axis, order = cfg.get("axis"), catalogue.order
+    runs = _selected(study, settings, setting_lists)
+    axis, order = cfg.get("axis"), study.order
     return series_of(runs, workload, workload.kpis[name], order, axis if axis in order.keys else None)
 
 
-def _selected(catalogue: Catalogue, settings: Mapping[str, Any], setting_lists: SettingLists) -> Sequence[LabelledRun]:
+def _selected(study: Study, settings: Mapping[str, Any], setting_lists: SettingLists) -> Sequence[LabelledRun]:
     """The known runs at the settings that were selected out of the matrix; the version is never selected."""
     asked = {name: [value] for name, value in settings.items()}
     asked |= {pairs[0][0]: [value for _, value in pairs] for pairs in setting_lists if pairs}
-    there = catalogue.matrix.settings
+    there = study.matrix.settings
     wanted = {
         name: {typed(value) for value in values}
         for name, values in asked.items()
-        if name not in catalogue.workload.regression.comparison_keys and len(values) < len(there.get(name, ()))
+        if name not in study.workload.regression.comparison_keys and len(values) < len(there.get(name, ()))
     }
     if not wanted:
-        return catalogue.known_runs
+        return study.known_runs
     return [
         run
-        for run in catalogue.known_runs
+        for run in study.known_runs
         if all(typed(run.entry.settings.get(name)) in values for name, values in wanted.items())
     ]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import datetime as dt
 from pathlib import Path
 
-from .. import __version__
+from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..errors import MatbenchError
 from ..files import atomic_write
-from ..matrix import Matrix
-from ..workload import Workload
+from ..version import __version__
 from . import page as pages
 from .catalogue import Catalogue
 from .index import INDEX_FILE
@@ -20,23 +19,24 @@ from .slug import slug
 from .static_html import plotly_script
 
 
-def write_regression_page(analysis: Analysis, matrix: Matrix, workload: Workload, destination: Path) -> Path:
+def write_regression_page(analysis: Analysis, study: Study, destination: Path) -> Path:
     """Write *analysis* into ``index.html`` of the directory *destination*, and give its path.
 
     Args:
-        matrix: the runs that were analysed.
+        study: the runs that were analysed.
 
     Raises:
         MatbenchError: the page can't be made or written.
     """
-    catalogue = Catalogue(matrix, workload, lambda entry: relative_address(entry, destination), analysis=analysis)
+    study = Study(study.runs, study.workload, analysis=analysis)
+    catalogue = Catalogue(study, lambda entry: relative_address(entry, destination))
     report = RegressionReport(catalogue)
     file = f"#{slug(report.name.removeprefix('report:'), 'report')}"
     page = report_page(report, file, catalogue.arguments())
     if page.failures:
         raise MatbenchError(page.failures[0])
     provenance = pages.Provenance(
-        workload=workload.name,
+        workload=study.workload.name,
         data=f"Data: {analysis.data}.",
         generated=analysis.made_at.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         version=__version__,

@@ -9,6 +9,7 @@ from ..analyze import limit_wording, wording
 from ..analyze.best import Group, VariantBest
 from ..analyze.limits import Limited
 from ..analyze.points import Excluded
+from ..analyze.study import Study
 from ..kpi import KPIDefinition
 from .base import Arguments, Report
 from .catalogue import Catalogue
@@ -33,9 +34,9 @@ class BestReport(Report):
         from dash import html
 
         limit = self.option(args.cfg, LIMIT) if self.controls() else None
-        limited = self.catalogue.best_under(limit)
-        best = self.catalogue.best if limited is None else limited.best
-        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.catalogue, limit=limit)]
+        limited = self.study.best_under(limit)
+        best = self.study.best if limited is None else limited.best
+        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.study, limit=limit)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
@@ -47,20 +48,20 @@ class BestReport(Report):
         if best.excluded:
             parts += [html.H2("Runs that take no part"), self._excluded(best.excluded)]
         if best.groups:
-            parts.append(how_to_read(self.catalogue))
+            parts.append(how_to_read(self.study))
         return parts
 
     def controls(self) -> Sequence[Control]:
         """The limit that the best has to keep, where the workload names a KPI for it and a point has its value."""
         kpi = self.workload.limited
-        points = (one.point for group in self.catalogue.best.groups for one in group.standings)
+        points = (one.point for group in self.study.best.groups for one in group.standings)
         if kpi is None or not any(kpi.name in run.kpis for point in points for run in point.runs):
             return ()
         bound = "at most" if kpi.lower_better else "at least"
         return [Number(LIMIT, f"{kpi.name} {bound}", unit=kpi.display_unit)]
 
     def summary(self) -> str:
-        groups = self.catalogue.best.groups
+        groups = self.study.best.groups
         points = sum(len(group.standings) for group in groups)
         variants = sum(len(group.variants) for group in groups)
         return f"{points} {wording.plural(points, 'point')} of {variants} {wording.plural(variants, 'variant')}."
@@ -73,7 +74,7 @@ class BestReport(Report):
         if kpi is None:
             return []
         parts: list[Any] = []
-        for group in self.catalogue.best.groups:
+        for group in self.study.best.groups:
             found = limit_table(group, self.catalogue, kpi)
             if found:
                 parts += [html.H2(_heading(f"Best under a limit on {kpi.name}", group)), *found]
@@ -84,7 +85,7 @@ class BestReport(Report):
         return []
 
     def _ranking(self, group: Group) -> Any:
-        kpi = self.catalogue.best.kpi
+        kpi = self.study.best.kpi
         assert kpi is not None
         names = [*group.variant_names, *group.tuning_names]
         columns = [*setting_columns(names, group), *value_columns(kpi)]
@@ -99,22 +100,22 @@ class BestReport(Report):
         return table([Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking")
 
 
-def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | None = None) -> Any:
+def verdict_box(study: Study, more: Sequence[Any] = (), limit: float | None = None) -> Any:
     """The verdict in sentences, with the best point's warnings, and *more* lines.
 
     *limit* is on the workload's limited KPI, in the unit in which that is shown: only points within it take part.
     """
     from dash import html
 
-    limited = catalogue.best_under(limit)
-    best = catalogue.best if limited is None else limited.best
+    limited = study.best_under(limit)
+    best = study.best if limited is None else limited.best
     verdicts = wording.verdict(best) if limited is None else limit_wording.verdict(limited)
     lines: list[Any] = []
     for verdict in verdicts:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
-    lines += [html.P(sentence) for sentence in _about_the_limit(catalogue, limited)]
+    lines += [html.P(sentence) for sentence in _about_the_limit(study, limited)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{wording.exclusions(best)}."))
     for group in best.groups:
@@ -122,19 +123,19 @@ def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | N
     return html.Div([*lines, *more], className="verdict")
 
 
-def _about_the_limit(catalogue: Catalogue, limited: Limited | None) -> list[str]:
+def _about_the_limit(study: Study, limited: Limited | None) -> list[str]:
     """Which limit the best satisfies, and what a limit leaves out."""
-    kpi = catalogue.workload.limited
+    kpi = study.workload.limited
     if kpi is None:
         return []
     if limited is None:
-        return limit_wording.satisfied(catalogue.best, kpi)
-    return [*limit_wording.satisfied_under(limited, catalogue.best), *limit_wording.left_out(limited)]
+        return limit_wording.satisfied(study.best, kpi)
+    return [*limit_wording.satisfied_under(limited, study.best), *limit_wording.left_out(limited)]
 
 
 def variants_table(group: Group, catalogue: Catalogue) -> Any:
     """The best point of each variant of *group*."""
-    kpi = catalogue.best.kpi
+    kpi = catalogue.study.best.kpi
     assert kpi is not None
     columns = [
         *setting_columns(group.variant_names, group),
@@ -146,11 +147,11 @@ def variants_table(group: Group, catalogue: Catalogue) -> Any:
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
-def how_to_read(catalogue: Catalogue) -> Any:
+def how_to_read(study: Study) -> Any:
     """What the numbers of the tables mean."""
     from dash import html
 
-    groups = catalogue.best.groups
+    groups = study.best.groups
     items = [
         "A value is the mean of the runs at one setting. Its 95 % interval is Student's t interval of the logarithm of "
         "the mean (of the mean itself where some values aren't positive). The spread of each point's runs is drawn "
@@ -166,7 +167,7 @@ def how_to_read(catalogue: Catalogue) -> Any:
         items.append("* One run: the interval's width is taken from the repeats of other points.")
     else:
         items.append("No point was repeated, so intervals are unknown: run some points three times.")
-    if catalogue.workload.limited is not None:
+    if study.workload.limited is not None:
         items.append(
             "A limit is kept by the one-sided 95 % bound of a point's mean, which allows for all the points that keep "
             "it. One run has no bound."

@@ -29,7 +29,7 @@ class CheckReport(Report):
     def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
-        found = self.catalogue.findings
+        found = self.study.findings
         parts: list[Any] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
         changing = [one for one in found if one.changes]
         general = [one for one in found if one.in_most_runs and not one.changes]
@@ -49,7 +49,7 @@ class CheckReport(Report):
         return parts
 
     def summary(self) -> str:
-        text = counted(self.catalogue.findings)
+        text = counted(self.study.findings)
         return f"{text[:1].upper()}{text[1:]}."
 
     def _where(self, found: Finding) -> Any:
@@ -58,7 +58,7 @@ class CheckReport(Report):
 
         parts: list[Any] = []
         for name in found.runs[:RUNS_LINKED]:
-            entry = self.catalogue.run_called(name)
+            entry = self.study.run_called(name)
             parts += [name if entry is None else self.link(entry), html.Br()]
         more = len(found.runs) - RUNS_LINKED
         return [*parts, f"and {more} more ('matbench check --json' has all)"] if more > 0 else parts[:-1]

@@ -53,7 +53,7 @@ class CompareReport(Report):
 
     def controls(self) -> Sequence[Control]:
         """Setting, old and new value: of the setting that was drawn last, or of all."""
-        return choices(self.matrix, self._setting, self.catalogue.places)
+        return choices(self.matrix, self._setting, self.study.places)
 
     def draw(self, args: Arguments) -> list[Any]:
         from dash import html
@@ -62,7 +62,7 @@ class CompareReport(Report):
             return [html.P("This workload defines no KPI.")]
         self._setting = args.cfg.get(SETTING)
         try:
-            wanted = candidates(self.matrix, self.workload, args.cfg, self.catalogue.places, self._last_good)
+            wanted = candidates(self.matrix, self.workload, args.cfg, self.study.places, self._last_good)
         except ConfigError as error:
             return [html.P(str(error))]
         entries = list(self.runs(args))
@@ -94,23 +94,23 @@ class CompareReport(Report):
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
         if not keys:
             return []
-        problem = self.catalogue.order_problem
-        said = [problem] if problem else [sentence for key in keys for sentence in self.catalogue.order.said(key)]
+        problem = self.study.order_problem
+        said = [problem] if problem else [sentence for key in keys for sentence in self.study.order.said(key)]
         return [html.P(" ".join(said), className="note")] if said else []
 
     def summary(self) -> str:
         entries = list(self.matrix)
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        wanted = candidates(self.matrix, self.workload, {}, self.catalogue.places, self._last_good)
+        wanted = candidates(self.matrix, self.workload, {}, self.study.places, self._last_good)
         switches = self._switches(entries, wanted)
         clear = [one for one in switches if _is_clear(one)]
         return self._sentence((clear or switches)[0]) if switches else "There is nothing to compare."
 
     def _last_good(self, setting: str) -> Any:
         """The version before the first that the history calls bad; None where it calls none so, or isn't asked yet."""
-        analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
-        places = self.catalogue.places(setting)
+        analysis = self.study.analysis if self.study.has_analysis else None
+        places = self.study.places(setting)
         failing = [] if analysis is None else analysis.failing
         values = [
             value
@@ -133,19 +133,19 @@ class CompareReport(Report):
 
     def _switch(self, entries: Sequence[Entry], setting: str, old: Any, new: Any) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
-        options = self.catalogue.analysis_options
-        effects = options.minimum_effects
-        known = known_alarms(one for one in options.events() if one.subject.workload == self.workload.name)
-        analysis = self.catalogue.analysis if self.catalogue.has_analysis else None
+        given = self.study.given
+        effects = given.minimum_effects
+        known = known_alarms(one for one in given.events() if one.subject.workload == self.workload.name)
+        analysis = self.study.analysis if self.study.has_analysis else None
         question = Question(
-            options.data,
-            self.catalogue.blocks,
+            self.study.data,
+            self.study.blocks,
             self.workload.regression.minimum_effects if effects is None else effects,
             known,
             {} if analysis is None else known_alarms(new_events(analysis, known)),
         )
-        if self.catalogue.places(setting):
-            order = self.catalogue.order
+        if self.study.places(setting):
+            order = self.study.order
             axis = order.axis or setting
             if axis == setting:
                 return switch_versions(select(entries, self.workload, order=order), axis, old, new, question)
@@ -154,7 +154,7 @@ class CompareReport(Report):
     def _refused(self, switch: Switch) -> int:
         return sum(
             one.cause is Cause.GATED and typed(one.entry.settings.get(switch.setting, NOT_SET)) == typed(switch.new)
-            for one in self.catalogue.best.excluded
+            for one in self.study.best.excluded
         )
 
     def _sentence(self, switch: Switch) -> str:

@@ -33,23 +33,23 @@ class HistoryReport(Report):
     def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
-        notes = [] if self.catalogue.past is None else self.catalogue.past.notes
+        notes = [] if self.study.past is None else self.study.past.notes
         parts: list[Any] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]
         parts += self.Plot_and_Text(KPIHistory.name, args)
-        if why_nothing(self.catalogue):
+        if why_nothing(self.study):
             return parts
-        found = find(self.catalogue, args.settings, args.setting_lists, args.cfg)
+        found = find(self.study, args.settings, args.setting_lists, args.cfg)
         parts += [html.H2("Every KPI"), self._kpis(args.settings, args.setting_lists, args.cfg)]
         if found.series:
-            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found, self.catalogue.analysis)]
+            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found, self.study.analysis)]
         parts.append(_how_to_read())
         return parts
 
     def summary(self) -> str:
-        if why_nothing(self.catalogue):
+        if why_nothing(self.study):
             return "There is no history to compare with."
-        found = find(self.catalogue, {}, (), {})
-        return conclusions(found, judged_series(found, self.workload.name, self.catalogue.analysis))[0]
+        found = find(self.study, {}, (), {})
+        return conclusions(found, judged_series(found, self.workload.name, self.study.analysis))[0]
 
     def _kpis(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> Any:
         """A row for each KPI: how many series have which verdict, and what is worst."""
@@ -62,8 +62,8 @@ class HistoryReport(Report):
         ]
         rows: list[Row] = []
         for name, kpi in self.workload.kpis.items():
-            found = find(self.catalogue, settings, setting_lists, {**cfg, "kpi": name})
-            judged = judged_series(found, self.workload.name, self.catalogue.analysis)
+            found = find(self.study, settings, setting_lists, {**cfg, "kpi": name})
+            judged = judged_series(found, self.workload.name, self.study.analysis)
             number = counts(judged)
             numbers = (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))
             cells = [Cell(str(each), sort=each) for each in numbers]

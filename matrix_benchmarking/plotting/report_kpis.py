@@ -114,7 +114,7 @@ class KPIReport(Report):
     @functools.cached_property
     def _gated(self) -> set[int]:
         """The runs that can't be the best, since their answers are beyond a limit, by their identity."""
-        return {id(one.entry) for one in self.catalogue.best.excluded if one.cause is Cause.GATED}
+        return {id(one.entry) for one in self.study.best.excluded if one.cause is Cause.GATED}
 
     def _at(self, runs: Sequence[Entry]) -> str:
         names = [

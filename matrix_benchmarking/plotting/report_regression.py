@@ -51,25 +51,25 @@ class RegressionReport(Report):
         from dash import html
 
         late = self.catalogue.late
-        if late is None or self.catalogue.has_analysis:
+        if late is None or self.study.has_analysis:
             return self._parts(MOST_CHARTS, late)
         # What may take long is made when the page is there, as one part: only then is known what it consists of.
         return [late(lambda: html.Div(self._parts(CHARTS_OF_A_LATE_PAGE, None)), PAGE_HEIGHT_PX)]
 
     def summary(self) -> str:
-        analysis = self.catalogue.analysis
+        analysis = self.study.analysis
         if analysis is None:
             return self._nothing()
         is_told = any(one.outcome is not Outcome.CANT_TELL for one in analysis.verdicts)
         return " ".join([wording.headline(analysis), *([] if is_told else wording.untold_sentences(analysis))])
 
     def _nothing(self) -> str:
-        return f"There is nothing to analyse. {why_nothing(self.catalogue)}".strip()
+        return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
 
     def _parts(self, most_charts: int, late: Late | None) -> list[Any]:
         from dash import html
 
-        analysis = self.catalogue.analysis
+        analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
         parts: list[Any] = [verdict_box(analysis), _scope(analysis)]

@@ -9,23 +9,22 @@ import dataclasses
 import datetime as dt
 import os
 import urllib.parse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..analyze.check import Finding, counted
+from ..analyze.check import counted
 from ..analyze.points import by_point
-from ..analyze.select.order import Order
+from ..analyze.study import Study
 from ..analyze.wording import plural
 from ..errors import MatbenchError
 from ..files import atomic_write
-from ..matrix import Entry, Matrix
-from ..workload import Workload
+from ..matrix import Entry
+from ..version import __version__
 from . import beside, png, problems
 from . import page as pages
 from .base import Arguments, Report, configured, plot_section
-from .catalogue import AnalysisOptions, Catalogue
+from .catalogue import Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
 from .slug import Slugs
@@ -51,11 +50,9 @@ class Written:
 
 
 def write_site(
-    matrix: Matrix,
-    workload: Workload,
+    study: Study,
     destination: Path,
-    names: Sequence[str],
-    results_dirname: Path | str,
+    names: Sequence[str] = (),
     *,
     single_file: bool = False,
     html: bool = True,
@@ -63,46 +60,29 @@ def write_site(
     now: dt.datetime | None = None,
     cfg: Mapping[str, str] | None = None,
     first: Sequence[str] = (),
-    past: Matrix | None = None,
     selection: str = "",
-    order: Callable[[], Order] | None = None,
-    analysis_options: AnalysisOptions | None = None,
-    findings: Sequence[Finding] | None = None,
 ) -> Written:
     """Write the reports and plots *names* (none: all reports) and their index into *destination*.
 
     Args:
-        results_dirname: where the matrix was parsed from, as it was given: a directory or a history.
         single_file: everything in the index, plotly too, for viewers that show one file.
         html: whether the pages themselves are written.
         png_browser: the Chromium that draws each figure into ``figures``, beside the pages; None for no pictures.
         now: what the pages say about when they were written.
         cfg: what was chosen of the reports' and plots' controls, as text.
         first: the variables that come first.
-        past: all known runs, where there is a history.
-        selection: the filters that left *matrix*, as a person writes them.
-        order: gives the order of all runs that there are; that of those at hand unless given.
-        analysis_options: what the analysis of the runs takes besides them.
-        findings: what is odd about the runs; looked for unless given.
+        selection: the filters that left the runs, as a person writes them.
 
     Raises:
         MatbenchError: an unknown name, or a page that can't be written.
     """
-    catalogue = Catalogue(
-        matrix,
-        workload,
-        lambda entry: relative_address(entry, destination),
-        past=past,
-        order=order,
-        analysis_options=analysis_options,
-        findings=findings,
-    )
+    catalogue = Catalogue(study, lambda entry: relative_address(entry, destination))
     report_pages = _report_pages(catalogue, names, cfg, first, single_file=single_file)
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = dataclasses.replace(
-        describe(matrix, workload, results_dirname, now or dt.datetime.now(dt.UTC), selection),
-        check=counted(catalogue.findings),
-        is_odd=any(one.changes or one.in_most_runs for one in catalogue.findings),
+        describe(study, now or dt.datetime.now(dt.UTC), selection),
+        check=counted(study.findings),
+        is_odd=any(one.changes or one.in_most_runs for one in study.findings),
     )
     site = [index, *report_pages]
     pictures, undrawn = ({}, []) if png_browser is None else png.draw(report_pages, png_browser)
@@ -163,13 +143,12 @@ def _write_files(
     )
 
 
-def describe(
-    matrix: Matrix, workload: Workload, results_dirname: Path | str, now: dt.datetime, selection: str = ""
-) -> Provenance:
+def describe(study: Study, now: dt.datetime, selection: str = "") -> Provenance:
     """Where the numbers of the pages come from."""
+    matrix = study.matrix
     repeats = [len(runs) for runs in by_point(matrix.entries)]
     tests = len(matrix) + len(matrix.unfinished)
-    data = f"Data: {os.fspath(results_dirname)}, {tests} {plural(tests, 'test')}"
+    data = f"Data: {study.given.place}, {tests} {plural(tests, 'test')}"
     if selection:
         data += f" selected by {selection}"
     if repeats:
@@ -177,7 +156,7 @@ def describe(
         runs = f"{low} {plural(low, 'run')} each" if low == high else f"{low} to {high} runs each"
         data += f" at {len(repeats)} {plural(len(repeats), 'point')}, {runs}"
     return Provenance(
-        workload=workload.name,
+        workload=study.workload.name,
         data=f"{data}.",
         generated=now.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
         version=__version__,

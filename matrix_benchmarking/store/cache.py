@@ -17,7 +17,6 @@ from typing import Any
 
 import platformdirs
 
-from .. import __version__
 from ..block_file import BLOCK_FILE
 from ..environment_file import ENVIRONMENT_FILE
 from ..errors import OutputError, os_reason
@@ -25,6 +24,7 @@ from ..files import atomic_write, read_regular
 from ..filters import Scalar
 from ..matrix import Problem
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
+from ..version import __version__
 from ..workload import Workload
 from ..workload_file import sources
 from . import codec

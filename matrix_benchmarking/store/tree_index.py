@@ -16,10 +16,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
 from ..errors import OutputError, os_reason
 from ..files import atomic_write, read_regular
 from ..matrix import Matrix
+from ..version import __version__
 from ..workload import INDEX_PREFIX, Workload
 from . import cache, codec, index_format
 from .find import check_root

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import site
+from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
 
 NUMBERS = {"1B_cost": 10.0, "p95_latency": 5.0, "avg_latency": 3.0, "throughput": 100.0, "fidelity": 1.0}
@@ -80,7 +82,7 @@ CASES: dict[str, tuple[list[Entry], str]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_every_page_is_written_and_says_what_is_wrong(case: str, encoder_bench: Workload, tmp_path: Path) -> None:
     entries, said = CASES[case]
-    written = site.write_site(Matrix(entries), encoder_bench, tmp_path, [], Path("results"))
+    written = site.write_site(Study(Matrix(entries), encoder_bench, given=Given(place="results")), tmp_path, [])
     assert len(written.pages) == 11
     assert said in written.pages[0].read_text(encoding="utf-8")
     for path in written.pages:
@@ -91,9 +93,7 @@ def test_every_page_is_written_and_says_what_is_wrong(case: str, encoder_bench: 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_limit_is_answered_too(case: str, encoder_bench: Workload) -> None:
-    from matrix_benchmarking.plotting.catalogue import Catalogue
-
-    catalogue = Catalogue(Matrix(CASES[case][0]), encoder_bench)
+    catalogue = Catalogue(Study(Matrix(CASES[case][0]), encoder_bench))
     report = catalogue.report("Best configuration")
     for limit in (0.001, 5, 1e9):
         assert report.do_plot(*catalogue.arguments({"limit": limit}))

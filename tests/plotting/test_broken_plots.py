@@ -9,6 +9,7 @@ from plotly.io.json import to_json_plotly
 from plotting_support.app_support import pages_over, texts
 
 from matrix_benchmarking import store
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.plotting import png, site
 from matrix_benchmarking.plotting.page import Page
@@ -138,7 +139,9 @@ def test_a_static_report_lacks_only_the_parts_that_fail(
     fragile: Workload, file: Path, results: Path, tmp_path: Path, single_file: bool
 ) -> None:
     matrix = store.parse_tree(fragile, results)
-    written = site.write_site(matrix, fragile, tmp_path / "report", [], results, single_file=single_file)
+    written = site.write_site(
+        Study(matrix, fragile, given=Given(place=str(results))), tmp_path / "report", [], single_file=single_file
+    )
     said = "\n".join(written.failures)
     for sentence in sentences(file).values():
         assert sentence in said
@@ -172,7 +175,9 @@ def test_the_pictures_of_the_other_plots_are_drawn(
     fragile: Workload, results: Path, tmp_path: Path, chromium: str
 ) -> None:
     matrix = store.parse_tree(fragile, results)
-    written = site.write_site(matrix, fragile, tmp_path, ["Curves"], results, html=False, png_browser=chromium)
+    written = site.write_site(
+        Study(matrix, fragile, given=Given(place=str(results))), tmp_path, ["Curves"], html=False, png_browser=chromium
+    )
     assert [path.name for path in written.pictures] == ["curves-1-whole.png"]
 
 
@@ -232,7 +237,7 @@ def test_a_figure_with_a_number_that_json_has_no_place_for_is_said_and_all_else_
         to_json_plotly(shown)  # as Dash sends it
         assert "This figure: its data can't be written as JSON: Integer exceeds 64-bit range" in texts(shown)
         assert "Drawn." in texts(shown)
-    written = site.write_site(matrix, workload, tmp_path / "report", ["Curves"], results)
+    written = site.write_site(Study(matrix, workload, given=Given(place=str(results))), tmp_path / "report", ["Curves"])
     assert "'Raising': its data can't be written as JSON: Integer exceeds 64-bit range" in written.failures
 
 

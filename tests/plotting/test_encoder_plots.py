@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
@@ -37,7 +38,7 @@ def entry(batch_size: int, vus: int, throughput: float, repeat: int = 0, **other
 
 
 def catalogue(workload: Workload, *entries: Entry) -> Catalogue:
-    return Catalogue(Matrix(entries), workload)
+    return Catalogue(Study(Matrix(entries), workload))
 
 
 def test_a_point_is_the_mean_of_its_repeats_with_the_way_to_the_largest_and_the_smallest(
@@ -96,7 +97,7 @@ def test_sixty_variants_are_drawn(encoder_bench: Workload) -> None:
 
 def test_whatever_has_a_ring_has_a_mark(encoder_bench: Workload) -> None:
     plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 200)))
-    for one in plots.matrix.entries:  # the dearer, the faster: every point is the best under a limit
+    for one in plots.study.matrix.entries:  # the dearer, the faster: every point is the best under a limit
         one.kpis["p95_latency"] = 1e6 - one.kpis["1B_cost"]
     figure, text = plots.plot("Cost against latency").do_plot(*plots.arguments())
     (rings,) = [trace for trace in figure.data if trace.name.startswith("best under")]
@@ -108,7 +109,7 @@ def test_whatever_has_a_ring_has_a_mark(encoder_bench: Workload) -> None:
 
 def test_of_many_points_the_cheapest_and_those_in_a_ring_are_shown(encoder_bench: Workload) -> None:
     plots = catalogue(encoder_bench, *(entry(8, vus, 1000.0 - vus) for vus in range(1, 200)))
-    for one in plots.matrix.entries:
+    for one in plots.study.matrix.entries:
         one.kpis["p95_latency"] = 1.0 if one.settings["vus"] == 199 else 50.0
     figure, text = plots.plot("Cost against latency").do_plot(*plots.arguments())
     assert {trace.name: len(trace.x) for trace in figure.data} | {"cheapest": 1} == {
@@ -149,7 +150,7 @@ def test_the_cheapest_of_the_study_is_found(encoder_bench: Workload, foreign_sam
     from matrix_benchmarking.analyze import wording
 
     matrix = store.parse_tree(encoder_bench, foreign_samples / "encoder_analysis")
-    (verdict,) = wording.verdict(Catalogue(matrix, encoder_bench).best)
+    (verdict,) = wording.verdict(Catalogue(Study(matrix, encoder_bench)).study.best)
     assert verdict.lead.startswith(
         "Cheapest by 1B_cost: aws · nvidia-l4 · default · torch at batch_size 32, vus 256: 409.44 USD"
     )

@@ -9,6 +9,7 @@ import pytest
 from plotting_support.inspection import barriers, leads_nowhere_else
 from plotting_support.visit import Visit, walk
 
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import site
 from matrix_benchmarking.workload import Workload
@@ -30,7 +31,7 @@ HEADS = """heads => heads.map(head => [head.id, head.querySelector("a.anchor")?.
 @pytest.fixture
 def pages(matrix: Matrix, workload: Workload, tmp_path: Path) -> Path:
     """The folder with all pages of the hostile matrix."""
-    site.write_site(matrix, workload, tmp_path / "report", [], Path("results"))
+    site.write_site(Study(matrix, workload, given=Given(place="results")), tmp_path / "report", [])
     return tmp_path / "report"
 
 
@@ -86,7 +87,9 @@ def real_pages(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
     encoder_bench = workload.load("encoder_bench")
     results = repository / "data" / "samples" / "encoder_bench"
     destination = tmp_path_factory.mktemp("real") / "report"
-    site.write_site(store.parse_tree(encoder_bench, results), encoder_bench, destination, [], results)
+    site.write_site(
+        Study(store.parse_tree(encoder_bench, results), encoder_bench, given=Given(place=str(results))), destination, []
+    )
     return destination
 
 
@@ -136,7 +139,9 @@ def test_a_single_file_has_everything_inside_and_needs_nothing_else(
     encoder_bench = workload.load("encoder_bench")
     results = repository / "data" / "samples" / "encoder_digits"
     matrix = store.parse_tree(encoder_bench, results)
-    (path,) = site.write_site(matrix, encoder_bench, tmp_path / "report", [], results, single_file=True).pages
+    (path,) = site.write_site(
+        Study(matrix, encoder_bench, given=Given(place=str(results))), tmp_path / "report", [], single_file=True
+    ).pages
     alone = path.rename(tmp_path / "moved.html")
     with Visit(browser, alone) as visit:
         figures = visit.page.locator(".figure")
@@ -159,7 +164,9 @@ def test_a_single_file_has_everything_inside_and_needs_nothing_else(
 def test_a_single_file_of_hostile_data_runs_nothing(
     browser: Any, matrix: Matrix, workload: Workload, tmp_path: Path
 ) -> None:
-    (path,) = site.write_site(matrix, workload, tmp_path / "report", [], Path("results"), single_file=True).pages
+    (path,) = site.write_site(
+        Study(matrix, workload, given=Given(place="results")), tmp_path / "report", [], single_file=True
+    ).pages
     with Visit(browser, path) as visit:
         assert visit.complaints == []
         assert "alert(1)" in visit.page.inner_text("body")

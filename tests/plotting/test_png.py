@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import png, site
@@ -20,7 +21,10 @@ def test_each_figure_becomes_a_picture_beside_the_pages(
     from PIL import Image
 
     written = site.write_site(
-        matrix, workload, tmp_path / "report", ["report: Costs"], Path("results"), png_browser=chromium
+        Study(matrix, workload, given=Given(place="results")),
+        tmp_path / "report",
+        ["report: Costs"],
+        png_browser=chromium,
     )
     (picture,) = written.pictures
     assert picture.parent == tmp_path / "report" / "figures"
@@ -36,11 +40,9 @@ def test_without_html_there_are_pictures_alone(
 ) -> None:
     pytest.importorskip("kaleido")
     written = site.write_site(
-        matrix,
-        workload,
+        Study(matrix, workload, given=Given(place="results")),
         tmp_path / "report",
         ["Costs", "Error report"],
-        Path("results"),
         html=False,
         png_browser=chromium,
     )

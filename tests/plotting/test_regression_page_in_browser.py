@@ -10,6 +10,7 @@ from plotting_support.analyses import analysis_of, series, toy_workload, version
 from plotting_support.inspection import barriers, leads_nowhere_else
 from plotting_support.visit import Visit
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.regression_page import write_regression_page
 
@@ -29,7 +30,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     entries += series("nightly", versions(365), {300: 1.2}, repeats=1, spikes=(100,))
     entries += series("same", names)
     return write_regression_page(
-        analysis_of(entries), Matrix(entries), toy_workload(), tmp_path_factory.mktemp("regression")
+        analysis_of(entries), Study(Matrix(entries), toy_workload()), tmp_path_factory.mktemp("regression")
     )
 
 

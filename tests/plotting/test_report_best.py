@@ -12,6 +12,7 @@ from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.limits import Step
 from matrix_benchmarking.analyze.points import Point
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.limit_table import MOST_STEPS, chosen_steps, round_limits
@@ -55,7 +56,7 @@ POINTS = [entry("a", 1, 40.0, 8.0), entry("a", 2, 30.0, 55.0), entry("b", 4, 20.
 
 
 def text(workload: Workload, *entries: Entry, **cfg: Any) -> str:
-    catalogue = Catalogue(Matrix(entries), workload)
+    catalogue = Catalogue(Study(Matrix(entries), workload))
     page = StaticHTML().render(catalogue.report("Best configuration").do_plot(*catalogue.arguments(cfg)))
     return re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page))
 
@@ -94,7 +95,9 @@ def test_an_impossible_limit_is_a_sentence(toy: Workload) -> None:
 
 def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload) -> None:
     def controls(*entries: Entry) -> list[str]:
-        return [control.name for control in Catalogue(Matrix(entries), toy).report("Best configuration").controls()]
+        return [
+            control.name for control in Catalogue(Study(Matrix(entries), toy)).report("Best configuration").controls()
+        ]
 
     assert controls(*POINTS) == ["limit"]
     assert controls(POINTS[-1]) == controls() == []
@@ -102,7 +105,7 @@ def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload)
 
 
 def test_the_verdict_with_a_limit_stands_by_itself(toy: Workload) -> None:
-    box = StaticHTML().render(verdict_box(Catalogue(Matrix(POINTS), toy), limit=60))
+    box = StaticHTML().render(verdict_box(Study(Matrix(POINTS), toy), limit=60))
     assert "Cheapest under 60 ms p95 by cost: a at vus 2" in box
 
 

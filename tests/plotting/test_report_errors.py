@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix, Problem
 from matrix_benchmarking.plotting import logs
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -33,7 +34,7 @@ def failed(directory: Path, name: str, code: int | None = 1, engine: str = "int8
 
 
 def page(workload: Workload, *entries: Entry, unfinished: tuple[Entry, ...] = ()) -> str:
-    catalogue = Catalogue(Matrix(entries, unfinished=unfinished), workload)
+    catalogue = Catalogue(Study(Matrix(entries, unfinished=unfinished), workload))
     return StaticHTML().render(catalogue.report("Error report").do_plot(*catalogue.arguments()))
 
 

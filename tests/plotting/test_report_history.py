@@ -16,6 +16,7 @@ import pytest
 from plotting_support.analyses import series, toy_workload, versions
 
 from matrix_benchmarking import kpi
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.of_kpi import Judged
 from matrix_benchmarking.errors import ConfigError
@@ -75,7 +76,7 @@ def runs(versions: Iterable[Any], images: dict[str, float]) -> list[Entry]:
 
 def catalogue(workload: Workload, past: Iterable[Entry], **others: Any) -> Catalogue:
     entries = list(past)
-    return Catalogue(Matrix(entries), workload, past=Matrix(entries, **others))
+    return Catalogue(Study(Matrix(entries), workload, past=Matrix(entries, **others)))
 
 
 def page(of: Catalogue, **cfg: Any) -> str:
@@ -94,10 +95,10 @@ def test_the_page_quotes_the_verdicts_of_the_analysis() -> None:
     names = versions(14)
     entries = [*series("bad", names, {11: 1.3}), *series("same", names), *series("good", names, {10: 0.7})]
     of = catalogue(toy_workload(), entries)
-    assert of.analysis is not None
+    assert of.study.analysis is not None
     shown = page(of)
     assert "1 of 3 series is worse, 1 is better, 1 shows no difference (" in shown
-    for verdict in of.analysis.verdicts:
+    for verdict in of.study.analysis.verdicts:
         if verdict.changes:
             assert wording.sentence(verdict) in html.unescape(shown)
             assert wording.size(verdict) in shown
@@ -116,7 +117,7 @@ def test_a_kpi_of_which_neither_direction_is_better_is_not_judged(toy: Workload)
     load = kpi.NeitherBetter(kpi.KPIMetadata(help="How busy it is", unit="", name="cost")(lambda lts: lts.load))
     speedy = kpi.collect([load, speed])
     workload = dataclasses.replace(toy, store=dataclasses.replace(toy.store, models_kpis=speedy))
-    catalogue = Catalogue(Matrix(runs(["1", "2"], {"a": 1.0, "b": 1.5})), workload)
+    catalogue = Catalogue(Study(Matrix(runs(["1", "2"], {"a": 1.0, "b": 1.5})), workload))
     shown = StaticHTML().render(catalogue.report("KPI history").do_plot(*catalogue.arguments({"kpi": "cost"})))
     assert "cost: 2 of 2 series are not judged." in shown
 
@@ -160,7 +161,7 @@ def test_a_kpi_and_an_axis_can_be_chosen(toy: Workload) -> None:
 def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(toy: Workload) -> None:
     past = runs(["1", "2", "3"], {"a": 1.0, "b": 2.0})
     of = catalogue(toy, past)
-    found = plot_history.find(of, {}, (), {})
+    found = plot_history.find(of.study, {}, (), {})
     shown = [Judged(one, None) for one in reversed(found.series)]
     assert [one.series.labels["image"] for one in shown] == ["b", "a"]
     frame = pandas.DataFrame(
@@ -192,15 +193,15 @@ def test_what_the_analysis_found_is_marked_in_the_series_that_it_is_about() -> N
 
 
 def test_without_a_history_a_sentence_says_how_to_get_one(toy: Workload) -> None:
-    alone = Catalogue(Matrix(runs(["1"], {"a": 1.0})), toy)
+    alone = Catalogue(Study(Matrix(runs(["1"], {"a": 1.0})), toy))
     assert "matbench upload_lts --history LOCATION" in page(alone)
     assert alone.report("KPI history").summary() == "There is no history to compare with."
     no_keys = dataclasses.replace(toy, regression=RegressionKeys())
-    assert "names no version of what it measures" in page(Catalogue(Matrix([]), no_keys))
+    assert "names no version of what it measures" in page(Catalogue(Study(Matrix([]), no_keys)))
 
 
 def test_a_matrix_with_several_versions_is_its_own_history(toy: Workload) -> None:
-    of = Catalogue(Matrix(runs(["1", "2"], {"a": 2.0})), toy)
+    of = Catalogue(Study(Matrix(runs(["1", "2"], {"a": 2.0})), toy))
     assert (
         "1 of 1 series can&#x27;t be told (the history is too short; measure 8 more versions, fewer with repeats)."
         in page(of)
@@ -288,7 +289,7 @@ def test_what_is_selected_of_the_matrix_is_selected_of_the_past(toy: Workload) -
 
 
 def test_the_plot_and_the_report_are_there_for_every_workload(toy: Workload) -> None:
-    of = Catalogue(Matrix([]), toy)
+    of = Catalogue(Study(Matrix([]), toy))
     assert KPIHistory.name in of.plots
     assert "report: KPI history" in of.reports
 

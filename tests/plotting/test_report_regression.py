@@ -12,12 +12,13 @@ import pytest
 from plotting_support.analyses import analysis_of, event, run, series, toy_workload, versions
 
 from matrix_benchmarking.analyze.select.selection import NotAnalysed
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.verdict.severity import severity
 from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import regression_tables, report_regression
-from matrix_benchmarking.plotting.catalogue import AnalysisOptions, Catalogue
+from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.regression_page import write_regression_page
 from matrix_benchmarking.plotting.report_regression import RegressionReport
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -28,7 +29,7 @@ VERSIONS = versions(20)
 
 def catalogue(entries: Iterable[Entry], analysis: Analysis | None = None, **options: Any) -> Catalogue:
     known = list(entries)
-    return Catalogue(Matrix(known), toy_workload(), past=Matrix(known), analysis=analysis, **options)
+    return Catalogue(Study(Matrix(known), toy_workload(), past=Matrix(known), analysis=analysis, **options))
 
 
 def page(of: Catalogue) -> str:
@@ -65,8 +66,8 @@ def test_what_changed_is_a_table_by_severity_with_levels_versions_alarm_and_runs
         "better",
         "no",
     ]
-    assert of.analysis is not None
-    worst = of.analysis.failing[0]
+    assert of.study.analysis is not None
+    worst = of.study.analysis.failing[0]
     for wanted in (worst.alarms[0].id, "1.16 → 1.17<", "51 → 9", "&lt; 0.001", "ms</td>"):
         assert wanted in rows[0]
 
@@ -111,7 +112,7 @@ def test_an_acknowledged_alarm_shows_who_when_why_and_until() -> None:
     first = analysis_of(entries)
     place = next(number for number, one in enumerate(first.verdicts) if one.name == "worse")
     said = event(first, place, Action.ACKNOWLEDGED, reason=f"known {HOSTILE}", until="9999-06-01")
-    of = catalogue(entries, analysis_options=AnalysisOptions(events=lambda: [said]))
+    of = catalogue(entries, given=Given(events=lambda: [said]))
     shown = page(of)
     dealt = shown.split("Alarms that were dealt with", 1)[1]
     for wanted in (
@@ -151,7 +152,7 @@ def test_hostile_and_long_text_stays_text(texts: str, tmp_path: Path) -> None:
         data=texts,
         not_analysed=[NotAnalysed(texts, texts, {}, f"because {texts}", 1)],
     )
-    path = write_regression_page(analysis, Matrix(entries), toy_workload(), tmp_path)
+    path = write_regression_page(analysis, Study(Matrix(entries), toy_workload()), tmp_path)
     shown = path.read_text(encoding="utf-8").split("<footer>")[0]
     assert "<script>alert" not in shown
     assert "<img" not in shown
@@ -164,10 +165,10 @@ def test_hostile_and_long_text_stays_text(texts: str, tmp_path: Path) -> None:
 
 
 def test_one_version_is_said_in_a_plain_sentence() -> None:
-    alone = Catalogue(Matrix(series("image", ["1.0"])), toy_workload())
+    alone = Catalogue(Study(Matrix(series("image", ["1.0"])), toy_workload()))
     assert "There is nothing to analyse. These runs have one value of version" in page(alone)
     assert alone.report("Regression analysis").summary().startswith("There is nothing to analyse.")
-    assert alone.analysis is None
+    assert alone.study.analysis is None
     with_history = catalogue(series("image", ["1.0"]))
     assert "Whether 1 series of 1 KPI is worse can&#x27;t be told" in page(with_history)
     assert with_history.report("Regression analysis").summary() == (
@@ -181,26 +182,26 @@ def test_an_analysis_that_is_given_is_shown_and_none_is_made() -> None:
     entries = mixed()
     given = dataclasses.replace(analysis_of(entries), question="asked by somebody")
     of = catalogue([], given)
-    assert of.analysis is given
+    assert of.study.analysis is given
     assert "is worse: asked by somebody." in page(of)
 
 
 def test_the_analysis_is_made_once_and_shared_by_the_copies_of_a_catalogue() -> None:
     of = catalogue(mixed())
     copied = of.shown_by(lambda entry: None, of.section)
-    made = copied.analysis
+    made = copied.study.analysis
     assert made is not None
-    assert of.analysis is made
+    assert of.study.analysis is made
 
 
 def test_minimum_effects_and_where_the_data_came_from_reach_the_analysis() -> None:
     from matrix_benchmarking.workload import MinimumEffect
 
-    options = AnalysisOptions(data="somewhere", minimum_effects={"latency": MinimumEffect(relative=0.5, absolute=2.0)})
-    of = catalogue(mixed(), analysis_options=options)
-    assert of.analysis is not None
-    assert of.analysis.data == "somewhere"
-    assert not of.analysis.failing
+    options = Given(data="somewhere", minimum_effects={"latency": MinimumEffect(relative=0.5, absolute=2.0)})
+    of = catalogue(mixed(), given=options)
+    assert of.study.analysis is not None
+    assert of.study.analysis.data == "somewhere"
+    assert not of.study.analysis.failing
     assert "a change counts from 50 % of the old level, and from 2.00 ms for latency" in page(of)
 
 
@@ -220,14 +221,15 @@ def test_doubtful_series_are_drawn_last_and_say_what_would_settle_them() -> None
 
 def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) -> None:
     entries = mixed()
-    path = write_regression_page(analysis_of(entries), Matrix(entries), toy_workload(), tmp_path / "new" / "report")
+    runs = Study(Matrix(entries), toy_workload())
+    path = write_regression_page(analysis_of(entries), runs, tmp_path / "new" / "report")
     assert [each.name for each in path.parent.iterdir()] == ["index.html"]
     shown = path.read_text(encoding="utf-8")
     assert "<title>Regression analysis – toy – matbench</title>" in shown
     assert "Data: a history of the tests." in shown
     assert "Written 2027-01-01 00:00 UTC" in shown
     quiet = series("same", VERSIONS)
-    alone = write_regression_page(analysis_of(quiet), Matrix(quiet), toy_workload(), tmp_path / "quiet")
+    alone = write_regression_page(analysis_of(quiet), Study(Matrix(quiet), toy_workload()), tmp_path / "quiet")
     assert alone.stat().st_size < 60_000
     assert "Nothing is worse in 1 series" in alone.read_text(encoding="utf-8")
 
@@ -235,5 +237,5 @@ def test_the_page_is_one_file_and_without_a_chart_it_is_small(tmp_path: Path) ->
 def test_the_report_is_there_for_every_workload_and_in_the_plots_file(repository: Path) -> None:
     from matrix_benchmarking.plotting import plots_file
 
-    assert "report: Regression analysis" in Catalogue(Matrix([]), toy_workload()).reports
+    assert "report: Regression analysis" in Catalogue(Study(Matrix([]), toy_workload())).reports
     assert "report: Regression analysis" in plots_file.read(repository / "data" / "plots.yaml", "toy", ())

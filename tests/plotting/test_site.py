@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking import __version__
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.errors import MatbenchError, OutputError
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import PlotsReport, site
@@ -25,7 +26,9 @@ NOW = dt.datetime(2026, 11, 21, 9, 30, tzinfo=dt.UTC)
 
 def write(matrix: Matrix, workload: Workload, tmp_path: Path, *names: str) -> dict[str, str]:
     """The pages by file name."""
-    files = site.write_site(matrix, workload, tmp_path / "report", names, Path("results"), now=NOW).pages
+    files = site.write_site(
+        Study(matrix, workload, given=Given(place="results")), tmp_path / "report", names, now=NOW
+    ).pages
     return {path.name: path.read_text(encoding="utf-8") for path in files}
 
 
@@ -163,7 +166,7 @@ def test_a_page_of_plots_takes_no_more_than_their_names(matrix: Matrix, workload
         name = "report: Twice"
         plots = (plot, plot)
 
-    catalogue = Catalogue(matrix, workload)
+    catalogue = Catalogue(Study(matrix, workload))
     page = StaticHTML()
     page.render(Twice(catalogue).do_plot(*catalogue.arguments()))
     assert len(page.figures) == 2

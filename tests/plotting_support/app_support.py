@@ -13,7 +13,7 @@ from matrix_benchmarking.workload import Workload
 
 def pages_over(matrix: Matrix, workload: Workload, roots: list[Path], report_dest: Path) -> Pages:
     """The answers of an application over *matrix*."""
-    data = Data(Source(workload=workload, name="results", roots=roots, read=lambda progress: matrix))
+    data = Data(Source(workload=workload, place="results", roots=roots, read=lambda progress: matrix))
     data.start()
     assert data.wait(10) is not None
     return Pages(data, report_dest)

@@ -10,9 +10,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from ...analyze.study import Study
 from ...errors import ConfigError, MatbenchError
 from .. import problems, site
-from ..catalogue import Catalogue
 from ..controls import find_run
 from . import configuration, pages, sidebar, view
 from .data import Data, Snapshot
@@ -186,15 +186,15 @@ class Pages:
         snapshot = self.data.snapshot
         if snapshot is None:
             return text
-        named = [entry for entry in snapshot.runs if entry.name == text]
-        entry = named[0] if named else find_run(snapshot.runs, text)
+        named = [entry for entry in snapshot.study.runs if entry.name == text]
+        entry = named[0] if named else find_run(snapshot.study.runs, text)
         return snapshot.short_ids.get(entry.test_uuid or "", text)
 
     def _write(self, query: str) -> Any:
         snapshot, current = self.data.snapshot, view.read(query)
         if snapshot is None:
             return problems.box("There is nothing to write yet.")
-        shown = snapshot.catalogue(current.filters, current.order)
+        shown = snapshot.catalogue(current.filters, current.order).study
         if not len(shown.matrix) and not shown.matrix.unfinished:
             return problems.box("No run is left by these filters, so nothing was written.")
         if not self._writing.acquire(blocking=False):
@@ -207,18 +207,11 @@ class Pages:
         said = html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
         return [said, problems.box(*written.failures)] if written.failures else said
 
-    def _write_site(self, shown: Catalogue, current: View) -> site.Written:
+    def _write_site(self, shown: Study, current: View) -> site.Written:
         return site.write_site(
-            shown.matrix,
-            shown.workload,
+            shown,
             self.report_dest,
-            [],
-            self.data.source.name,
             cfg=current.cfg,
             first=current.order,
-            past=shown.past,
-            order=lambda: shown.order,
             selection=view.write_filters(current.filters),
-            analysis_options=shown.analysis_options,
-            findings=shown.findings,
         )

@@ -19,15 +19,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...analyze import check
-from ...analyze.check import Finding
-from ...analyze.select.labelled import labelled
-from ...analyze.select.order import Order
+from ...analyze.study import Given, Study
 from ...errors import MatbenchError
 from ...filters import Filters
 from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
-from ..catalogue import AnalysisOptions, Catalogue
+from ..catalogue import Catalogue
 from .facets import Facets, short_ids
 from .view import write_filters
 
@@ -44,98 +41,75 @@ class Source:
     """Where the application's data come from.
 
     Attributes:
-        name: of the place, as it was given.
+        place: as it was given.
         roots: the directories whose files may be served; none where there are no artifacts.
         read_index: what is known without reading the tests; None where nothing is.
         read: everything, reporting its progress.
         filters: which part of what was read is shown.
         past: from what was read to all known runs, those of a history among them; None where there is none.
-        analysis_options: what the analysis of the runs takes besides them.
+        given: what a study of them takes besides.
     """
 
     workload: Workload
-    name: str
+    place: str
     roots: Sequence[Path]
     read: Callable[[Progress | None], Matrix]
     read_index: Callable[[], Matrix | None] = lambda: None
     filters: Filters = dataclasses.field(default_factory=dict)
     past: Callable[[Matrix], Matrix | None] = lambda matrix: None
-    analysis_options: AnalysisOptions = dataclasses.field(default_factory=AnalysisOptions)
+    given: Given | None = None
+
+    def study(self, read: Matrix, past: Matrix | None) -> Study:
+        """What is shown of what was *read*, and of the *past*."""
+        given = Given(place=self.place) if self.given is None else self.given
+        return Study.of(read, self.workload, filters=self.filters, past=past, given=given)
 
 
 class Snapshot:
     """One state of the data, and what was computed from it.
 
     Attributes:
+        study: all of it, as the options of the command selected it.
         number: of the state; it grows.
-        matrix: all of it.
-        past: all known runs, those of the matrix among them; None without a history.
         read_at: when it was read.
         problem: why the history could not be read, whose runs are missing then; empty otherwise.
     """
 
-    problem = ""
-
-    def __init__(
-        self, source: Source, matrix: Matrix, number: int, past: Matrix | None = None, whole: Matrix | None = None
-    ) -> None:
-        """*whole* are all known runs, where only a part of them is shown."""
-        self.workload = source.workload
-        self.filters = source.filters
-        self.analysis_options = source.analysis_options
-        self.matrix = matrix
-        self.past = past
-        self.whole = whole
+    def __init__(self, study: Study, number: int, problem: str = "") -> None:
+        self.study = study
         self.number = number
+        self.problem = problem
         self.read_at = dt.datetime.now().astimezone()
         self._selections: OrderedDict[Any, Catalogue] = OrderedDict()
         self._lock = threading.RLock()
 
     @functools.cached_property
     def facets(self) -> Facets:
-        return Facets(self.matrix, {} if self._known_order is None else self._known_order.known_places)
-
-    @functools.cached_property
-    def findings(self) -> Sequence[Finding]:
-        """What is odd about all runs, whatever is selected of them."""
-        return check.findings(self.runs, self.workload, self.analysis_options.prices, self._known_order)
-
-    @functools.cached_property
-    def _known_order(self) -> Order | None:
-        """The order of the versions as far as it is known without loading payloads of a results tree."""
-        return check.order_of(self.whole or self.runs, self.workload, self.analysis_options.order, self.filters)
-
-    @functools.cached_property
-    def order(self) -> Order:
-        """The order of the versions of all known runs."""
-        explicit = self.analysis_options.order
-        return Order(labelled(self.whole or self.runs, self.workload), self.workload, explicit)
-
-    @property
-    def runs(self) -> Matrix:
-        """Every run that can be opened."""
-        return self.matrix if self.past is None else self.past
+        order = self.study.order_at_hand
+        return Facets(self.study.matrix, {} if order is None else order.known_places)
 
     @functools.cached_property
     def short_ids(self) -> Mapping[str, str]:
-        return short_ids(self.runs)
+        return short_ids(self.study.runs)
 
     @functools.cached_property
     def reports(self) -> frozenset[str]:
         """The names of the reports; all other pages are plots."""
-        return frozenset(Catalogue(self.matrix, self.workload).reports)
+        return frozenset(Catalogue(self.study).reports)
 
     @functools.cached_property
     def slugs(self) -> Mapping[str, str]:
         """The page of each report and plot: its slug and its name, reports first."""
         from .. import site
 
-        catalogue = Catalogue(self.matrix, self.workload)
+        catalogue = Catalogue(self.study)
         names = [*catalogue.reports, *catalogue.plots]
         return dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))
 
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:
         """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections.
+
+        What is odd is said of all runs, whatever is selected of them.
 
         Raises:
             ConfigError: a filter on a setting that no entry has.
@@ -146,22 +120,13 @@ class Snapshot:
                 self._selections.move_to_end(key)
                 return self._selections[key]
             self.facets.check(filters)
-            matrix = self.facets.select(filters)
-            past = matrix if self.past is self.matrix else self.past and Facets(self.past).select(filters)
-            catalogue = Catalogue(
-                ordered(matrix, order),
-                self.workload,
-                whole=self.matrix,
-                past=past,
-                order=lambda: self.order.chosen_by({**self.filters, **filters}),
-                analysis_options=self.analysis_options,
-                findings=self.findings,
-            )
-            _ = catalogue.best
-            self._selections[key] = catalogue
+            study = self.study.selected(filters, ordered(self.facets.select(filters), order))
+            study.findings = self.study.findings
+            _ = study.best
+            self._selections[key] = Catalogue(study)
             if len(self._selections) > _KEPT_SELECTIONS:
                 self._selections.popitem(last=False)
-            return catalogue
+            return self._selections[key]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -243,28 +208,23 @@ class Data:
             time.sleep(CHECK_AFTER_S)
 
     def _take(self, matrix: Matrix, is_asked: bool = False) -> None:
-        current = self.snapshot
-        whole = with_own_ids(matrix)
-        problem, past, filters = "", None, self.source.filters
+        current, read = self.snapshot, with_own_ids(matrix)
+        past, problem = None, ""
         try:
-            past = self.source.past(whole)
+            past = self.source.past(read)
         except MatbenchError as error:  # the results can be read, and are shown without it
             problem = f"Shown are the results alone: {error}."
-        matrix, whole = whole.filtered(filters), whole if past is None else past
-        past = None if past is None else matrix if past is matrix else past.selected(filters)
+        study = self.source.study(read, past)
         if (
             not is_asked
             and current is not None
             and current.problem == problem
-            and same(current.matrix, matrix)
-            and same(current.runs, past or matrix)
+            and same(current.study.matrix, study.matrix)
+            and same(current.study.runs, study.runs)
         ):
             current.read_at = dt.datetime.now().astimezone()
             return
-        number = 1 if current is None else current.number + 1
-        snapshot = Snapshot(self.source, matrix, number, past, whole if filters else None)
-        snapshot.problem = problem
-        self.snapshot = snapshot
+        self.snapshot = Snapshot(study, 1 if current is None else current.number + 1, problem)
 
 
 def with_own_ids(matrix: Matrix) -> Matrix:

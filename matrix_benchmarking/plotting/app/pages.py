@@ -41,14 +41,14 @@ class Content:
 def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
 
-    if not len(catalogue.matrix):
+    if not len(catalogue.study.matrix):
         lead = "No run is left by these filters." if current.filters else "There is no finished run."
-        lines = [lead, *_without_results(catalogue.matrix.unfinished)]
+        lines = [lead, *_without_results(catalogue.study.matrix.unfinished)]
         return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
     chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
-    box = problems.guarded(lambda: verdict_box(catalogue, limit=chosen.get(LIMIT)), "The verdict")
+    box = problems.guarded(lambda: verdict_box(catalogue.study, limit=chosen.get(LIMIT)), "The verdict")
     address = _check_address(snapshot, current)
-    found = check_line(catalogue.findings, Answer.BEST, address, is_part=bool(current.filters))
+    found = check_line(catalogue.study.findings, Answer.BEST, address, is_part=bool(current.filters))
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
     lines = box.children
     if not isinstance(lines, list):
@@ -148,15 +148,15 @@ def _controls(plot: Plot) -> Sequence[Control]:
 
 
 def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Any) -> Content:
-    entry = find_run(snapshot.runs, current.run)
-    shown = catalogue.shown_by(run_page.addresses(snapshot, current), Deferred().section)
+    entry = find_run(snapshot.study.runs, current.run)
+    study = catalogue.study
     deferred = Deferred()
     if current.beside:
-        other = find_run(snapshot.runs, current.beside)
-        elements = side_by_side.elements(snapshot, shown, current, entry, other)
+        other = find_run(snapshot.study.runs, current.beside)
+        elements = side_by_side.elements(snapshot, study, current, entry, other)
         title = f"{entry.name} beside {other.name}"
     else:
-        elements = run_page.elements(snapshot, shown, current, entry, data)
+        elements = run_page.elements(snapshot, study, current, entry, data)
         title = entry.name
     return Content(title, convert(elements, None), deferred, ())
 

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ...analyze.study import Study
 from ...environment_file import Environment
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
 from .. import problems
-from ..catalogue import Catalogue
 from ..repeating import circumstances
 from ..tables import Cell, Column, Row, kpi_cell, table
 from . import artifacts, view
@@ -38,7 +38,7 @@ def addresses(snapshot: Snapshot, current: View) -> Callable[[Entry], str]:
     return address
 
 
-def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, entry: Entry, data: Data) -> list[Any]:
+def elements(snapshot: Snapshot, study: Study, current: View, entry: Entry, data: Data) -> list[Any]:
     """The page's parts."""
 
     if current.artifact:
@@ -47,8 +47,8 @@ def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, entry: Ent
     back = html.A("← back", href=view.write(current.with_run("")), className="back")
     parts: list[Any] = [html.P(back), html.H1(entry.name), *_state(entry)]
     parts += [html.H2("Settings"), _settings(entry)]
-    parts += [html.H2("KPIs"), _kpis(catalogue, entry, repeats), *_unknown(entry)]
-    parts += _beside(snapshot, catalogue, current, entry, repeats)
+    parts += [html.H2("KPIs"), _kpis(study, entry, repeats), *_unknown(entry)]
+    parts += _beside(snapshot, study, current, entry, repeats)
     parts += _environment(entry.environment)
     parts += [html.H2("Artifacts"), problems.guarded(lambda: _artifacts(current, entry, data), "The artifacts")]
     return parts
@@ -57,7 +57,11 @@ def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, entry: Ent
 def repeats_of(snapshot: Snapshot, entry: Entry) -> list[Entry]:
     """The runs at the same settings, *entry* among them, by repeat."""
     point = {name: typed(value) for name, value in entry.settings.items()}
-    same = [other for other in snapshot.runs if {name: typed(value) for name, value in other.settings.items()} == point]
+    same = [
+        other
+        for other in snapshot.study.runs
+        if {name: typed(value) for name, value in other.settings.items()} == point
+    ]
     return sorted(same, key=lambda each: (each.repeat, each.name))
 
 
@@ -90,14 +94,14 @@ def _settings(entry: Entry) -> Any:
     return html.Ul(facts, className="facts")
 
 
-def _kpis(catalogue: Catalogue, entry: Entry, repeats: Sequence[Entry]) -> Any:
+def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Any:
     """This run's values with those of its repeats beside them."""
     others = [other for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
     columns = [Column("KPI"), Column("Unit"), Column("This run", numeric=True)]
     columns += [Column(f"repeat {other.repeat}", numeric=True) for other in others]
     columns += [Column("Direction"), Column("Meaning")]
     rows: list[Row] = []
-    for kpi in catalogue.workload.kpis.values():
+    for kpi in study.workload.kpis.values():
         cells = [value_cell(each, kpi) for each in (entry, *others)]
         rows.append([kpi.name, kpi.display_unit, *cells, kpi.direction, kpi.help])
     count = f"{len(repeats)} runs at these settings" if len(repeats) > 1 else "one run at these settings"
@@ -120,12 +124,10 @@ def value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
     return kpi_cell(kpi, entry.kpis[kpi.name])
 
 
-def _beside(
-    snapshot: Snapshot, catalogue: Catalogue, current: View, entry: Entry, repeats: Sequence[Entry]
-) -> list[Any]:
+def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repeats: Sequence[Entry]) -> list[Any]:
     """Links that put another run beside this one: its repeats, the best of its group, or any by its id."""
 
-    best = [group.best.runs[0] for group in catalogue.best.groups]
+    best = [group.best.runs[0] for group in study.best.groups]
     named = [(other, f"repeat {other.repeat}") for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
     named += [(other, f"the best: {other.name}") for other in best if other.name != entry.name]
     ids = snapshot.short_ids

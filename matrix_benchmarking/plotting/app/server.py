@@ -49,7 +49,7 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
         compress=False,
     )
     app.index_string = layout.document(source.workload.name)
-    app.layout = layout.layout(source.name, source.workload.name)
+    app.layout = layout.layout(source.place, source.workload.name)
     callbacks.register(app, Pages(data, report_dest))
     _serve_artifacts(app.server, data)
     _secure(app, hosts)
@@ -128,7 +128,7 @@ def _serve_artifacts(server: Any, data: Data) -> None:
         try:
             if snapshot is None:
                 raise artifacts.NoArtifactError("nothing is read yet")
-            path = artifacts.locate(find_run(snapshot.runs, identity), name, data.source.roots)
+            path = artifacts.locate(find_run(snapshot.study.runs, identity), name, data.source.roots)
             kind = artifacts.content_type(path)
             return flask.send_file(
                 path, mimetype=kind, as_attachment=not kind.startswith("text/"), download_name=path.name, max_age=0

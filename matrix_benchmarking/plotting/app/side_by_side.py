@@ -6,12 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ...analyze.study import Study
 from ...analyze.wording import percent
 from ...environment_file import Environment
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, NotSet, typed
-from ..catalogue import Catalogue
 from ..tables import Cell, Column, Row, kpi_cell, table
 from . import view
 from .data import Snapshot
@@ -20,7 +20,7 @@ from .tags import html
 from .view import View
 
 
-def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, one: Entry, other: Entry) -> list[Any]:
+def elements(snapshot: Snapshot, study: Study, current: View, one: Entry, other: Entry) -> list[Any]:
     """The page's parts."""
 
     swapped = view.write(dataclasses.replace(current, run=current.beside, beside=current.run))
@@ -41,7 +41,7 @@ def elements(snapshot: Snapshot, catalogue: Catalogue, current: View, one: Entry
         html.H1("Two runs side by side"),
         html.Div([html.P(sentence) for sentence in _sentences(settings, surroundings)], className="verdict"),
         html.H2("KPIs"),
-        _kpis(catalogue, one, other),
+        _kpis(study, one, other),
         html.H2("Settings"),
         _differences(settings, "Settings, those that differ first"),
         html.H2("Environment"),
@@ -102,7 +102,7 @@ def _sentences(settings: list[Pair], surroundings: list[Pair]) -> Iterator[str]:
         yield "The recorded environment is the same."
 
 
-def _kpis(catalogue: Catalogue, one: Entry, other: Entry) -> Any:
+def _kpis(study: Study, one: Entry, other: Entry) -> Any:
     columns = [
         Column("KPI"),
         Column("Unit"),
@@ -111,7 +111,7 @@ def _kpis(catalogue: Catalogue, one: Entry, other: Entry) -> Any:
         Column("B against A", numeric=True),
         Column("Better"),
     ]
-    rows = [_kpi_row(kpi, one, other) for kpi in catalogue.workload.kpis.values()]
+    rows = [_kpi_row(kpi, one, other) for kpi in study.workload.kpis.values()]
     return table(columns, rows, caption="KPIs of two single runs; whether a difference is chance, Compare says")
 
 

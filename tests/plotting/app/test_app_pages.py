@@ -30,7 +30,7 @@ def text_of(pages: Pages, query: str) -> str:
 
 def snapshot_matrix(pages: Pages) -> Matrix:
     assert pages.data.snapshot is not None
-    return pages.data.snapshot.matrix
+    return pages.data.snapshot.study.matrix
 
 
 def test_every_report_and_plot_of_the_sample_has_a_page(pages: Pages) -> None:
@@ -169,7 +169,9 @@ def test_a_history_that_can_not_be_read_leaves_the_results(
             raise MatbenchError("there is no history at gone.db yet: 'matbench upload_lts' makes it")
         return None
 
-    source = Source(workload=encoder_workload, name="results", roots=[], read=lambda progress: sample_matrix, past=past)
+    source = Source(
+        workload=encoder_workload, place="results", roots=[], read=lambda progress: sample_matrix, past=past
+    )
     data = Data(source)
     data.start()
     data.join(20)

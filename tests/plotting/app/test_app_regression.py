@@ -11,12 +11,12 @@ from plotting_support.analyses import series, toy_workload, versions
 from plotting_support.app_support import elements, texts
 
 from matrix_benchmarking import filters
+from matrix_benchmarking.analyze import study as study_module
+from matrix_benchmarking.analyze.study import Given
 from matrix_benchmarking.analyze.verdict import analyse
 from matrix_benchmarking.matrix import Entry, Matrix
-from matrix_benchmarking.plotting import catalogue as catalogue_module
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
-from matrix_benchmarking.plotting.catalogue import AnalysisOptions
 
 PAGE = "?show=regression-analysis"
 VERSIONS = versions(16)
@@ -33,7 +33,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         calls.append(len(known))
         return original(known, *others, **options)
 
-    monkeypatch.setattr(analyse, "analyse_runs", counted)
+    monkeypatch.setattr(study_module, "analyse_runs", counted)
     return calls
 
 
@@ -42,11 +42,11 @@ def application(entries: list[Entry], destination: Path) -> Pages:
     data = Data(
         Source(
             workload=toy_workload(),
-            name="results",
+            place="results",
             roots=[],
             read=lambda progress: matrix,
             past=lambda read: read,
-            analysis_options=AnalysisOptions(data="the history of the tests"),
+            given=Given("results", "the history of the tests"),
         )
     )
     data.start()
@@ -85,7 +85,7 @@ def test_compare_names_the_last_good_version_where_that_is_soon_known(
     content, _, _ = application(history(), tmp_path).page("?show=compare", list(range(30)))
     assert "version 1.15 instead of version 1.12" in texts(content)
     assert made == [len(history())]
-    monkeypatch.setattr(catalogue_module, "FEW_VALUES", 10)
+    monkeypatch.setattr(study_module, "FEW_VALUES", 10)
     content, _, _ = application(history(), tmp_path).page("?show=compare", list(range(30)))
     assert "version 1.15 instead of version 1.14" in texts(content)
     assert made == [len(history())]
@@ -94,7 +94,7 @@ def test_compare_names_the_last_good_version_where_that_is_soon_known(
 def test_of_many_runs_the_analysis_is_made_after_the_page(
     made: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_module, "FEW_VALUES", 10)
+    monkeypatch.setattr(study_module, "FEW_VALUES", 10)
     pages = application(history(), tmp_path)
     content, _, title = pages.page(PAGE, [])
     assert (title, made) == ("Regression analysis", [])
@@ -112,7 +112,7 @@ def test_of_many_runs_the_analysis_is_made_after_the_page(
 def test_children_are_one_flat_list_as_the_browser_needs_them(
     few: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue_module, "FEW_VALUES", few)
+    monkeypatch.setattr(study_module, "FEW_VALUES", few)
     pages = application(history(), tmp_path)
     content, _, _ = pages.page(PAGE, list(range(30)))
     for kind in ("Div", "Section", "Details", "P"):
@@ -161,7 +161,7 @@ def test_a_filter_of_the_page_or_of_the_command_changes_neither_order_nor_newest
     for start, page in (("image=worse", ""), ("", "image=worse")):
         source = Source(
             workload=toy_workload(),
-            name="results",
+            place="results",
             roots=[],
             read=lambda progress: matrix,
             filters=filters.parse(start),
@@ -170,7 +170,7 @@ def test_a_filter_of_the_page_or_of_the_command_changes_neither_order_nor_newest
         data.start()
         snapshot = data.wait(10)
         assert snapshot is not None
-        found = snapshot.catalogue(filters.parse(page), []).analysis
+        found = snapshot.catalogue(filters.parse(page), []).study.analysis
         assert found is not None
         assert found.newest == VERSIONS[-1]
         assert {one.versions[-1] for one in found.verdicts} == {VERSIONS[-2]}

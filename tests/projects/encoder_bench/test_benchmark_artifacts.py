@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from matrix_benchmarking import store
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import load
@@ -179,7 +179,7 @@ def test_the_page_shows_how_to_repeat_the_best_run(run, tmp_path):
     run()
     workload = load("encoder_bench")
     matrix = store.parse_tree(workload, tmp_path / "results")
-    site.write_site(matrix, workload, tmp_path / "report", [], Path("results"))
+    site.write_site(Study(matrix, workload, given=Given(place="results")), tmp_path / "report", [])
     page = (tmp_path / "report" / "best-configuration.html").read_text()
     assert "Repeat the best" in page
     assert "matbench benchmark examples/encoder_cpu.yaml" in page

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import store
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
@@ -27,7 +28,7 @@ def encoder_bench() -> Workload:
 
 @pytest.fixture(scope="module")
 def catalogue(encoder_bench: Workload, sample: Path) -> Catalogue:
-    return Catalogue(store.parse_tree(encoder_bench, sample), encoder_bench)
+    return Catalogue(Study(store.parse_tree(encoder_bench, sample), encoder_bench))
 
 
 def marks(figure: Any) -> Iterator[dict[str, Any]]:
@@ -40,7 +41,7 @@ def marks(figure: Any) -> Iterator[dict[str, Any]]:
 
 
 def test_every_mark_of_every_figure_brings_back_a_run(catalogue: Catalogue) -> None:
-    ids = {entry.test_uuid for entry in catalogue.matrix}
+    ids = {entry.test_uuid for entry in catalogue.study.matrix}
     for name in catalogue.plots:
         figure, _ = catalogue.plot(name).do_plot(*catalogue.arguments())
         if name in SILENT:
@@ -73,7 +74,7 @@ def test_a_bar_of_failed_requests_brings_back_its_run(encoder_bench: Workload) -
         )
         for vus in (1, 2)
     ]
-    plots = Catalogue(Matrix(entries), encoder_bench)
+    plots = Catalogue(Study(Matrix(entries), encoder_bench))
     figure, _ = plots.plot("Failed requests").do_plot(*plots.arguments())
     (bars,) = marks(figure)
     assert sorted(zip(bars["y"], (row[0] for row in bars["customdata"]), strict=True)) == [
@@ -84,8 +85,8 @@ def test_a_bar_of_failed_requests_brings_back_its_run(encoder_bench: Workload) -
 
 def test_the_bar_at_fewer_users_brings_back_the_run_that_was_best_then(catalogue: Catalogue) -> None:
     figure, _ = catalogue.plot("Did we try enough VUs?").do_plot(*catalogue.arguments())
-    by_id = {entry.test_uuid: entry for entry in catalogue.matrix}
-    users = sorted({entry.settings["vus"] for entry in catalogue.matrix})
+    by_id = {entry.test_uuid: entry for entry in catalogue.study.matrix}
+    users = sorted({entry.settings["vus"] for entry in catalogue.study.matrix})
     for limit, trace in zip(users, figure.data, strict=True):
         runs = [by_id[row[0]] for row in trace.customdata]
         assert all(run.settings["vus"] <= limit for run in runs)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import filters, store
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds
 from matrix_benchmarking.analyze.verdict.sides import Blocks
@@ -17,7 +18,7 @@ from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
-from matrix_benchmarking.plotting.catalogue import AnalysisOptions, Catalogue
+from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.workload import load
 
@@ -67,8 +68,8 @@ def test_compare_the_baseline_and_the_page_say_the_same_of_the_releases(recorded
     ids = {alarm["id"] for one in worse for alarm in one["alarms"]}
     assert ids == {event.alarm for event in events}
     assert len(ids) == 4
-    options = AnalysisOptions(events=lambda: events)
-    catalogue = Catalogue(read.read_matrix(workload, place), workload, analysis_options=options)
+    options = Given(events=lambda: events)
+    catalogue = Catalogue(Study(read.read_matrix(workload, place), workload, given=options))
     shown = catalogue.report("Compare").do_plot(*catalogue.arguments({"setting": "version", "old": OLD, "new": NEW}))
     page = html.unescape(StaticHTML().render(shown))
     assert f"4 of 10 series of 5 KPIs are worse: {NEW} against {OLD}." in page
@@ -79,9 +80,9 @@ def test_compare_the_baseline_and_the_page_say_the_same_of_the_releases(recorded
 
 def test_the_page_names_the_last_good_release_that_the_history_names(recorded: Path) -> None:
     workload = load("encoder_bench")
-    catalogue = Catalogue(read.read_matrix(workload, SQLiteLocation(recorded)), workload)
-    assert catalogue.analysis is not None
-    (good,) = {one.last_good_version for one in catalogue.analysis.failing}
+    catalogue = Catalogue(Study(read.read_matrix(workload, SQLiteLocation(recorded)), workload))
+    assert catalogue.study.analysis is not None
+    (good,) = {one.last_good_version for one in catalogue.study.analysis.failing}
     assert catalogue.report("Compare").summary().startswith(f"version {NEW} instead of version {good}: 1B_cost ")
 
 

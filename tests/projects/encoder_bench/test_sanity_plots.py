@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
@@ -38,7 +39,7 @@ def entry(
 
 
 def draw(workload: Workload, name: str, *entries: Entry) -> tuple[Any, Any]:
-    catalogue = Catalogue(Matrix(entries), workload)
+    catalogue = Catalogue(Study(Matrix(entries), workload))
     return catalogue.plot(name).do_plot(*catalogue.arguments())
 
 

@@ -18,13 +18,14 @@ from matrix_benchmarking import store
 from matrix_benchmarking.analyze import limit_wording, limits, wording
 from matrix_benchmarking.analyze.best import Best, rank
 from matrix_benchmarking.analyze.limits import Limited
+from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
-from matrix_benchmarking.plotting.catalogue import AnalysisOptions, Catalogue
+from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
 
 Said = dict[str, str]
@@ -65,7 +66,7 @@ def printed(*arguments: str, status: int = 0) -> str:
 
 
 def application(matrix: Matrix, workload: Workload, directory: Path, **source: Any) -> Pages:
-    data = Data(Source(workload=workload, name="runs", roots=[], read=lambda progress: matrix, **source))
+    data = Data(Source(workload=workload, place="runs", roots=[], read=lambda progress: matrix, **source))
     data.start()
     assert data.wait(60) is not None
     return Pages(data, directory)
@@ -169,10 +170,12 @@ def test_under_a_limit_every_surface_names_the_same_choice(
     (verdict,) = limit_wording.verdict(limited)
     text = shown(pages, f"?cfg.limit={LIMIT_MS}")
     assert verdict.lead in text
-    catalogue = Catalogue(matrix, workload)
+    catalogue = Catalogue(Study(matrix, workload))
     figure, _ = catalogue.plot("Cost against latency").do_plot(*catalogue.arguments())
     step = limits.winner(
-        limits.staircase(limits.bounded(catalogue.best.groups[0], limited.kpi), workload.kpis["1B_cost"], limited.kpi),
+        limits.staircase(
+            limits.bounded(catalogue.study.best.groups[0], limited.kpi), workload.kpis["1B_cost"], limited.kpi
+        ),
         limited.kpi,
         limited.limit,
     )
@@ -221,9 +224,9 @@ def in_the_application(releases: Path, workload: Workload) -> Pages:
     place = SQLiteLocation(releases / "releases.db")
     with open_history(place, writable=False) as history:
         events = list(history.alarm_events(workload.name))
-    options = AnalysisOptions(events=lambda: events)
+    options = Given(events=lambda: events)
     runs = read.read_matrix(workload, place)
-    return application(runs, workload, releases, past=lambda read: read, analysis_options=options)
+    return application(runs, workload, releases, past=lambda read: read, given=options)
 
 
 def test_every_surface_says_of_the_releases_what_the_json_report_says(
@@ -419,9 +422,9 @@ def test_a_comparison_says_what_the_history_says_of_the_same_series(releases: Pa
 
 def test_compare_quotes_alarms_that_no_history_has_kept_yet(releases: Path, workload: Workload) -> None:
     """1.3.4 against 1.3.0 alone is suspected, as one of ten series; the regression page beside it says worse."""
-    catalogue = Catalogue(read.read_matrix(workload, SQLiteLocation(releases / "releases.db")), workload)
-    assert catalogue.analysis is not None
-    assert len(catalogue.analysis.failing) == 4
+    catalogue = Catalogue(Study(read.read_matrix(workload, SQLiteLocation(releases / "releases.db")), workload))
+    assert catalogue.study.analysis is not None
+    assert len(catalogue.study.analysis.failing) == 4
     summary = catalogue.report("Compare").summary()
     assert "suspected to be worse" in summary
     assert (

@@ -11,6 +11,7 @@ import pytest
 
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.cli import main
@@ -43,7 +44,7 @@ def of(matrix: Matrix, experiment: int, requests: int = 256) -> Entry:
 
 
 def draw(workload: Workload, matrix: Matrix, name: str, **cfg: Any) -> tuple[Any, Any]:
-    catalogue = Catalogue(matrix, workload)
+    catalogue = Catalogue(Study(matrix, workload))
     return catalogue.plot(name).do_plot(*catalogue.arguments(cfg))
 
 
@@ -171,8 +172,8 @@ def test_the_bottleneck_is_named_from_the_loads_and_their_threshold(workload: Wo
 
 def test_a_selection_keeps_the_names_and_colours_of_the_whole(workload: Workload, matrix: Matrix) -> None:
     selected = matrix.filtered(filters.parse("num_requests=256,experiment=1:3"))
-    catalogue = Catalogue(selected, workload, whole=matrix)
-    figures = [Catalogue(matrix, workload), catalogue]
+    catalogue = Catalogue(Study(selected, workload, read=matrix))
+    figures = [Catalogue(Study(matrix, workload)), catalogue]
     whole, part = (one.plot(figure_name()).do_plot(*one.arguments())[0] for one in figures)
     colours = {trace.name: trace.line.color for trace in whole.data}
     names = [trace.name for trace in part.data if trace.showlegend]
@@ -204,7 +205,7 @@ def test_a_payload_from_a_file_shows_what_the_artifacts_did(
     with open(tmp_path / "lts.json", "wb") as stream:
         lts.write_payloads(workload, matrix, stream, pretty=False)
     kept = read_matrix(workload, tmp_path / "lts.json")
-    for name in Catalogue(matrix, workload).plots:
+    for name in Catalogue(Study(matrix, workload)).plots:
         if name in {plot.name for plot in workload.plots()}:
             assert str(draw(workload, kept, name)[1][:2]) == str(draw(workload, matrix, name)[1][:2])
     assert len(kept.to_dataframe(series="baseline")) == 42

@@ -11,6 +11,7 @@ import pytest
 
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze import wording
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.sides import Blocks
 from matrix_benchmarking.benchmark import expand, file
 from matrix_benchmarking.cli import main
@@ -76,11 +77,11 @@ def test_six_steps_of_three_runs_have_intervals(matrix: Matrix, workload: Worklo
 
 
 def test_the_best_step_is_the_best_configuration_with_the_same_numbers(matrix: Matrix, workload: Workload) -> None:
-    catalogue = Catalogue(matrix, workload)
-    best = catalogue.best.groups[0]
+    catalogue = Catalogue(Study(matrix, workload))
+    best = catalogue.study.best.groups[0]
     said = f"{best.best.value:.2f} requests/s"
     behind = wording.behind(best.best, workload.kpis["best_api_throughput"])
-    answers = [str(wording.verdict(catalogue.best)[0])]
+    answers = [str(wording.verdict(catalogue.study.best)[0])]
     answers += [catalogue.report(name).summary() for name in ("Serving throughput", "Steps")]
     for answer in answers:
         assert said in answer

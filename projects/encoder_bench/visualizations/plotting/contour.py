@@ -59,7 +59,7 @@ class CostMap(Plot):
 
     def controls(self) -> Sequence[Control]:
         """The fewest users that are shown, of the numbers of users that were tried."""
-        shown = rankable(self.catalogue, self.matrix.entries)
+        shown = rankable(self.study, self.matrix.entries)
         loads = [entry.settings.get("vus") for entry in shown if _is_positive(show(entry.settings.get("batch_size")))]
         users = sorted({float(each) for each in loads if isinstance(each, (int, float)) and 0 < each < math.inf})
         if len(users) < 2:
@@ -78,8 +78,8 @@ class CostMap(Plot):
     def _frame(self, entries: Iterable[Entry]) -> pandas.DataFrame:
         """The points with a cost, those of *entries* that can be ranked, at batch sizes that are numbers."""
         kpi = self.workload.kpis["1B_cost"]
-        names = variant_names(self.catalogue.whole, self.workload)
-        frame = points_frame(rankable(self.catalogue, entries), [kpi], names).dropna(subset=[kpi.name])
+        names = variant_names(self.study.read, self.workload)
+        frame = points_frame(rankable(self.study, entries), [kpi], names).dropna(subset=[kpi.name])
         return frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
@@ -92,9 +92,9 @@ class CostMap(Plot):
         chosen = frame[frame[VUS] >= least]
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."
-        best = {variant: compared(self.catalogue.best, part) for variant, part in chosen.groupby(VARIANT)}
+        best = {variant: compared(self.study.best, part) for variant, part in chosen.groupby(VARIANT)}
         said = conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
-        ranked = set(map(id, rankable(self.catalogue, runs)))
+        ranked = set(map(id, rankable(self.study, runs)))
 
         def why(run: Entry) -> str:
             if id(run) not in ranked:

@@ -55,14 +55,14 @@ class CostAgainstLatency(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[self.option(args.cfg, LATENCY)]
         kpis = [cost, latency, self.workload.kpis["throughput"]]
-        whole = self.catalogue.whole
+        whole = self.study.read
         names = variant_names(whole, self.workload)
         runs = [*self.runs(args)]
-        frame = points_frame(rankable(self.catalogue, runs), kpis, names).dropna(subset=[cost.name, latency.name])
+        frame = points_frame(rankable(self.study, runs), kpis, names).dropna(subset=[cost.name, latency.name])
         if frame.empty:
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."
         frame = frame.sort_values(cost.name, kind="stable").reset_index(drop=True)
-        choices = [_choice(group, cost, latency) for group in self.catalogue.best.groups]
+        choices = [_choice(group, cost, latency) for group in self.study.best.groups]
         known = [one for one in choices if one is not None and point_of(one.cheapest.point.runs) in set(frame[POINT])]
         ringed = {point_of(step.point.runs) for one in known for step in one.steps}
         stars = {point_of(one.cheapest.point.runs) for one in known}

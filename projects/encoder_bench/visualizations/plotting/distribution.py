@@ -59,7 +59,7 @@ class _Distribution(Plot):
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        kpi, whole = self.workload.kpis[self.kpi_name], self.catalogue.whole
+        kpi, whole = self.workload.kpis[self.kpi_name], self.study.read
         names = variant_names(whole, self.workload)
         runs = [*self.runs(args)]
         found = clusters(runs, kpi, names)

@@ -60,13 +60,13 @@ class EnoughVUs(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis["throughput"]
-        names = variant_names(self.catalogue.whole, self.workload)
+        names = variant_names(self.study.read, self.workload)
         runs = [*self.runs(args)]
         frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."
         said = [*conclusion(peaks(frame, kpi), kpi), *not_shown(runs, frame, [kpi])]
-        return stopped_at(frame, kpi, variants(self.catalogue.whole, names)), said
+        return stopped_at(frame, kpi, variants(self.study.read, names)), said
 
 
 def peaks(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[Peak]:

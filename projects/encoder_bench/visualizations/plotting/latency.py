@@ -36,14 +36,14 @@ class LatencyAgainstThroughput(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         latency = self.workload.kpis[self.option(args.cfg, LATENCY)]
         throughput = self.workload.kpis["throughput"]
-        names = variant_names(self.catalogue.whole, self.workload)
+        names = variant_names(self.study.read, self.workload)
         entries = [*self.runs(args)]
         frame = points_frame(entries, [throughput, latency], names)
         frame = frame.dropna(subset=[throughput.name, latency.name])
         if frame.empty:
             return None, "No successful run has both throughput and latency."
-        figure = latency_against_throughput(frame, latency, throughput, variants(self.catalogue.whole, names))
-        said = conclusion(answering(self.catalogue, frame), latency, throughput)
+        figure = latency_against_throughput(frame, latency, throughput, variants(self.study.read, names))
+        said = conclusion(answering(self.study, frame), latency, throughput)
         return figure, [said, *not_shown(entries, frame, [throughput, latency])]
 
 

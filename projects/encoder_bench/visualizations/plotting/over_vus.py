@@ -37,13 +37,13 @@ class _OverVUs(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis[self.kpi_name]
-        names = variant_names(self.catalogue.whole, self.workload)
+        names = variant_names(self.study.read, self.workload)
         runs = [*self.runs(args)]
         frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."
-        said = [conclusion(answering(self.catalogue, frame), kpi), *not_shown(runs, frame, [kpi])]
-        return lines_over_vus(frame, kpi, known_batch_sizes(self.catalogue.whole)), said
+        said = [conclusion(answering(self.study, frame), kpi), *not_shown(runs, frame, [kpi])]
+        return lines_over_vus(frame, kpi, known_batch_sizes(self.study.read)), said
 
 
 class CostOverVUs(_OverVUs):

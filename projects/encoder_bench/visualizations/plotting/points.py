@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import Cause, by_point, varying
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import left_out
-from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import Workload
@@ -112,15 +112,15 @@ def place_of(row: Any, kpi: KPIDefinition) -> str:
     return f"{row[VARIANT]} {kpi.show(row[kpi.name])} at batch size {row[BATCH_SIZE]}, {row[VUS]:g} {VUS}"
 
 
-def rankable(catalogue: Catalogue, entries: Iterable[Entry]) -> list[Entry]:
+def rankable(study: Study, entries: Iterable[Entry]) -> list[Entry]:
     """Those of *entries* that may be the best: successful, with a known cost, and with right answers."""
-    ranked = {id(run) for group in catalogue.best.groups for one in group.standings for run in one.point.runs}
+    ranked = {id(run) for group in study.best.groups for one in group.standings for run in one.point.runs}
     return [entry for entry in entries if id(entry) in ranked]
 
 
-def answering(catalogue: Catalogue, frame: pandas.DataFrame) -> pandas.DataFrame:
+def answering(study: Study, frame: pandas.DataFrame) -> pandas.DataFrame:
     """The rows of *frame* without the points whose answers are beyond a limit: those are never called the best."""
-    gated = {id(one.entry) for one in catalogue.best.excluded if one.cause is Cause.GATED}
+    gated = {id(one.entry) for one in study.best.excluded if one.cause is Cause.GATED}
     return frame[~frame[POINT].isin(gated)]
 
 

@@ -42,7 +42,7 @@ class LatencyQuantiles(Plot):
     )
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
-        names = variant_names(self.catalogue.whole, self.workload)
+        names = variant_names(self.study.read, self.workload)
         runs = [*self.runs(args)]
         frame = quantiles_frame(runs, names)
         if frame.empty:

@@ -10,10 +10,10 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, SettingLists, typed
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
-from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.controls import Control, Run
 
 if TYPE_CHECKING:
@@ -28,17 +28,17 @@ WARM_UP = 0.1
 
 class _OfARun(Plot):
     def controls(self) -> Sequence[Control]:
-        default = next(iter(of_point(self.catalogue, self.matrix.entries, None)), None)
+        default = next(iter(of_point(self.study, self.matrix.entries, None)), None)
         return [Run(ENTRY, "Run", self.matrix, default=default)]
 
     def chosen(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> list[Entry]:
         """The repeats of the point that is shown; a run that was named is shown whatever is selected."""
         wanted: Entry | None = cfg.get(ENTRY)
         selected = self.matrix.all_records(dict(settings), setting_lists) if wanted is None else self.matrix
-        return of_point(self.catalogue, list(selected), wanted)
+        return of_point(self.study, list(selected), wanted)
 
 
-def of_point(catalogue: Catalogue, entries: Sequence[Entry], wanted: Entry | None) -> list[Entry]:
+def of_point(study: Study, entries: Sequence[Entry], wanted: Entry | None) -> list[Entry]:
     """The runs at the point of *wanted*, it the first; else those of the best point among *entries*, else the first's.
 
     Failed runs are left out, but for *wanted* itself.
@@ -47,7 +47,7 @@ def of_point(catalogue: Catalogue, entries: Sequence[Entry], wanted: Entry | Non
         repeats = [entry for entry in _at(wanted, entries) if entry is not wanted]
         return [wanted, *repeats]
     selected = {id(entry) for entry in entries}
-    points = [one.point.runs for group in catalogue.best.groups for one in group.standings]
+    points = [one.point.runs for group in study.best.groups for one in group.standings]
     best = next((runs for runs in points if any(id(run) in selected for run in runs)), ())
     first = next(iter(best or entries), None)
     return [] if first is None else _at(first, entries)

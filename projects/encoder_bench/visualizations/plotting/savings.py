@@ -49,14 +49,14 @@ class BestImageBySavings(Plot):
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
-        labels = {HARDWARE: scope_names(self.catalogue.whole, self.workload, HARDWARE_KEYS), IMAGE: image_names}
+        labels = {HARDWARE: scope_names(self.study.read, self.workload, HARDWARE_KEYS), IMAGE: image_names}
         runs = [*self.runs(args)]
-        points = points_frame(rankable(self.catalogue, runs), [kpi], image_names, labels)
-        frame = savings_frame(points, kpi, self.catalogue.best)
+        points = points_frame(rankable(self.study, runs), [kpi], image_names, labels)
+        frame = savings_frame(points, kpi, self.study.best)
         if frame.empty:
             return None, "No load was tried with more than one image whose cost is known."
         said = [*conclusion(frame, kpi), *_alone(points, frame), *not_shown(runs, points, [kpi])]
-        return best_images(frame, kpi, variants(self.catalogue.whole, image_names)), said
+        return best_images(frame, kpi, variants(self.study.read, image_names)), said
 
 
 def _alone(points: pandas.DataFrame, frame: pandas.DataFrame) -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.plotting import Arguments, Plot, Report, template
-from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.left_out import not_shown
 
 from ..steps import Step, steps
@@ -18,7 +18,7 @@ class StepPlot(Plot):
 
     def steps(self, args: Arguments) -> list[Step]:
         """The steps of a selection."""
-        return steps(self.runs(args), self.workload, self.catalogue.whole, self.catalogue.best)
+        return steps(self.runs(args), self.workload, self.study.read, self.study.best)
 
     def left_out(self, args: Arguments, shown: Iterable[Step]) -> list[str]:
         """How many runs of a selection are in none of the steps that are *shown*."""
@@ -27,17 +27,17 @@ class StepPlot(Plot):
 
     def step_colours(self) -> dict[str, str]:
         """The colour of each step, by its label as plotly writes it."""
-        return template.colours_of(_labels(self.catalogue))
+        return template.colours_of(_labels(self.study))
 
     def step_symbols(self) -> dict[str, str]:
         """The marker of each step."""
-        return template.symbols_of(_labels(self.catalogue))
+        return template.symbols_of(_labels(self.study))
 
 
-def _labels(catalogue: Catalogue) -> list[str]:
-    return [template.text(step.label) for step in steps(catalogue.whole, catalogue.workload, ranking=catalogue.best)]
+def _labels(study: Study) -> list[str]:
+    return [template.text(step.label) for step in steps(study.read, study.workload, ranking=study.best)]
 
 
 def steps_of(report: Report) -> Sequence[Step]:
     """The steps of all that a report shows."""
-    return steps(report.matrix, report.workload, report.catalogue.whole, report.catalogue.best)
+    return steps(report.matrix, report.workload, report.study.read, report.study.best)

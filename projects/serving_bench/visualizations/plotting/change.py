@@ -36,8 +36,8 @@ class ThroughputOfEachStep(StepPlot):
         steps = [step for step in self.steps(args) if step.best is not None]
         if not steps:
             return None, NOTHING
-        made = changes(steps, self.catalogue.blocks)
-        said = [*conclusion(steps, made, self.catalogue.best, self.catalogue.blocks), *self.left_out(args, steps)]
+        made = changes(steps, self.study.blocks)
+        said = [*conclusion(steps, made, self.study.best, self.study.blocks), *self.left_out(args, steps)]
         return bars(steps, made, self.step_colours()), [*said, self._table(steps, made)]
 
     def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Any:
@@ -54,7 +54,7 @@ class ThroughputOfEachStep(StepPlot):
             Column("Runs"),
         ]
         into = {id(change.new): change for change in made}
-        best = {id(best_of(group, self.catalogue.best)[0]) for group in groups(steps)}
+        best = {id(best_of(group, self.study.best)[0]) for group in groups(steps)}
         rows = [self._row(step, into.get(id(step)), is_best=id(step) in best) for step in steps]
         return table(columns, rows, caption="What each step changed, and what it did to the throughput")
 

@@ -34,7 +34,7 @@ class WhatEachStepChanged(StepPlot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         steps = self.steps(args)
-        made = [change for change in changes(steps, self.catalogue.blocks) if change.at]
+        made = [change for change in changes(steps, self.study.blocks) if change.at]
         if not made:
             return None, "No two steps of the same model, device and number of requests were measured."
         return change_map(made), [conclusion(made), *self.left_out(args, steps)]

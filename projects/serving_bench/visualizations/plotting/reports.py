@@ -26,7 +26,7 @@ class ThroughputReport(PlotsReport):
     plots = (ThroughputCurves,)
 
     def summary(self) -> str:
-        return " ".join(best_sentences(steps_of(self), self.catalogue.best))
+        return " ".join(best_sentences(steps_of(self), self.study.best))
 
 
 class BottleneckReport(PlotsReport):
@@ -56,4 +56,4 @@ class StepsReport(PlotsReport):
 
     def summary(self) -> str:
         steps = [step for step in steps_of(self) if step.best is not None]
-        return change.conclusion(steps, [], self.catalogue.best, self.catalogue.blocks)[0] if steps else ""
+        return change.conclusion(steps, [], self.study.best, self.study.blocks)[0] if steps else ""

@@ -44,7 +44,7 @@ class ThroughputCurves(StepPlot):
         frames = api_frame(steps), baseline_frame(steps)
         is_logarithmic = self.option(args.cfg, AXIS) == "logarithmic"
         looks = self.step_colours(), self.step_symbols()
-        said = [*conclusion(steps, self.catalogue.best), *self.left_out(args, steps)]
+        said = [*conclusion(steps, self.study.best), *self.left_out(args, steps)]
         return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), said
 
 

@@ -48,7 +48,7 @@ class LoadOverEpoch(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         runs = [*self.runs(args)]
-        cases = cases_of(runs, label_names(self.catalogue.whole))
+        cases = cases_of(runs, label_names(self.study.read))
         device = device_of(run for case in cases for run in case.runs)
         found = [curve for case in cases if (curve := load_curve(case, device)) is not None]
         notes = [device.note] if device.note else []

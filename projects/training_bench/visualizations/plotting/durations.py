@@ -36,14 +36,14 @@ class EpochDuration(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         runs = [*self.runs(args)]
-        cases = cases_of(runs, label_names(self.catalogue.whole))
+        cases = cases_of(runs, label_names(self.study.read))
         if not cases:
             return None, "No successful run has an epoch that counts."
         kpi = self.workload.kpis[DURATION]
         figure = bars(
-            bars_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.catalogue.whole)
+            bars_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.study.read)
         )
-        return figure, [*durations_conclusion(cases, self.catalogue.best), *left_out(runs, cases)]
+        return figure, [*durations_conclusion(cases, self.study.best), *left_out(runs, cases)]
 
 
 class EpochParts(Plot):
@@ -57,7 +57,7 @@ class EpochParts(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         runs = [*self.runs(args)]
-        cases = cases_of(runs, label_names(self.catalogue.whole))
+        cases = cases_of(runs, label_names(self.study.read))
         frame = parts_frame(cases)
         if frame.empty:
             return None, "No loop recorded how long it waited for its data."

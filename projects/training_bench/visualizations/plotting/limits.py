@@ -33,8 +33,8 @@ class WhatLimits(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         runs = [*self.runs(args)]
-        cases = cases_of(runs, label_names(self.catalogue.whole))
-        found = conclusions(cases, self.workload, Question("these runs", self.catalogue.blocks))
+        cases = cases_of(runs, label_names(self.study.read))
+        found = conclusions(cases, self.workload, Question("these runs", self.study.blocks))
         if not found:
             return None, "No successful run has an I/O speed and an epoch that counts."
         rows: list[Row] = [

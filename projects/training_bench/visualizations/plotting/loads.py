@@ -48,13 +48,13 @@ class DeviceLoad(Plot):
 
     def draw(self, args: Arguments) -> tuple[Any, Any]:
         runs = [*self.runs(args)]
-        cases = cases_of(runs, label_names(self.catalogue.whole))
+        cases = cases_of(runs, label_names(self.study.read))
         device = device_of(run for case in cases for run in case.runs)
         frame = bars_frame(cases, self.workload.kpis[device.kpi])
         notes = [device.note] if device.note else []
         if frame.empty:
             return None, [*notes, f"{device.name} is not known for any epoch."]
-        figure = bars(frame, device.name, strategy_order(cases), speeds(self.catalogue.whole))
+        figure = bars(frame, device.name, strategy_order(cases), speeds(self.study.read))
         figure.update_yaxes(tickformat=".0%", range=[0, 1.03])
         hidden = left_out(runs, having(cases, device.kpi), device.kpi)
         return figure, [*notes, *loads_conclusion(frame, device), *hidden]

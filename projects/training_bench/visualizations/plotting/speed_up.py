@@ -75,7 +75,7 @@ class SpeedUp(Plot):
 
     def against(self, reference: Scalar, runs: Iterable[Entry]) -> list[Ratio]:
         """Each other strategy of *runs* against *reference*."""
-        question = Question("these runs", self.catalogue.blocks)
+        question = Question("these runs", self.study.blocks)
         return speed_ups(runs, self.workload, reference, self.workload.kpis[DURATION], question)
 
     def _table(self, found: Sequence[Ratio], reference: Scalar, kpi: KPIDefinition) -> Any:

@@ -1,4 +1,4 @@
-"""``--order``: the order of versions that somebody gives, in a file or as the history of a git checkout."""
+"""The order of versions that somebody gives: in a file, or as the history of a git checkout."""
 
 from __future__ import annotations
 
@@ -7,36 +7,16 @@ import re
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..analyze.select.order_sources import Explicit
 from ..errors import ConfigError, os_reason
 from ..files import read_regular
-from .options import option
 
-if TYPE_CHECKING:
-    from ..analyze.select.order import Order
-    from ..analyze.select.order_sources import Explicit
-    from ..filters import Filters
-    from ..matrix import Matrix
-    from ..workload import Workload
-
-C = TypeVar("C", bound=Callable[..., Any])
-
-KEY = "order"
 GIT = "git:"
 GIT_TIMEOUT_S = 60.0
 _TAG = "tag: "
 _HASH = re.compile("[0-9a-f]{4,64}")
 _DESCRIBED = re.compile("-g([0-9a-f]{4,64})(?:-dirty)?$")
-
-
-def order(function: C) -> C:
-    """``--order``; the command gets it as text."""
-    help = (
-        "Which version came after which: a file, one version a line, the oldest first; or git:DIR, the first-parent "
-        "history of a checkout."
-    )
-    return option("--order", config_key=KEY, metavar="FILE|git:DIR", help=help)(function)
 
 
 def read_order(text: str | None) -> Explicit | None:
@@ -50,18 +30,8 @@ def read_order(text: str | None) -> Explicit | None:
     return of_git(Path(text.removeprefix(GIT))) if text.startswith(GIT) else of_file(Path(text))
 
 
-def order_of(workload: Workload, whole: Matrix, explicit: Explicit | None, filters: Filters) -> Order:
-    """The order of *whole*, all runs that there are, for an analysis of those that *filters* leave."""
-    from ..analyze.select.labelled import labelled
-    from ..analyze.select.order import Order
-
-    return Order(labelled(whole, workload), workload, explicit).chosen_by(filters)
-
-
 def of_file(path: Path) -> Explicit:
     """The versions in the lines of a text file, the oldest first; empty lines and those that begin with # are none."""
-    from ..analyze.select.order_sources import Explicit
-
     try:
         lines = [line.strip() for line in read_regular(path).decode("utf-8-sig").splitlines()]
     except OSError as error:
@@ -80,8 +50,6 @@ def of_file(path: Path) -> Explicit:
 
 def of_git(directory: Path) -> Explicit:
     """The commits of the first-parent history of the checkout *directory*, by hashes, tags and ``git describe``."""
-    from ..analyze.select.order_sources import Explicit
-
     lines = _git(directory, "log", "--first-parent", "--decorate-refs=refs/tags", "--format=%H%x00%D").splitlines()
     commits = [line.partition("\0") for line in reversed(lines)]
     hashes = [commit for commit, _, _ in commits]

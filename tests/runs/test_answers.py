@@ -1,4 +1,4 @@
-"""An analysis on the terminal: within its width, the worst first, and nothing that a terminal or a service obeys."""
+"""An analysis on the terminal and in a notebook: within its width, the worst first, nothing that anything obeys."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from matrix_benchmarking.analyze.verdict.model import Analysis
-from matrix_benchmarking.commands.regression_table import print_analysis
+from matrix_benchmarking.runs.answers import AnalysisAnswer
+from matrix_benchmarking.runs.text import Column, Table
 
-Capture = pytest.CaptureFixture[str]
 
-
-def shown(analysis: Analysis, capsys: Capture, width: int = 160) -> tuple[str, list[str]]:
+def shown(analysis: Analysis, width: int = 160) -> tuple[str, list[str]]:
     """The sentences, and the lines of the table."""
-    stream = io.StringIO()
-    print_analysis(analysis, Console(file=stream, markup=False, emoji=False, highlight=False, width=width))
-    return capsys.readouterr().out, stream.getvalue().splitlines()
+    stream, said = io.StringIO(), list[str]()
+    console = Console(file=stream, markup=False, emoji=False, highlight=False, width=width)
+    for part in AnalysisAnswer(analysis).said():
+        if isinstance(part, str):
+            said.append(f"{part}\n")
+        else:
+            console.print(part)
+    return "".join(said), stream.getvalue().splitlines()
 
 
 def rows_of(table: list[str]) -> list[list[str]]:
@@ -34,8 +38,8 @@ def rows_of(table: list[str]) -> list[list[str]]:
     return rows
 
 
-def test_the_verdict_comes_first_and_then_the_worst(capsys: Capture) -> None:
-    said, table = shown(analyses.mixed(), capsys)
+def test_the_verdict_comes_first_and_then_the_worst() -> None:
+    said, table = shown(analyses.mixed())
     assert said.startswith(
         "2 of 10 series of 3 KPIs are worse: 1.3.2 against its history.\n1 of them is new with 1.3.2."
     )
@@ -56,44 +60,52 @@ def test_the_verdict_comes_first_and_then_the_worst(capsys: Capture) -> None:
     assert said.endswith("Note: 2 runs dated in the future: a clock was wrong\n")
 
 
-def test_without_a_change_there_is_no_table(capsys: Capture) -> None:
-    said, table = shown(analyses.fine(), capsys)
+def test_without_a_change_there_is_no_table() -> None:
+    said, table = shown(analyses.fine())
     assert table == []
     assert said == "Nothing is worse in 2 series of 2 KPIs: 1.3.2 against its history.\n"
 
 
-def test_of_thousands_of_series_twenty_are_shown(capsys: Capture) -> None:
-    said, table = shown(analyses.many(), capsys)
+def test_of_thousands_of_series_twenty_are_shown() -> None:
+    said, table = shown(analyses.many())
     assert len(rows_of(table)) == 20
     assert "… and 4980 more series, 4980 of them worse: --report-dest writes them all\n" in said
 
 
 @pytest.mark.parametrize("width", [80, 160])
 @pytest.mark.parametrize("name", analyses.EVERY)
-def test_it_fits_and_holds_nothing_that_is_obeyed(name: str, width: int, capsys: Capture) -> None:
-    said, table = shown(analyses.EVERY[name](), capsys, width)
+def test_it_fits_and_holds_nothing_that_is_obeyed(name: str, width: int) -> None:
+    said, table = shown(analyses.EVERY[name](), width)
     assert max(map(cell_len, table), default=0) <= width
     for line in (*said.splitlines(), *table):
         assert line.isprintable() or "\u200d" in line
         assert not line.startswith(("::", "##["))
 
 
-def test_at_80_columns_the_essence_stays(capsys: Capture) -> None:
-    _, table = shown(analyses.mixed(), capsys, 80)
+def test_at_80_columns_the_essence_stays() -> None:
+    _, table = shown(analyses.mixed(), 80)
     header = [cell.strip() for cell in table[1].strip("┃").split("┃")]
     assert {"KPI", "Series", "Verdict", "Change", "Since"} <= set(header)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
-def test_the_ids_of_alarms_stay_however_narrow_the_terminal_is(width: int, capsys: Capture) -> None:
-    _, wide = shown(analyses.mixed(), capsys)
+def test_the_ids_of_alarms_stay_however_narrow_the_terminal_is(width: int) -> None:
+    _, wide = shown(analyses.mixed())
     ids = [row[-1] for row in rows_of(wide) if row[-1] != "–"]
     assert len(ids) == 4
-    _, table = shown(analyses.mixed(), capsys, width)
+    _, table = shown(analyses.mixed(), width)
     cells = "".join(cell for row in rows_of(table) for cell in row).replace(" ", "")
     assert all(each in cells for each in ids)
 
 
-def test_off_a_terminal_there_are_no_colours(capsys: Capture) -> None:
-    print_analysis(analyses.mixed())
-    assert "\x1b" not in capsys.readouterr().out
+def test_a_notebook_gets_the_same_as_text_and_as_html_in_which_nothing_is_markup() -> None:
+    answer = AnalysisAnswer(analyses.mixed())
+    text, html = str(answer), answer._repr_html_()
+    assert "\x1b" not in text
+    assert text.startswith("2 of 10 series of 3 KPIs are worse: 1.3.2 against its history.")
+    assert html.startswith("<p>2 of 10 series of 3 KPIs are worse: 1.3.2 against its history.</p>")
+    assert html.count("<tr>") == 1 + len(rows_of(shown(analyses.mixed())[1]))
+    assert "−10.3 %<br>(−12.3 to −8.3 %)" in html
+    hostile = Table([Column("<b>", ["<script>", "\x1b[31m"])], title="<i>")._repr_html_()
+    assert "<script>" not in hostile
+    assert "&lt;script&gt;" in hostile

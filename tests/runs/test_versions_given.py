@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from matrix_benchmarking.commands import ordering
 from matrix_benchmarking.errors import ConfigError
+from matrix_benchmarking.runs import versions as ordering
 
 
 def git(directory: Path, *arguments: str) -> str:

@@ -1,0 +1,279 @@
+"""Runs of one workload, what is known beside them, and the answers to what is asked of them, each computed once.
+
+Pages, commands and notebooks ask a :class:`Study`, so one question has one answer.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ..errors import MatbenchError
+from ..filters import Filters
+from ..history.alarms import AlarmEvent
+from ..matrix import Entry, Matrix
+from ..workload import MinimumEffect, Workload
+from . import check
+from .best import Best, rank
+from .check import Finding
+from .limits import Limited, under
+from .select.labelled import LabelledRun, labelled, may_have_versions
+from .select.order import Order
+from .select.order_sources import Explicit
+from .verdict.analyse import analyse_runs
+from .verdict.model import Analysis
+from .verdict.sides import Blocks
+
+FEW_VALUES = 3_000
+"""So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Given:
+    """What a study takes besides the runs.
+
+    Attributes:
+        place: where they are, as it was named: a directory, or a history.
+        data: the same in words, with the history beside it; the place unless given.
+        minimum_effects: by KPI; the workload's unless given.
+        events: reads what is known of earlier alarms.
+        prices: those of the configuration, in USD per hour by ``vendor/hw_type`` or ``hw_type``.
+        order: the order of versions that somebody gave.
+    """
+
+    place: str = "these runs"
+    data: str = ""
+    minimum_effects: Mapping[str, MinimumEffect] | None = None
+    events: Callable[[], Iterable[AlarmEvent]] = tuple
+    prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    order: Explicit | None = None
+
+
+class Study:
+    """Some runs, and what can be said of them.
+
+    Attributes:
+        matrix: the runs; a KPI value that isn't finite is among the missing ones.
+        workload: whose runs they are.
+        past: all known runs, those of the matrix among them; None without a history.
+        read: all that was read where the matrix is from, of which it may be a selection. Colours are given out over it.
+        known: all runs that there are, before any selection: the order of the versions is theirs, and the blocks.
+        filters: the selection.
+        given: what it takes besides the runs.
+    """
+
+    def __init__(
+        self,
+        matrix: Matrix,
+        workload: Workload,
+        *,
+        past: Matrix | None = None,
+        read: Matrix | None = None,
+        known: Matrix | None = None,
+        filters: Filters | None = None,
+        given: Given | None = None,
+        analysis: Analysis | None = None,
+    ) -> None:
+        """Everything is at hand, and nothing is a selection, unless given; so is the *analysis* of what is known."""
+        self.matrix = _finite(matrix)
+        self.workload = workload
+        self.past = past
+        self.read = matrix if read is None else read
+        self.known = known if known is not None else self.read if past is None else past
+        self.filters = filters or {}
+        self.given = Given() if given is None else given
+        self._analysis = analysis
+        self._lock = threading.RLock()
+        self._of_all = self
+
+    @classmethod
+    def of(
+        cls,
+        read: Matrix,
+        workload: Workload,
+        *,
+        filters: Filters | None = None,
+        past: Matrix | None = None,
+        given: Given | None = None,
+    ) -> Study:
+        """What *filters* leave of what was *read*, and of the *past*: all known runs, those that were read among them.
+
+        Raises:
+            ConfigError: a filter on a setting that no run has, or nothing is left of what was read.
+        """
+        chosen = filters or {}
+        matrix = read.filtered(chosen)
+        left = matrix if past is None or past is read else past.selected(chosen)
+        return cls(
+            matrix,
+            workload,
+            past=None if past is None else left,
+            read=read,
+            known=past,
+            filters=chosen,
+            given=given,
+        )
+
+    def selected(self, filters: Filters, matrix: Matrix | None = None) -> Study:
+        """What *filters* leave of it on top of its own, which may be nothing.
+
+        The order of the versions stays that of all runs. *matrix* is what they leave of the matrix, if that is known.
+        """
+        chosen = self.matrix.selected(filters) if matrix is None else matrix
+        left = chosen if self.past is None or self.past is self.matrix else self.past.selected(filters)
+        part = Study(
+            chosen,
+            self.workload,
+            past=None if self.past is None else left,
+            read=self.read,
+            known=self.known,
+            filters={**self.filters, **filters},
+            given=self.given,
+        )
+        part._of_all = self._of_all
+        return part
+
+    def of_workload(self, workload: Workload) -> Study:
+        """The same runs, judged by the keys of *workload*."""
+        return Study(
+            self.matrix,
+            workload,
+            past=self.past,
+            read=self.read,
+            known=self.known,
+            filters=self.filters,
+            given=self.given,
+        )
+
+    @property
+    def data(self) -> str:
+        """Where the runs came from, in words."""
+        return self.given.data or self.given.place
+
+    @property
+    def runs(self) -> Matrix:
+        """Every run that was selected, those of the history among them."""
+        return self.matrix if self.past is None else self.past
+
+    @functools.cached_property
+    def best(self) -> Best:
+        """The ranking by the workload's headline KPI."""
+        return rank(self.matrix, self.workload)
+
+    def best_under(self, limit: float | None) -> Limited | None:
+        """The ranking under a limit on the workload's limited KPI, in the unit in which that is shown.
+
+        None where there is no limit, or nothing to limit.
+        """
+        kpi = self.workload.limited
+        if limit is None or kpi is None or self.best.kpi is None:
+            return None
+        return under(self.best, kpi, limit * kpi.divisor)
+
+    @functools.cached_property
+    def findings(self) -> Sequence[Finding]:
+        """What is odd about the runs."""
+        return check.findings(self.runs, self.workload, self.given.prices, self.order_at_hand)
+
+    def run_called(self, name: str) -> Entry | None:
+        """The run of this name; None for a name that is none."""
+        return self._by_name.get(name)
+
+    @functools.cached_property
+    def _by_name(self) -> Mapping[str, Entry]:
+        return {entry.name: entry for entry in (*self.known.entries, *self.known.unfinished)}
+
+    @functools.cached_property
+    def order_at_hand(self) -> Order | None:
+        """The order of the versions as far as it is known without loading payloads of a results tree."""
+        return check.order_of(self.known, self.workload, self.given.order, self.filters)
+
+    @functools.cached_property
+    def order(self) -> Order:
+        """Which version came after which; what isn't asked of it isn't computed."""
+        return self._of_all._order.chosen_by(self.filters)
+
+    @functools.cached_property
+    def _order(self) -> Order:
+        return Order(labelled(self.known, self.workload), self.workload, self.given.order)
+
+    @functools.cached_property
+    def known_runs(self) -> list[LabelledRun]:
+        """The runs of all versions that are selected, with what places each in a series.
+
+        Empty without a history where the matrix has one version: then there is no series to look at.
+        """
+        if self.past is None and not may_have_versions(self.matrix, self.workload):
+            return []
+        return self.order.runs_of(self.runs.entries)
+
+    @functools.cached_property
+    def blocks(self) -> Blocks:
+        """Which runs were measured together, among all that there are."""
+        return Blocks(lambda: self.known.entries)
+
+    @functools.cached_property
+    def order_problem(self) -> str:
+        """Why the versions have no order, and what to do; empty where they have one."""
+        try:
+            _ = self.order.notes
+        except MatbenchError as error:
+            return f"{str(error)[:1].upper()}{str(error)[1:]}."
+        return ""
+
+    def places(self, setting: str) -> Mapping[Any, int]:
+        """By value of a comparison key its place, the oldest first; empty for other settings, and without an order."""
+        is_ordered = setting in self.workload.regression.comparison_keys and not self.order_problem
+        return self.order.of(setting).places if is_ordered else {}
+
+    @property
+    def analysis(self) -> Analysis | None:
+        """The verdicts on all series of the runs; made when it is first asked for, by one thread.
+
+        None where there is nothing to analyse: no KPI, no order, or one version and no history.
+        """
+        with self._lock:
+            if self._analysis is None and not self._has_nothing_to_analyse:
+                given = self.given
+                self._analysis = analyse_runs(
+                    self.runs,
+                    self.workload,
+                    data=self.data,
+                    order=self.order,
+                    minimum_effects=given.minimum_effects,
+                    events=given.events(),
+                )
+            return self._analysis
+
+    @property
+    def has_analysis(self) -> bool:
+        """True if the analysis is there already, or is soon made."""
+        if self._analysis is not None or "_has_nothing_to_analyse" in vars(self):
+            return True
+        # A run of a results tree has to load its payload first, which takes longer than its values.
+        return sum(max(len(entry.kpis), 1 if entry.facts else 20) for entry in self.runs) <= FEW_VALUES
+
+    @functools.cached_property
+    def _has_nothing_to_analyse(self) -> bool:
+        is_alone = self.past is None and not may_have_versions(self.matrix, self.workload)
+        return not self.workload.kpis or is_alone or bool(self.order_problem)
+
+
+def _finite(matrix: Matrix) -> Matrix:
+    """*matrix* with values such as NaN, which payloads from elsewhere may hold, as what they are: unknown."""
+    if all(math.isfinite(value) for entry in matrix for value in entry.kpis.values()):
+        return matrix
+    return Matrix(map(_with_finite_kpis, matrix.entries), unfinished=matrix.unfinished, notes=matrix.notes)
+
+
+def _with_finite_kpis(entry: Entry) -> Entry:
+    strange = {name: value for name, value in entry.kpis.items() if not math.isfinite(value)}
+    if not strange:
+        return entry
+    known = {name: value for name, value in entry.kpis.items() if name not in strange}
+    reasons = {name: f"not a finite number ({value})" for name, value in strange.items()}
+    return dataclasses.replace(entry, kpis=known, missing_kpis={**entry.missing_kpis, **reasons})

@@ -1,0 +1,63 @@
+"""The library: open runs from anywhere, and ask them.
+
+    import matrix_benchmarking as mb
+
+    runs = mb.open("results/", workload="encoder_bench")
+    print(runs.best())
+
+Commands and notebooks call it; it knows no command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..workload import MinimumEffect, Workload
+    from .runs import Runs
+
+
+def open(
+    place: str | PathLike[str],
+    *others: str | PathLike[str],
+    workload: str | Workload,
+    filters: str = "",
+    history: str | None = None,
+    order: str | None = None,
+    prices: Mapping[str, float] | None = None,
+    minimum_effects: Mapping[str, MinimumEffect] | None = None,
+    options: Mapping[str, Any] | None = None,
+    jobs: int | None = None,
+) -> Runs:
+    """The runs at *place*.
+
+    Args:
+        place: a results tree, a directory of LTS payloads, or a history: ``sqlite:///matbench.db``, ``https://…``.
+        others: further directories of the same kind, told apart by the setting ``tree``.
+        workload: whose runs they are: a short name, a module, a ``.py`` file, or the workload itself.
+        filters: only runs with these settings, as on the command line: ``hw_type=cpu-1:cpu-2,batch_size=32``.
+        history: a history that is read beside directories: the past of their runs.
+        order: the order of versions: a file, one a line, the oldest first; or ``git:DIR``.
+        prices: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
+        minimum_effects: by KPI, what is too small to matter; the workload's unless given.
+        options: what the workload's parsers are told.
+        jobs: processes that parse; automatic unless given.
+
+    Raises:
+        MatbenchError: a place can't be read, there is no such workload, a name matches nothing, or no run is left.
+    """
+    from .runs import open_runs
+
+    return open_runs(
+        [place, *others],
+        workload,
+        filters=filters,
+        history=history,
+        order=order,
+        prices=prices or {},
+        minimum_effects=minimum_effects or {},
+        options=options or {},
+        jobs=jobs,
+    )

@@ -1,0 +1,251 @@
+"""What is best, what changed, and what is odd, as answers that print themselves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..analyze import check, wording
+from ..analyze.best import Best, Group, VariantBest
+from ..analyze.report.one_line import one_line
+from ..analyze.report.worse import worse
+from ..analyze.verdict import wording as verdict_wording
+from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..analyze.wording import plural
+from ..filters import show
+from ..kpi import KPIDefinition
+from .text import Answer, Column, Table
+
+if TYPE_CHECKING:
+    from ..analyze.check import Finding
+    from ..analyze.study import Study
+
+ROWS = 20
+REASONS = 5
+RUNS_NAMED = 3
+_CELL = 200
+_WORD = 40
+_VERDICT, _ALARM = "Verdict", "Alarm"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BestAnswer(Answer):
+    """Which configuration is best.
+
+    Attributes:
+        best: the ranking, under a limit where one was given.
+        kpis: of the workload, by name.
+        findings: what is odd about the runs.
+    """
+
+    best: Best
+    kpis: Sequence[KPIDefinition]
+    findings: Sequence[Finding]
+
+    def said(self) -> Iterator[str | Table]:
+        """The best point of each variant, then the verdict."""
+        yield from self.tables()
+        yield from self.verdict()
+
+    def tables(self) -> Iterator[Table]:
+        """A table for each group of variants that are compared."""
+        kpi = self.best.kpi
+        if kpi is not None:
+            others = [one for one in self.kpis if one.name != kpi.name and not one.ignored_for_regression]
+            for group in self.best.groups:
+                yield Table(_best_columns(group, kpi, others), wording.scope(group) if group.settings else "")
+
+    def verdict(self) -> Iterator[str]:
+        """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
+        yield from map(str, wording.verdict(self.best))
+        yield from (f"Doubtful: {warning}" for group in self.best.groups for warning in group.warnings)
+        left_out = wording.exclusions(self.best)
+        if self.best.groups and left_out:
+            yield f"{left_out}."
+        yield check.about(self.findings, check.Answer.BEST)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnalysisAnswer(Answer):
+    """What got worse, better, or can't be told: the newest version against its history, or one side against another.
+
+    Attributes:
+        analysis: the verdict on each series.
+    """
+
+    analysis: Analysis
+
+    def said(self) -> Iterator[str | Table]:
+        """The verdict, the series that changed or are in doubt, and what is to be known of the data."""
+        analysis = self.analysis
+        first, *others = verdict_wording.lead(analysis)
+        for sentences in filter(None, (first, " ".join(others))):
+            yield one_line(sentences, 1000)
+        shown = [one for one in analysis.verdicts if verdict_wording.is_told(one)]
+        if shown:
+            yield _Verdicts(_verdict_columns(analysis, shown[:ROWS]))
+            yield from _rest(shown[ROWS:])
+        lines = [*_reasons(analysis), *(f"Note: {note}" for note in analysis.notes)]
+        lines += [check.line(analysis.check)] if analysis.check else []
+        # One line: a service that reads the output obeys lines that begin in its own way.
+        yield from (one_line(line, 500) for line in lines)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckAnswer(Answer):
+    """What is odd about runs.
+
+    Attributes:
+        findings: those that change an answer first.
+        headline: how many runs of what, and how many findings.
+        order: a sentence on the order of the versions; empty where there is nothing to say.
+    """
+
+    findings: Sequence[Finding]
+    headline: str
+    order: str = ""
+
+    @classmethod
+    def of(cls, study: Study) -> CheckAnswer:
+        """What is odd about the runs of *study*."""
+        found, order, matrix = study.findings, study.order_at_hand, study.runs
+        runs = len(matrix) + len(matrix.unfinished)
+        headline = (
+            f"{runs} {plural(runs, 'run')} of {study.workload.name} ({study.given.place}): {check.counted(found)}."
+        )
+        is_told = order is not None and not any(one.kind == "order-unknown" for one in found)
+        return cls(found, headline, order.sentence if order is not None and is_told else "")
+
+    def said(self) -> Iterator[str | Table]:
+        yield self.headline
+        for title, part in (
+            ("These change an answer", [one for one in self.findings if one.changes]),
+            (check.MOST_RUNS, [one for one in self.findings if one.in_most_runs and not one.changes]),
+            ("Good to know", [one for one in self.findings if not one.changes and not one.in_most_runs]),
+        ):
+            if part:
+                yield f"\n{title}:"
+            for one in part:
+                yield f"* {one.sentence}"
+                yield from (f"    {name}" for name in one.runs[:RUNS_NAMED])
+                if len(one.runs) > RUNS_NAMED:
+                    yield f"    … and {len(one.runs) - RUNS_NAMED} more"
+        if self.order:
+            yield f"\n{self.order}"
+
+
+def _best_columns(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition]) -> list[Column]:
+    texts = [*group.variant_names, *(["at"] if group.tuning_names else [])]
+    headers = [*texts, _title(kpi), "95 % interval", "difference", "runs", *map(_title, others)]
+    rows = [_best_row(variant, group, kpi) + [_mean(variant, other) for other in others] for variant in group.variants]
+    fixed = len(headers) - len(others)
+    return [
+        Column(header, cells, _CELL, max(place - fixed + 1, 0), is_number=place >= len(texts))
+        for place, (header, cells) in enumerate(zip(headers, zip(*rows, strict=True), strict=True))
+    ]
+
+
+def _best_row(variant: VariantBest, group: Group, kpi: KPIDefinition) -> list[str]:
+    point = variant.standing.point
+    interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
+    if point.interval is not None and point.interval.pooled:
+        interval += " (pooled)"
+    is_best = point is group.best
+    return [
+        *(show(value) for value in variant.variant.values()),
+        *([wording.tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
+        kpi.show(point.value, unit=False),
+        interval,
+        "best" if is_best else wording.difference_label(variant.standing.difference, group.scale, kpi),
+        str(point.sample.runs),
+    ]
+
+
+def _mean(variant: VariantBest, kpi: KPIDefinition) -> str:
+    """Another KPI at the variant's best point, averaged over the same runs."""
+    values = [entry.kpis[kpi.name] for entry in variant.standing.point.runs if kpi.name in entry.kpis]
+    return kpi.show(sum(values) / len(values) if values else None, unit=False)
+
+
+def _title(kpi: KPIDefinition) -> str:
+    return f"{kpi.name} ({kpi.display_unit})" if kpi.display_unit else kpi.name
+
+
+class _Verdicts(Table):
+    """The table of an analysis: where the alarms have no room for a column, they stand below the verdicts."""
+
+    def of_width(self, width: int) -> Sequence[Column]:
+        columns = super().of_width(width)
+        alarms = next((each for each in self.columns if each.title == _ALARM and each not in columns), None)
+        if alarms is None:
+            return columns
+        # Without its id nobody can acknowledge an alarm.
+        return [_with_ids(each, alarms.cells) if each.title == _VERDICT else each for each in columns]
+
+
+def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[Column]:
+    failing = {one.verdict.id: one for one in worse(analysis)}
+    sizes, levels, since, before, alarms = [], [], [], [], []
+    for one in shown:
+        bad = failing.get(one.id)
+        sizes.append(verdict_wording.size(one) if bad is None else bad.size)
+        levels.append(verdict_wording.levels(one.kpi, one) if bad is None else bad.levels)
+        since.append(one.first_bad_version if bad is None else bad.alarm.first_bad)
+        before.append(one.last_good_version if bad is None else bad.alarm.last_good)
+        alarms.append(_alarm(one) if bad is None else bad.alarm.id or "–")
+    return [
+        _column("KPI", [one.kpi.name for one in shown], folds_to=12),
+        _column("Series", [one.name for one in shown], folds_to=14),
+        _column(_VERDICT, [verdict_wording.verdict_text(one) for one in shown], folds_to=12),
+        Column("Change", [_two_lines(size) for size in sizes], is_number=True),
+        _column("Level", levels, drop=1, is_number=True),
+        _column("Since", [version or "–" for version in since]),
+        _column("Last before", [version or "–" for version in before], drop=3),
+        _column("Runs", [f"{one.runs_before} → {one.runs_after}" for one in shown], drop=4, is_number=True),
+        _column("q", [verdict_wording.probability(one.q_value) for one in shown], drop=5, is_number=True),
+        _column(_ALARM, alarms, drop=2),
+    ]
+
+
+def _with_ids(verdicts: Column, alarms: Sequence[str]) -> Column:
+    pairs = zip(verdicts.cells, alarms, strict=True)
+    return dataclasses.replace(verdicts, cells=[one if alarm == "–" else f"{one}\n{alarm}" for one, alarm in pairs])
+
+
+def _two_lines(size: str) -> str:
+    """The interval below the size: one line of both is too wide for most terminals."""
+    return one_line(size, 2 * _WORD).replace(" (", "\n(")
+
+
+def _column(
+    title: str, cells: Sequence[str], *, folds_to: int | None = None, drop: int = 0, is_number: bool = False
+) -> Column:
+    limit = _WORD if folds_to is None else _CELL
+    return Column(title, [one_line(cell, limit) for cell in cells], folds_to, drop, is_number)
+
+
+def _alarm(verdict: SeriesVerdict) -> str:
+    """The alarm that a verdict is about, if there is one."""
+    held = [alarm.id for alarm in verdict.alarms if alarm.status is not Status.FIXED]
+    return held[-1] if held and verdict.outcome is Outcome.REGRESSION else "–"
+
+
+def _rest(rest: Sequence[SeriesVerdict]) -> Iterator[str]:
+    if rest:
+        failing = sum(one.fails for one in rest)
+        worse_too = f", {failing} of them worse" if failing else ""
+        yield f"… and {len(rest)} more series{worse_too}: --report-dest writes them all"
+
+
+def _reasons(analysis: Analysis) -> list[str]:
+    """Why series were not analysed, each reason once."""
+    counts: dict[str, int] = {}
+    for one in analysis.not_analysed:
+        counts[one.reason] = counts.get(one.reason, 0) + 1
+    said = [
+        f"Not analysed: {count} × {reason}" if count > 1 else f"Not analysed: {reason}"
+        for reason, count in counts.items()
+    ]
+    rest = len(said) - REASONS
+    return [*said[:REASONS], *([f"… and {rest} other {plural(rest, 'reason')}"] if rest > 0 else [])]

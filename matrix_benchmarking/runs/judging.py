@@ -1,0 +1,216 @@
+"""What changed in a history, and whether one side is worse than another: from studies to analyses."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+
+from ..analyze.select.labelled import LabelledRun
+from ..analyze.select.order import Order, OrderUnknown
+from ..analyze.select.selection import Selection, select
+from ..analyze.study import Study
+from ..analyze.verdict.alarm_wording import about_unjudged, about_unseen
+from ..analyze.verdict.analyse import analyse_runs
+from ..analyze.verdict.events import new_events, retirements
+from ..analyze.verdict.lifecycle import known_alarms, unjudged, unseen
+from ..analyze.verdict.model import Analysis
+from ..analyze.verdict.pairs import Build, Question, compare_builds, compare_versions, ignoring, unknown_labels
+from ..errors import ConfigError, did_you_mean
+from ..filters import show
+from ..history.alarms import AlarmEvent
+from ..matrix import NOT_SET
+from ..workload import Workload
+
+Keep = Callable[[Sequence[AlarmEvent]], None]
+"""Keeps events of alarms in the history."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of two sides.
+
+    Attributes:
+        kpi_filter: only KPIs whose names match one of these patterns; all for none.
+        ignored: settings in which both may differ, beside the workload's own.
+        is_tolerant: a setting to ignore that no run has is a note, and no error.
+        now: the time of the question; that of the call unless given.
+    """
+
+    kpi_filter: Sequence[str] = ()
+    ignored: Sequence[str] = ()
+    is_tolerant: bool = False
+    now: dt.datetime = dataclasses.field(default_factory=lambda: dt.datetime.now(dt.UTC))
+
+
+def judge(
+    study: Study,
+    *,
+    kpi_filter: Sequence[str] = (),
+    since_us: int | None = None,
+    now: dt.datetime | None = None,
+    keep: Keep | None = None,
+) -> Analysis:
+    """The verdict on the newest runs of *study* against their history, with what is known of earlier alarms.
+
+    Args:
+        kpi_filter: only KPIs whose names match one of these patterns; all for none.
+        since_us: only runs from this time on, in microseconds since 1970.
+        now: the time of the analysis; that of the call unless given.
+        keep: is given the alarms that were raised, fixed or retired, where there are any.
+
+    Raises:
+        MatbenchError: there is no order of versions, or the alarms can't be read.
+    """
+    workload, given = study.workload, study.given
+    now = dt.datetime.now(dt.UTC) if now is None else now
+    events = list(given.events())
+    analysis = analyse_runs(
+        study.runs,
+        workload,
+        data=f"{len(study.runs)} runs of {study.data}",
+        order=study.order,
+        minimum_effects=given.minimum_effects,
+        events=events,
+        kpi_filter=kpi_filter,
+        since_us=since_us,
+        now=now,
+    )
+    known = known_alarms(events)
+    closed = unjudged(known.values(), workload.kpis, now)
+    added = [*new_events(analysis, known), *retirements(closed, now)]
+    hidden = unseen(analysis, known) if since_us is None else []
+    notes = [
+        *([about_unjudged(closed, workload.kpis)] if closed else []),
+        *([about_unseen(hidden, workload.kpis)] if hidden else []),
+    ]
+    if keep is not None and added:
+        keep(added)
+    return dataclasses.replace(analysis, notes=(*analysis.notes, *notes))
+
+
+def against(
+    study: Study,
+    baseline: str,
+    *,
+    kpi_filter: Sequence[str] = (),
+    since_us: int | None = None,
+    now: dt.datetime | None = None,
+) -> Analysis:
+    """The newest version of *study* against the version *baseline*, as :func:`compare` has it.
+
+    Raises:
+        ConfigError: no run is of that version, or the versions have no order.
+    """
+    asked = Asked(kpi_filter) if now is None else Asked(kpi_filter, now=now)
+    now_us = int(asked.now.timestamp() * 10**6)
+    selected = select(
+        study.runs, study.workload, order=study.order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us
+    )
+    known = list(dict.fromkeys(text for series in selected.series for text in series.versions))
+    if baseline not in known:
+        raise ConfigError(f"no run of version '{baseline}': {did_you_mean(baseline, known)}")
+    question = _question(study, asked, f"{len(study.runs)} runs of {study.data}")
+    return compare_versions(selected, baseline, selected.newest, question, axis=study.order.axis)
+
+
+def compare(study: Study, old: str, new: str, asked: Asked | None = None) -> Analysis:
+    """Whether the version *new* of the runs of *study* is worse than *old*.
+
+    Raises:
+        ConfigError: no run is of one of both, both are the same, or nothing tells versions apart.
+    """
+    asked = Asked() if asked is None else asked
+    own, names = study.workload, (old, new)
+    study = study.of_workload(ignoring(own, asked.ignored))
+    workload, order = study.workload, study.order
+    axis = order.axis or next(iter(workload.regression.comparison_keys), None)
+    if axis is None:
+        raise ConfigError(f"workload '{workload.name}' has no versions to compare: give two directories")
+    by_version = _by_version(order, axis, study, names)
+    counts = " and ".join(str(len(by_version[name])) for name in names)
+    question = _question(study, asked, f"{counts} runs of {study.data}")
+    nothing = unknown_labels(asked.ignored, workload, order.runs_of(study.runs.entries))
+    if nothing and not asked.is_tolerant:
+        raise ConfigError("; ".join(nothing))
+    try:
+        selected = select(study.runs, workload, order=order, kpi_filter=asked.kpi_filter)
+    except OrderUnknown:
+        builds = [Build(name, [one.entry for one in by_version[name]]) for name in names]
+        return _of_builds(builds, own, question, asked)
+    newer = _which_is_newer(order, axis, [by_version[name][0] for name in names], names)
+    return compare_versions(_with(selected, nothing, newer), old, new, question, axis=axis)
+
+
+def compare_trees(study: Study, builds: Sequence[Build], asked: Asked | None = None) -> Analysis:
+    """Whether the second of two *builds*, both among the runs that *study* knows, is worse than the first.
+
+    Raises:
+        ConfigError: a setting to ignore that no run has.
+    """
+    asked = Asked() if asked is None else asked
+    data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
+    return _of_builds(builds, study.workload, _question(study, asked, data), asked)
+
+
+def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
+    """Raise ConfigError for a pattern that matches no KPI."""
+    for pattern in patterns:
+        if not fnmatch.filter(workload.kpis, pattern):
+            raise ConfigError(f"--kpi-filter: no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
+
+
+def _question(study: Study, asked: Asked, data: str) -> Question:
+    """What is asked of the runs, with what is known of the alarms."""
+    effects = study.given.minimum_effects
+    effects = study.workload.regression.minimum_effects if effects is None else effects
+    return Question(data, study.blocks, effects, known_alarms(study.given.events()), now=asked.now)
+
+
+def _of_builds(builds: Sequence[Build], workload: Workload, question: Question, asked: Asked) -> Analysis:
+    old, new = builds
+    return compare_builds(
+        old,
+        new,
+        workload,
+        question,
+        is_tolerant=asked.is_tolerant,
+        ignored=asked.ignored,
+        kpi_filter=asked.kpi_filter,
+    )
+
+
+def _with(selected: Selection, notes: Sequence[str], order: str) -> Selection:
+    return dataclasses.replace(selected, notes=(*notes, *selected.notes), order=order)
+
+
+def _by_version(order: Order, axis: str, study: Study, names: tuple[str, str]) -> Mapping[str, list[LabelledRun]]:
+    """The runs by their version, in words; both *names* are among them.
+
+    Raises:
+        ConfigError: a version has no run, or both are the same.
+    """
+    found: dict[str, list[LabelledRun]] = {}
+    for one in order.runs_of(study.runs.entries):
+        if one.versions[axis] is not NOT_SET:
+            found.setdefault(show(one.versions[axis]), []).append(one)
+    for name in names:
+        if name not in found:
+            raise ConfigError(f"'{name}' is no directory, and no {axis} of these runs: {did_you_mean(name, found)}")
+    if names[0] == names[1]:
+        raise ConfigError(f"both are {axis} {names[0]}")
+    return found
+
+
+def _which_is_newer(order: Order, axis: str, runs: Sequence[LabelledRun], names: tuple[str, str]) -> str:
+    """A sentence on the order of both versions; empty where nothing says it, which a comparison can do without."""
+    try:
+        old, new = (order.place(run, axis) for run in runs)
+        sentence = order.of(axis).sentence
+    except OrderUnknown:
+        return ""
+    if old is None or new is None:
+        return ""
+    newer = f"{names[0]} is the newer one" if old > new else f"{names[1]} is the newer one"
+    return f"{sentence} {newer}."

@@ -1,0 +1,188 @@
+"""Runs that were opened, and what they answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import filters as filter_language
+from .. import workload as workloads
+from ..analyze.check import Answer as Question
+from ..analyze.check import counted
+from ..analyze.study import Given, Study
+from ..errors import MatbenchError
+from ..matrix import Entry
+from ..workload import MinimumEffect, Workload
+from . import judging
+from .answers import AnalysisAnswer, BestAnswer, CheckAnswer
+from .judging import Asked
+from .opening import Opening
+from .text import Answer, Table
+from .versions import read_order
+
+if TYPE_CHECKING:
+    import pandas
+
+    from ..analyze.verdict.model import Analysis
+    from ..filters import Scalar
+    from ..history.delivery import Delivered
+    from ..plotting.site import Written
+
+
+class Runs(Answer):
+    """Some runs of one workload, and the history beside them.
+
+    Attributes:
+        study: what is known of them, each answer computed once.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+
+    def __len__(self) -> int:
+        return len(self.study.matrix)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.study.matrix)
+
+    def said(self) -> Iterator[str | Table]:
+        """How many there are, where they are from, and what varies."""
+        matrix, study = self.study.matrix, self.study
+        yield f"{len(matrix)} runs of {study.workload.name} ({study.data})"
+        lost = sum(entry.failed for entry in matrix) + len(matrix.unfinished)
+        if lost:
+            yield f"{lost} of {len(matrix) + len(matrix.unfinished)} failed or did not finish"
+        for name, values in matrix.variables().items():
+            yield f"  {name}: {', '.join(map(filter_language.show, values))}"
+
+    __repr__ = Answer.__str__
+
+    def best(self, limit: float | None = None) -> BestAnswer:
+        """The best configuration by the workload's headline KPI.
+
+        Args:
+            limit: on the workload's limited KPI, in the unit in which that is shown: only points that keep it for sure.
+        """
+        study = self.study
+        under = study.best_under(limit)
+        if limit is not None and under is None:
+            raise MatbenchError(f"workload '{study.workload.name}' has no KPI that a limit could be on")
+        best = study.best if under is None else under.best
+        return BestAnswer(best, list(study.workload.kpis.values()), study.findings)
+
+    def compare(self, old: str, new: str, *, kpis: Sequence[str] = (), ignoring: Sequence[str] = ()) -> AnalysisAnswer:
+        """Whether version *new* is worse than version *old*.
+
+        Args:
+            kpis: only those whose names match one of these patterns.
+            ignoring: settings in which both may differ, beside those that the workload ignores.
+
+        Raises:
+            MatbenchError: a version has no run, a name matches nothing, or nothing tells versions apart.
+        """
+        judging.check_kpi_filter(kpis, self.study.workload)
+        return self._answer(judging.compare(self.study, old, new, Asked(kpis, ignoring)), Question.PAIR)
+
+    def history(self, *kpis: str) -> AnalysisAnswer:
+        """What got worse and better in the history of the runs, from version to version.
+
+        Args:
+            kpis: only those whose names match one of these patterns.
+
+        Raises:
+            MatbenchError: the versions have no order, or a name matches nothing.
+        """
+        judging.check_kpi_filter(kpis, self.study.workload)
+        return self._answer(judging.judge(self.study, kpi_filter=kpis), Question.HISTORY)
+
+    def check(self) -> CheckAnswer:
+        """What is odd about the runs, before anyone trusts an answer about them."""
+        return CheckAnswer.of(self.study)
+
+    def where(self, **settings: Scalar | Sequence[Scalar]) -> Runs:
+        """The runs with these settings, each a value or several: ``runs.where(hw_type="cpu-1", vus=[8, 16])``.
+
+        Types count: ``8`` and ``"8"`` are different settings.
+
+        Raises:
+            ConfigError: a setting, or a value, that no run has.
+        """
+        filters = {name: tuple(map(filter_language.value, _several(value))) for name, value in settings.items()}
+        self.study.runs.check_values(filters)
+        return Runs(self.study.selected(filters))
+
+    def to_dataframe(self, series: str | None = None) -> pandas.DataFrame:
+        """One row a run: settings, repeat, KPIs, exit code, id, location; see :meth:`.Matrix.to_dataframe`."""
+        return self.study.matrix.to_dataframe(series)
+
+    def report(self, destination: str | PathLike[str], *names: str, single_file: bool = False) -> Written:
+        """Write the reports and plots *names*, or all reports, as static pages with an index.
+
+        Raises:
+            MatbenchError: an unknown name, or a page that can't be written.
+        """
+        from ..plotting.site import write_site
+
+        return write_site(self.study, Path(destination), names, single_file=single_file)
+
+    def upload(self, history: str, *, replace: bool = False) -> Delivered:
+        """Keep the payloads of the good runs in the *history*: ``sqlite:///matbench.db`` or ``https://…``.
+
+        Raises:
+            MatbenchError: the history can't be used. What a server that is away couldn't take waits in the outbox.
+        """
+        from .. import lts
+        from ..history import delivery, outbox
+
+        good = lts.GoodRuns(self.study.workload, self.study.matrix, keep_going=True)
+        return delivery.upload(good.write, _located(history), outbox.directory(os.environ), replace=replace)
+
+    def _answer(self, analysis: Analysis, answer: Question) -> AnalysisAnswer:
+        return AnalysisAnswer(dataclasses.replace(analysis, check=counted(self.study.findings, answer)))
+
+
+def open_runs(
+    places: Sequence[str | PathLike[str]],
+    workload: str | Workload,
+    *,
+    filters: str,
+    history: str | None,
+    order: str | None,
+    prices: Mapping[str, float],
+    minimum_effects: Mapping[str, MinimumEffect],
+    options: Mapping[str, Any],
+    jobs: int | None,
+) -> Runs:
+    """See :func:`matrix_benchmarking.runs.open`."""
+    chosen = workloads.load(workload) if isinstance(workload, str) else workload
+    effects = {**chosen.regression.minimum_effects, **minimum_effects}
+    is_history = len(places) == 1 and isinstance(places[0], str) and "://" in places[0]
+    location = str(places[0]) if is_history else history
+    opening = Opening(
+        chosen,
+        () if is_history else tuple(map(Path, places)),
+        is_payloads=None,
+        history=None if location is None else functools.cache(lambda: _located(location)),
+        filters=filter_language.parse(filters),
+        given=Given(minimum_effects=effects, prices=prices, order=read_order(order)),
+        options={"prices": prices, **chosen.options, **options},
+        jobs=jobs,
+        priced=tuple(prices),
+    )
+    return Runs(opening.study())
+
+
+def _located(history: str) -> Any:
+    from ..history import location
+
+    found, _ = location.parse(history, os.environ)
+    return found
+
+
+def _several(value: Scalar | Sequence[Scalar]) -> Sequence[Scalar]:
+    return [value] if value is None or isinstance(value, (str, int, float, bool)) else value
