@@ -29,7 +29,7 @@ _WORD = 40
 _VERDICT, _ALARM = "Verdict", "Alarm"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class BestAnswer(Answer):
     """Which configuration is best.
 
@@ -66,7 +66,7 @@ class BestAnswer(Answer):
         yield check.about(self.findings, check.Answer.BEST)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class AnalysisAnswer(Answer):
     """What got worse, better, or can't be told: the newest version against its history, or one side against another.
 
@@ -92,7 +92,7 @@ class AnalysisAnswer(Answer):
         yield from (one_line(line, 500) for line in lines)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, repr=False)
 class CheckAnswer(Answer):
     """What is odd about runs.
 

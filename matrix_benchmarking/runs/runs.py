@@ -60,8 +60,6 @@ class Runs(Answer):
         for name, values in matrix.variables().items():
             yield f"  {name}: {', '.join(map(filter_language.show, values))}"
 
-    __repr__ = Answer.__str__
-
     def best(self, limit: float | None = None) -> BestAnswer:
         """The best configuration by the workload's headline KPI.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import html
 import io
+import itertools
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -97,7 +98,16 @@ class Answer:
         from rich.console import Console
 
         text = io.StringIO()
-        console = Console(file=text, width=NOTEBOOK_WIDTH, markup=False, emoji=False, highlight=False)
+        console = Console(
+            file=text,
+            width=NOTEBOOK_WIDTH,
+            color_system=None,
+            force_terminal=False,
+            force_jupyter=False,
+            markup=False,
+            emoji=False,
+            highlight=False,
+        )
         for part in self.said():
             if isinstance(part, str):
                 text.write(f"{printable(part)}\n")
@@ -105,10 +115,17 @@ class Answer:
                 console.print(part)
         return text.getvalue().rstrip("\n")
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
-        parts = (
-            part._repr_html_() if isinstance(part, Table) else f"<p>{html.escape(part)}</p>" for part in self.said()
-        )
+        parts = []
+        for is_text, group in itertools.groupby(self.said(), key=lambda part: isinstance(part, str)):
+            if is_text:
+                lines = html.escape("\n".join(map(str, group)))
+                parts.append(f'<div style="white-space: pre-wrap">{lines}</div>')
+            else:
+                parts += [part._repr_html_() for part in group if isinstance(part, Table)]
         return "\n".join(parts)
 
 
