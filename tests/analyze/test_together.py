@@ -245,11 +245,16 @@ def test_however_few_splits_are_weighed_first_all_are_that_may_be_the_first_near
     points = np.random.default_rng(3).standard_normal((60, 50)) + np.where(np.arange(50) < 30, 0.0, 2.5)
     part = side_by_side._of_single_runs(range(60), [one.tobytes() for one in points], [None] * 60)
     levels = estimate_beside(part.rows(part.series.points), counts_up_to(49))
-    found = []
+    found, looks = [], []
     for few in (1, 2, 3, 32, 10_000):
         monkeypatch.setattr(together, "_FIRST_SPLITS", few)
-        found.append(together._quiet_until(part, levels, 8).tolist())
+        quiet_until, near = together._quiet_until(part, levels, 8)
+        found.append(quiet_until.tolist())
+        looks.append({row: (one.last.tolist(), one.split.after.tolist(), one.excess.tolist(), one.confirmed.tolist())
+                      for row, one in near.items()})  # fmt: skip
     assert found == [found[-1]] * 5
+    assert all(one == looks[-1][row] for near in looks for row, one in near.items())
+    assert sorted(looks[-1]) == [row for row, place in enumerate(found[0]) if place < 50]
     assert len(set(found[0])) > 10
 
 

@@ -15,6 +15,7 @@ Integers = npt.NDArray[np.int64]
 LEAST = 8
 _EVERY_UP_TO = 64
 _NARROWEST = 32
+_IN_ONE_GO = 128
 _MANY = 2000  # longer than what lies beside others
 _GROWTH = 1.06
 FENCE = 1.7
@@ -99,7 +100,9 @@ def estimate(points: Floats, counts: Integers) -> Levels:
     points = np.atleast_2d(points)
     parts, start = [], 0
     while start < len(counts):
-        width = max(_NARROWEST, 1 << int(counts[start] - 1).bit_length())
+        # Sums over up to 128 numbers are the same however wide: these counts go together.
+        most = min(max(int(counts[start]), _IN_ONE_GO), int(counts[-1]))
+        width = max(_NARROWEST, 1 << (most - 1).bit_length())
         stop = int(counts.searchsorted(width, side="right"))
         parts.append(_estimate(points, counts[start:stop], width))
         start = stop
@@ -115,7 +118,7 @@ def _estimate(
 ) -> tuple[Integers, Floats, Floats, Floats, Floats, Floats, Floats]:
     """The fields of `Levels` from the first *counts* points of each series, as sums over *width* numbers.
 
-    The width, a power of two, depends on a count and not on its neighbours, so that a sum is always rounded alike.
+    The width is a power of two, beyond 128 that of the count and not of its neighbours: sums are always rounded alike.
     """
     points = points[:, None, :width]
     if points.shape[2] < width:

@@ -17,7 +17,7 @@ from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 from matrix_benchmarking.analyze.detect.logarithms import as_clear_on_logarithms, clearer_on_logarithms
 from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES, Series
-from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, candidates, every_lag, weigh
+from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, LAGS, Evidence, candidates, every_lag, weigh
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
@@ -55,20 +55,25 @@ class Walk:
     levels: list[Levels | None]
 
 
-def walk(series: Series, known: Walk | None = None) -> Walk:
-    """Once along the whole series; from where *known* ends, which is that along its first points."""
+def walk(series: Series, known: Walk | None = None, looks: Evidence | None = None) -> Walk:
+    """Once along the whole series; from where *known* ends, which is that along its first points.
+
+    *looks* are the splits up to the next point that may raise an alarm, where they were weighed before.
+    """
     known = Walk(0, [], 0, series.prior, [None]) if known is None else known
     found, levels, begin, prior = [*known.alarms], known.levels[:-1], known.begin, known.prior
     there, same = known.levels[-1], known.count - begin
     while True:
         least = _LEAST_LATER if found else least_history(prior)
-        alarm, there = _first(series, begin, prior, least, there, same)
+        alarm = None if looks is None or there is None else _raised(looks, series, begin, there, prior, least)
+        if alarm is None:
+            alarm, there = _first(series, begin, prior, least, there, same)
         levels.append(there)
         if alarm is None:
             return Walk(len(series.points), found, begin, prior, levels)
         found.append(alarm)
         prior, begin = _prior(alarm, begin, prior), alarm.start
-        there, same = None, 0  # a level may begin long before it is seen
+        there, same, looks = None, 0, None  # a level may begin long before it is seen
 
 
 def up_to(whole: Walk, count: int, prior: Prior) -> Walk:
@@ -121,6 +126,7 @@ def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
     if levels is None:
         return estimate(points, counts)
     first = counts[counts < levels.counts[0]]
+    first = first[np.isin(len(points) - first, LAGS)]  # the others no split asks for
     there = slice(*levels.counts.searchsorted([counts[0], counts[-1] + 1]))
     return joined(estimate(points, first) if len(first) else None, levels.part(there))
 
@@ -178,13 +184,21 @@ def _earliest(
     while done < len(last):
         stop = int(last.searchsorted(last[min(done + few, len(last)) - 1], side="right"))
         weighed = weigh(series, begin, levels, (last[done:stop], lag[done:stop]), prior)
-        weighed = clearer_on_logarithms(series, begin, levels, weighed, prior)
-        over = (weighed.excess >= 0.0) & weighed.confirmed
-        for seen in dict.fromkeys(weighed.last[over].tolist()):  # in rising order
-            alarm = _alarm(weighed, np.flatnonzero(over & (weighed.last == seen)), series, begin, levels, prior, least)
-            if alarm is not None:
-                return alarm
+        alarm = _raised(weighed, series, begin, levels, prior, least)
+        if alarm is not None:
+            return alarm
         done, few = stop, 4 * few
+    return None
+
+
+def _raised(found: Evidence, series: Series, begin: int, levels: Levels, prior: Prior, least: int) -> Alarm | None:
+    """The alarm of the earliest point up to which one of the splits that were *found* raises one."""
+    found = clearer_on_logarithms(series, begin, levels, found, prior)
+    over = (found.excess >= 0.0) & found.confirmed
+    for seen in dict.fromkeys(found.last[over].tolist()):  # in rising order
+        alarm = _alarm(found, np.flatnonzero(over & (found.last == seen)), series, begin, levels, prior, least)
+        if alarm is not None:
+            return alarm
     return None
 
 

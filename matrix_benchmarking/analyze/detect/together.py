@@ -132,10 +132,12 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     least = scan.least_history(part.series.prior)
     counts, length = counts_up_to(part.length - 1, least), part.length
     levels = estimate_beside(part.rows(part.series.points), counts)
-    quiet_until = _quiet_until(part, levels, least)
+    quiet_until, looks = _quiet_until(part, levels, least)
     if part.series.prior.degrees > 0.0:
         means = part.rows(part.series.means)
-        quiet_until[crosses(means, estimate_beside(means, counts), part.prior)] = 0
+        creeping = crosses(means, estimate_beside(means, counts), part.prior)
+        quiet_until[creeping] = 0
+        looks = {row: found for row, found in looks.items() if not creeping[row]}
     every = np.arange(len(part.places))
     found = _newest_splits(part, levels)
     lags = len(found.last) // len(every)
@@ -147,7 +149,8 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     split, weighed = _only(found.split, best), _only(found.weighed, best)
     newest = _Newest(part.places[quiet], split, weighed, found.excess[best], steps[quiet], versions[quiet])
     others = np.flatnonzero(~quiet).tolist()
-    return newest, {int(part.places[row]): _watched(part, row, levels, int(quiet_until[row])) for row in others}
+    watched = (_watched(part, row, levels, int(quiet_until[row]), looks.get(row)) for row in others)
+    return newest, dict(zip(part.places[others].tolist(), watched, strict=True))
 
 
 def _newest_splits(part: Beside, levels: Levels) -> Evidence:
@@ -182,40 +185,55 @@ def _weigh_in_full(part: Beside, levels: Levels, found: Evidence, which: Integer
             getattr(there, name)[which] = getattr(now, name)
 
 
-def _quiet_until(part: Beside, levels: Levels, least: int) -> Integers:
-    """Of each series the first point up to which a split is near its threshold; its length where none is."""
+def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, dict[int, Evidence]]:
+    """Of each series the first point up to which a split is near its threshold; its length where none is.
+
+    And those splits, where they were weighed together.
+    """
     length = part.length
     last, lag = candidates(part.series, 0, levels, (least, length), part.prior)
-    until = np.full(len(part.places), length)
+    until, looks = np.full(len(part.places), length), dict[int, Evidence]()
     row, few = last // length, _FIRST_SPLITS
     while len(last):  # of each series the earliest splits are weighed first
         number = np.arange(len(row)) - row.searchsorted(row)
-        near = np.flatnonzero(number < few)
-        for at_best in (True, False) if part.series.prior.degrees == 0.0 else (False,):
-            if len(near):
-                near = near[_is_near(part, levels, last[near], lag[near], at_best=at_best)]
-        np.minimum.at(until, row[near], last[near] % length)
+        near, later = np.flatnonzero(number < few), last[number >= few]
+        if part.series.prior.degrees == 0.0:
+            near = near[_near(part, levels, last[near], lag[near], at_best=True)[0]]
+        if len(near):
+            is_near, found = _near(part, levels, last[near], lag[near], at_best=False)
+            near = near[is_near]
+            np.minimum.at(until, row[near], last[near] % length)
+            for one in np.unique(row[near]).tolist():
+                there = one * length + until[one]
+                if there not in later:
+                    looks[one] = _at(found, np.flatnonzero(is_near & (found.last == there)), length)
         left = (number >= few) & (until[row] == length)
         last, lag, row, few = last[left], lag[left], row[left], 4 * few
-    return until
+    return until, looks
 
 
-def _is_near(part: Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> Flags:
-    """Which of the splits come near their threshold; *at_best* they may, see :func:`.splits.weigh`."""
+def _at(found: Evidence, which: Integers, length: int) -> Evidence:
+    """Some of the splits, all of one series, as those of a series that lies beside no others."""
+    split, weighed = _only(found.split, which), _only(found.weighed, which)
+    return Evidence(found.last[which] % length, split, weighed, found.excess[which], found.confirmed[which])
+
+
+def _near(part: Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> tuple[Flags, Evidence]:
+    """Which of the splits come near their threshold; *at_best* they may, see :func:`.splits.weigh`. And all of them."""
     row = last // part.length
     found = weigh(part.series, 0, levels, (last, lag), _each(part.prior, row), at_best=at_best)
-    return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places))
+    return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places)), found
 
 
-def _watched(part: Beside, row: int, levels: Levels, quiet_until: int) -> Watched:
-    """What is seen along one of the series, in which nothing shows up to the point *quiet_until*."""
+def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Evidence | None) -> Watched:
+    """What is seen along one of the series, in which nothing shows up to the point *quiet_until*: how that *looks*."""
     prior = Prior(*[float(getattr(part.prior, name)[row, 0]) for name in Prior.__dataclass_fields__])
     arrays = {name: part.rows(getattr(part.series, name))[row] for name in ARRAYS}
     series = Series(**arrays, prior=prior)
     each = len(levels.counts) // len(part.places)
     known = scan.Walk(quiet_until, [], 0, prior, [levels.part(slice(row * each, (row + 1) * each))])
     index = part.index[row]
-    return Watched(series, index, float(part.scales[row]), scan.walk(series, known), (series, index))
+    return Watched(series, index, float(part.scales[row]), scan.walk(series, known, looks), (series, index))
 
 
 def _judgements(every: Beside, newest: _Newest, minimum: Minimum, confidence: float) -> Iterator[Judgement]:

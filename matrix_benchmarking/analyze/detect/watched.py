@@ -89,5 +89,6 @@ def _without(series: Series, begin: int, end: int) -> Series:
     # Of single runs several are one array.
     made = {id(array): np.concatenate([array[:begin], array[end:]]) for array in arrays.values()}
     left: dict[str, Any] = {name: made[id(array)] for name, array in arrays.items()}
-    left["precision"] = precision(left["runs"], left["stretches"])
+    if "precision" not in series.common:  # else there are neither repeats nor campaigns, and that stays so
+        left["precision"] = precision(left["runs"], left["stretches"])
     return dataclasses.replace(series, **left)

@@ -71,6 +71,8 @@ def early_return(
     sums = [Fraction()]
 
     def mean(first: int, stop: int) -> float:
+        for point in points[len(sums) - 1 : stop - start]:
+            sums.append(sums[-1] + Fraction(point))
         return float(sums[stop - start] - sums[first - start]) / (stop - first)
 
     # A disturbed point isn't the step: it is at most what most of the points were off that were seen away.
@@ -82,7 +84,6 @@ def early_return(
         if stop - start > len(points):
             points.append(statistics.median(repeats) / unit)
         off = points[stop - start - 1] - old.level
-        sums.append(sums[-1] + Fraction(points[stop - start - 1]))
         if stop < start + 2:
             away.append(off)
             continue
