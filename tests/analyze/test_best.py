@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import types
 from collections.abc import Callable
 
 import pytest
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze import best, wording
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Scale
@@ -91,10 +93,37 @@ def test_a_run_whose_settings_are_lost_is_not_said_to_be_unfinished(workload: Wo
 
 
 def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(workload: Workload, entries: MakeEntries) -> None:
-    wrong = [*entries({"vus": 1}, 1.0, quality=0.5), *entries({"vus": 1}, 1.0)]
+    values = (0.5, 0.6, 0.95, None)
+    wrong = [run for value in values for run in entries({"vus": 1}, 1.0, quality=value)]
     best = rank(Matrix([*wrong, *entries({"vus": 2}, 5.0, quality=0.95)]), workload)
     assert best.groups[0].best.value == 5.0
-    assert [excluded.reason for excluded in best.excluded] == ["quality is 0.5, asked for is at least 0.9"] * 2
+    another = "quality is 0.5 in another run of its point, asked for is at least 0.9"
+    assert [excluded.reason for excluded in best.excluded] == [
+        "quality is 0.5, asked for is at least 0.9",
+        "quality is 0.6, asked for is at least 0.9",
+        another,
+        another,
+    ]
+    assert {excluded.kind for excluded in best.excluded} == {"quality below 0.9"}
+
+
+def test_a_run_with_values_that_cannot_be_is_left_out_by_itself(workload: Workload, entries: MakeEntries) -> None:
+    wrong = "120 of 100 inputs were answered"
+    runs = [*entries({"vus": 1}, 1.0, quality=0.1, implausible=(wrong,)), *entries({"vus": 1}, 4.0, 6.0, quality=0.95)]
+    best = rank(Matrix(runs), workload)
+    assert (best.groups[0].best.value, best.groups[0].best.sample.runs) == (5.0, 2)
+    assert [(one.cause, one.reason) for one in best.excluded] == [
+        (Cause.IMPOSSIBLE, f"it has values that can't be: {wrong}")
+    ]
+    assert wording.exclusions(best) == "1 run can't take part (1 × values that can't be)"
+
+
+def test_a_wrong_clock_and_a_rule_that_fails_spoil_no_number(workload: Workload, entries: MakeEntries) -> None:
+    late = plausible.findings(
+        types.SimpleNamespace(metadata=types.SimpleNamespace(start=None, end="2999-01-01T00:00:00Z")), lambda lts: 1 / 0
+    )
+    assert len(late) == 2
+    assert not rank(Matrix(entries({"vus": 1}, 1.0, implausible=late)), workload).excluded
 
 
 @pytest.mark.parametrize(
