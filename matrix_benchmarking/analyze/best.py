@@ -7,7 +7,6 @@ each variant, and which others can't be told apart from the best. The mathematic
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,11 @@ if TYPE_CHECKING:
 
 MOST_READ = 1_000
 """Of so many runs the hosts are read, a file each, to find the rounds that none recorded."""
+
+
+WIDEST = 100.0
+"""An interval whose upper end is more than so many times the lower one says nothing; of differences, one that is wider
+than so many times the largest value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -221,8 +225,11 @@ def _points(
         found = estimate(values, [[rounds.get(id(entry)) for entry in runs] for runs in points_runs])
         assert found is not None
         lows, highs = intervals_of(found, lower_better=bool(kpi.lower_better))
+        widest = WIDEST * max(abs(sample.mean) for sample in samples)
         ends = [
-            Interval(low, high, sample.runs == 1) if math.isfinite(high - low) else None
+            Interval(low, high, sample.runs == 1)
+            if high <= (WIDEST * low if found.scale is Scale.RATIO else low + widest)
+            else None
             for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)
         ]
     points = [

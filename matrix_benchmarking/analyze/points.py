@@ -52,7 +52,7 @@ class Point:
         settings: the point's coordinates.
         runs: the runs behind the value, by repeat.
         sample: their number, mean and deviation.
-        interval: of the mean; None where no point was repeated.
+        interval: of the mean; None where no point was repeated, or so few that it would say nothing.
     """
 
     settings: Mapping[str, object]

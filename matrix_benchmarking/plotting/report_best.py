@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..analyze import limit_wording, wording
-from ..analyze.best import Group, VariantBest
+from ..analyze.best import WIDEST, Group, VariantBest
 from ..analyze.limits import Limited
 from ..analyze.points import Excluded
 from ..kpi import KPIDefinition
@@ -164,6 +164,8 @@ def how_to_read(catalogue: Catalogue) -> Any:
         items.append(f"All points were measured in each of {rounds} rounds: what a round adds to all is taken out.")
     if any(group.estimates is not None for group in groups):
         items.append("* One run: the interval's width is taken from the repeats of other points.")
+        if any(one.point.interval is None for group in groups for one in group.standings):
+            items.append(f"Unknown: there are too few repeats to tell the mean within a factor of {WIDEST:g}.")
     else:
         items.append("No point was repeated, so intervals are unknown: run some points three times.")
     if catalogue.workload.limited is not None:

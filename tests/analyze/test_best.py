@@ -165,6 +165,16 @@ def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
     assert group.standings[-1].apart is True
 
 
+@pytest.mark.parametrize("offset", [0.0, -1000.5])
+def test_an_interval_that_says_nothing_is_none(workload: Workload, entries: MakeEntries, offset: float) -> None:
+    """One point of 30 has a second run, so the spread of one run is known from a single difference."""
+    runs = [run for vus in range(30) for run in entries({"vus": vus}, offset + 1000.0 + vus)]
+    (again,) = entries({"vus": 0}, offset + 1400.0)
+    (group,) = rank(Matrix([*runs, dataclasses.replace(again, repeat=1)]), workload).groups
+    assert {one.point.interval for one in group.standings[1:]} == {None}
+    assert "one run: no interval" in wording.behind(group.standings[1].point, workload.kpis["cost"])
+
+
 def test_runs_in_rounds_are_compared_within_them(workload: Workload, entries: MakeEntries) -> None:
     made = []
     for vus, factor in ((1, 1.0), (2, 1.05), (3, 1.4)):
