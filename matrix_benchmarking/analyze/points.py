@@ -203,7 +203,8 @@ def _exclusion(
         return Excluded(entry, Cause.FAILED, failed, failed)
     impossible = plausible.spoiling(entry.implausible)
     if impossible:
-        return Excluded(entry, Cause.IMPOSSIBLE, f"it has values that can't be: {impossible[0]}", "values that can't be")
+        kind = "values that can't be"
+        return Excluded(entry, Cause.IMPOSSIBLE, f"it has {kind}: {impossible[0]}", kind)
     if refused is not None:
         return _gated(entry, *refused, kpis)
     if kpi.name not in entry.kpis:

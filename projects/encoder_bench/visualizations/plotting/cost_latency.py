@@ -175,7 +175,7 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> s
 
 def _step(step: Step, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
     more = wording.percent(step.point.value / cheapest - 1)
-    return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show(step.limit)}"
+    return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show_bound(step.limit)}"
 
 
 def _spread(count: int) -> list[int]:
