@@ -16,7 +16,7 @@ from ..workload import Workload
 from . import doubts, intervals
 from .blocks import blocks_of
 from .intervals import Interval, Scale
-from .points import Excluded, Point, keys, part, ranks, select, varying
+from .points import Excluded, Point, is_number, key, keys, part, ranks, select, varying
 
 if TYPE_CHECKING:
     from .best_of import Estimates
@@ -70,6 +70,7 @@ class Group:
         settings: the values of those of the workload's group keys that differ between groups.
         variant_names: settings that name a variant.
         tuning_names: the other settings that vary in this group.
+        tried: the settings of all points, also where a narrower question leaves some out.
         standings: all points, the best first; ties in the order of their settings.
         variants: the best point of each variant, the best variant first.
         scale: of the differences.
@@ -81,6 +82,7 @@ class Group:
     settings: Mapping[str, object]
     variant_names: tuple[str, ...]
     tuning_names: tuple[str, ...]
+    tried: tuple[Mapping[str, object], ...]
     standings: tuple[Standing, ...]
     variants: tuple[VariantBest, ...]
     scale: Scale
@@ -100,6 +102,18 @@ class Group:
     def undecided(self) -> list[Standing]:
         """The points that can't be told apart from the best; none where that isn't known."""
         return [one for one in self.standings[1:] if one.apart is False]
+
+    def highest(self, point: Point) -> list[str]:
+        """The settings of which *point* has the largest number that was tried with its variant, of several."""
+        variants = [] if not self.tuning_names else self.variant_names
+        variant = key(point.settings, variants)
+        tried = [settings for settings in self.tried if key(settings, variants) == variant]
+        found = []
+        for name in self.tuning_names or self.variant_names:
+            numbers = {value for one in tried if is_number(value := one.get(name))}
+            if len(numbers) > 1 and point.settings.get(name) == max(numbers):
+                found.append(name)
+        return found
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -182,6 +196,7 @@ def _group(
         settings=part(points[0].settings, scope),
         variant_names=variant_names,
         tuning_names=tuple(tuning) if variant_keys else (),
+        tried=tuple(point.settings for point in points),
         standings=(),
         variants=(),
         scale=scale,

@@ -131,8 +131,18 @@ def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
     best, claim = group.best, superlative(kpi, condition)
     start = f"For {scope(group)}: {claim}" if group.settings else claim
     value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
-    rest = f"{_rivals(group, kpi, condition)} {optimism(group, kpi)}".rstrip()
+    said = (_rivals(group, kpi, condition), optimism(group, kpi), edge(group))
+    rest = " ".join(sentence for sentence in said if sentence)
     return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", rest)
+
+
+def edge(group: Group) -> str:
+    """Which settings of the best point are the highest that were tried; empty for none."""
+    names = group.highest(group.best)
+    if not names:
+        return ""
+    were = "was" if len(names) == 1 else "were"
+    return f"It is at the highest {' and '.join(names)} that {were} tried: more may be better."
 
 
 def optimism(group: Group, kpi: KPIDefinition) -> str:

@@ -88,6 +88,7 @@ class Catalogue:
         href: the address of an entry, as the pages link to it: its test directory, or a page about it.
         section: makes the part of a report that shows a plot.
         late: gives the place of a part that is made when it is seen; None where everything is made at once.
+        limited: the ranking under the limit that is in force; None without one.
         has_verdict_above: True where the verdict stands above all pages, so that none repeats it.
     """
 
@@ -113,6 +114,7 @@ class Catalogue:
         self._order = order
         self.section: Section = plot_section
         self.late: Late | None = None
+        self.limited: Limited | None = None
         self.has_verdict_above = False
         self.analysis_options = AnalysisOptions() if analysis_options is None else analysis_options
         self._analysis = _LazyAnalysis(analysis)
@@ -126,19 +128,23 @@ class Catalogue:
         return other
 
     @functools.cached_property
-    def best(self) -> Best:
-        """The ranking by the workload's headline KPI."""
+    def of_all(self) -> Best:
+        """The ranking of all points by the workload's headline KPI, whatever the limit."""
         return rank(self.matrix, self.workload)
 
-    def best_under(self, limit: float | None) -> Limited | None:
-        """The ranking under a limit on the workload's limited KPI, in the unit in which that is shown.
+    @property
+    def best(self) -> Best:
+        """The ranking by the workload's headline KPI, of the points that keep the limit."""
+        return self.of_all if self.limited is None else self.limited.best
 
-        None where there is no limit, or nothing to limit.
-        """
-        kpi = self.workload.limited
-        if limit is None or kpi is None or self.best.kpi is None:
-            return None
-        return under(self.best, kpi, limit * kpi.divisor)
+    def under(self, limit: float | None) -> Catalogue:
+        """The same under a limit on the workload's limited KPI, in the unit in which that is shown; None for none."""
+        everything, kpi = self.of_all, self.workload.limited
+        other = copy.copy(self)
+        other.limited = None
+        if limit is not None and kpi is not None and everything.kpi is not None:
+            other.limited = under(everything, kpi, limit * kpi.divisor)
+        return other
 
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:

@@ -24,7 +24,7 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     from dash import html
 
-    headline = catalogue.best.kpi
+    headline = catalogue.of_all.kpi
     assert headline is not None
     found = bounded(group, kpi)
     steps = staircase(found, headline, kpi)
@@ -95,7 +95,7 @@ def _row(
     kpi: KPIDefinition,
     in_doubt: Sequence[Bounded] | None,
 ) -> Row:
-    headline, settings = catalogue.best.kpi, step.point.settings
+    headline, settings = catalogue.of_all.kpi, step.point.settings
     assert headline is not None
     inside = within(group, found, headline, kpi, step.limit)
     assert inside is not None

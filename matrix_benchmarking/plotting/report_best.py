@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..analyze import limit_wording, wording
 from ..analyze.best import WIDEST, Group, VariantBest
-from ..analyze.limits import Limited
 from ..analyze.points import Excluded
 from ..kpi import KPIDefinition
 from .base import Arguments, Report
 from .catalogue import Catalogue
-from .controls import Control, Number
+from .controls import Control, Number, read
 from .limit_table import limit_table
 from .point_cells import setting_cells, setting_columns, value_cells, value_columns
 from .repeating import repeat_section
@@ -32,10 +31,10 @@ class BestReport(Report):
     def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
-        limit = self.option(args.cfg, LIMIT) if self.controls() else None
-        limited = self.catalogue.best_under(limit)
-        best = self.catalogue.best if limited is None else limited.best
-        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.catalogue, limit=limit)]
+        if LIMIT in args.cfg:
+            self.catalogue = self.catalogue.under(args.cfg[LIMIT])
+        best = self.catalogue.best
+        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.catalogue)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
@@ -51,13 +50,8 @@ class BestReport(Report):
         return parts
 
     def controls(self) -> Sequence[Control]:
-        """The limit that the best has to keep, where the workload names a KPI for it and a point has its value."""
-        kpi = self.workload.limited
-        points = (one.point for group in self.catalogue.best.groups for one in group.standings)
-        if kpi is None or not any(kpi.name in run.kpis for point in points for run in point.runs):
-            return ()
-        bound = "at most" if kpi.lower_better else "at least"
-        return [Number(LIMIT, f"{kpi.name} {bound}", unit=kpi.display_unit)]
+        """The limit that the best has to keep: see :func:`limits`."""
+        return limits(self.catalogue)
 
     def summary(self) -> str:
         groups = self.catalogue.best.groups
@@ -73,7 +67,7 @@ class BestReport(Report):
         if kpi is None:
             return []
         parts: list[Any] = []
-        for group in self.catalogue.best.groups:
+        for group in self.catalogue.of_all.groups:
             found = limit_table(group, self.catalogue, kpi)
             if found:
                 parts += [html.H2(_heading(f"Best under a limit on {kpi.name}", group)), *found]
@@ -99,22 +93,43 @@ class BestReport(Report):
         return table([Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking")
 
 
-def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | None = None) -> Any:
-    """The verdict in sentences, with the best point's warnings, and *more* lines.
+def limits(catalogue: Catalogue) -> Sequence[Control]:
+    """The limit that the best has to keep, on all pages; none where no point has a value of a limited KPI."""
+    kpi = catalogue.workload.limited
+    points = (one.point for group in catalogue.of_all.groups for one in group.standings)
+    values = [] if kpi is None else [run.kpis[kpi.name] for one in points for run in one.runs if kpi.name in run.kpis]
+    if kpi is None or not values:
+        return ()
+    bound = "at most" if kpi.lower_better else "at least"
+    least = 0.0 if min(values) >= 0 else None
+    return [Number(LIMIT, f"{kpi.name} {bound}", minimum=least, unit=kpi.display_unit)]
 
-    *limit* is on the workload's limited KPI, in the unit in which that is shown: only points within it take part.
-    """
+
+def limited(catalogue: Catalogue, texts: Mapping[str, str]) -> Catalogue:
+    """*catalogue* under the limit that the *texts* of an address choose; one that can't be read is none."""
+    return catalogue.under(read(limits(catalogue), texts)[0].get(LIMIT))
+
+
+def under_which(catalogue: Catalogue) -> str:
+    """The limit that is in force, as a sentence; empty for none."""
+    limited = catalogue.limited
+    return (
+        "" if limited is None else f"Ranked are the points {limit_wording.condition_label(limited.kpi, limited.limit)}."
+    )
+
+
+def verdict_box(catalogue: Catalogue, more: Sequence[Any] = ()) -> Any:
+    """The verdict in sentences, with the best point's warnings, and *more* lines."""
     from dash import html
 
-    limited = catalogue.best_under(limit)
-    best = catalogue.best if limited is None else limited.best
+    best, limited = catalogue.best, catalogue.limited
     verdicts = wording.verdict(best) if limited is None else limit_wording.verdict(limited)
     lines: list[Any] = []
     for verdict in verdicts:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
-    lines += [html.P(sentence) for sentence in _about_the_limit(catalogue, limited)]
+    lines += [html.P(sentence) for sentence in _about_the_limit(catalogue)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{wording.exclusions(best)}."))
     for group in best.groups:
@@ -122,14 +137,14 @@ def verdict_box(catalogue: Catalogue, more: Sequence[Any] = (), limit: float | N
     return html.Div([*lines, *more], className="verdict")
 
 
-def _about_the_limit(catalogue: Catalogue, limited: Limited | None) -> list[str]:
+def _about_the_limit(catalogue: Catalogue) -> list[str]:
     """Which limit the best satisfies, and what a limit leaves out."""
-    kpi = catalogue.workload.limited
+    kpi, limited = catalogue.workload.limited, catalogue.limited
     if kpi is None:
         return []
     if limited is None:
         return limit_wording.satisfied(catalogue.best, kpi)
-    return [*limit_wording.satisfied_under(limited, catalogue.best), *limit_wording.left_out(limited)]
+    return [*limit_wording.satisfied_under(limited, catalogue.of_all), *limit_wording.left_out(limited)]
 
 
 def variants_table(group: Group, catalogue: Catalogue) -> Any:

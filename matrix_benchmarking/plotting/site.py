@@ -28,6 +28,7 @@ from .base import Arguments, Report, configured, plot_section
 from .catalogue import AnalysisOptions, Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
+from .report_best import limited, under_which
 from .slug import Slugs
 from .static_html import Part, StaticHTML, plotly_script
 
@@ -97,6 +98,7 @@ def write_site(
         analysis_options=analysis_options,
         findings=findings,
     )
+    catalogue = limited(catalogue, cfg or {})
     report_pages = _report_pages(catalogue, names, cfg, first, single_file=single_file)
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = dataclasses.replace(
@@ -225,7 +227,7 @@ def report_page(report: Report, file: str, args: Arguments, texts: Mapping[str, 
     return Page(
         file=file,
         title=report.name.removeprefix("report:").strip(),
-        description=report.description,
+        description=f"{report.description} {under_which(report.catalogue)}".rstrip(),
         body=body,
         figures=tuple(renderer.figures),
         summary=summary,

@@ -121,7 +121,7 @@ def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload)
 
 
 def test_the_verdict_with_a_limit_stands_by_itself(toy: Workload) -> None:
-    box = StaticHTML().render(verdict_box(Catalogue(Matrix(POINTS), toy), limit=60))
+    box = StaticHTML().render(verdict_box(Catalogue(Matrix(POINTS), toy).under(60)))
     assert "Cheapest under 60 ms p95 by cost: a at vus 2" in box
 
 

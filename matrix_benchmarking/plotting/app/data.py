@@ -157,7 +157,7 @@ class Snapshot:
                 analysis_options=self.analysis_options,
                 findings=self.findings,
             )
-            _ = catalogue.best
+            _ = catalogue.of_all
             self._selections[key] = catalogue
             if len(self._selections) > _KEPT_SELECTIONS:
                 self._selections.popitem(last=False)

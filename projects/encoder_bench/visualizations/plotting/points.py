@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.limit_wording import condition_label
 from matrix_benchmarking.analyze.points import Cause, by_point, varying
 from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
@@ -118,10 +119,31 @@ def rankable(catalogue: Catalogue, entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if id(entry) in ranked]
 
 
+def why_unranked(catalogue: Catalogue) -> Callable[[Entry], str]:
+    """What keeps a run out of :func:`rankable`, as :func:`not_shown` counts it."""
+    without = _beyond(catalogue)
+    return lambda run: "not sure to keep the limit" if id(run) in without else "that can't be ranked"
+
+
 def answering(catalogue: Catalogue, frame: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows of *frame* without the points whose answers are beyond a limit: those are never called the best."""
+    """The rows of *frame* without the points that are never called the best: whose answers are beyond a limit, or which
+    are not sure to keep the one that was chosen.
+    """
     gated = {id(one.entry) for one in catalogue.best.excluded if one.cause is Cause.GATED}
-    return frame[~frame[POINT].isin(gated)]
+    return frame[~frame[POINT].isin(gated | _beyond(catalogue))]
+
+
+def under_limit(catalogue: Catalogue) -> str:
+    """The limit that was chosen, as a sentence about the points that keep it ends: `` under 100 ms p95_latency``."""
+    limited = catalogue.limited
+    return "" if limited is None else f" {condition_label(limited.kpi, limited.limit)}"
+
+
+def _beyond(catalogue: Catalogue) -> set[int]:
+    """The runs of the points that could be ranked without the limit that was chosen, by their identity."""
+    everything, kept = ({id(run) for group in best.groups for one in group.standings for run in one.point.runs}
+                        for best in (catalogue.of_all, catalogue.best))  # fmt: skip
+    return everything - kept
 
 
 def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:
