@@ -104,12 +104,11 @@ class Group:
         return [one for one in self.standings[1:] if one.apart is False]
 
     def highest(self, point: Point) -> list[str]:
-        """The settings of which *point* has the largest number that was tried with its variant, of several."""
-        variants = [] if not self.tuning_names else self.variant_names
-        variant = key(point.settings, variants)
-        tried = [settings for settings in self.tried if key(settings, variants) == variant]
+        """The tuned settings of which *point* has the largest number that was tried with its variant, of several."""
+        variant = key(point.settings, self.variant_names)
+        tried = [settings for settings in self.tried if key(settings, self.variant_names) == variant]
         found = []
-        for name in self.tuning_names or self.variant_names:
+        for name in self.tuning_names:
             numbers = {value for one in tried if is_number(value := one.get(name))}
             if len(numbers) > 1 and point.settings.get(name) == max(numbers):
                 found.append(name)

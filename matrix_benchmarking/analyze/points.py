@@ -12,6 +12,7 @@ from .. import plausible
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
+from ..settings import EXIT_CODE_FILE
 from ..workload import Gate, Workload
 from .intervals import Interval, Sample
 
@@ -24,6 +25,7 @@ class Cause(enum.Enum):
 
     FAILED = "failed"
     UNFINISHED = DID_NOT_FINISH
+    UNREADABLE = "can't be read"
     UNKNOWN = "unknown"
     IMPOSSIBLE = "impossible"
     GATED = "beyond a limit"
@@ -185,8 +187,11 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
 
 
 def _unfinished(entry: Entry) -> Excluded:
-    reason = "its settings or exit code can't be read" if entry.is_unreadable else DID_NOT_FINISH
-    return Excluded(entry, Cause.UNFINISHED, reason, reason)
+    if not entry.is_unreadable:
+        return Excluded(entry, Cause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
+    reason = next(each.reason for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
+    what = EXIT_CODE_FILE if reason.startswith(EXIT_CODE_FILE) else "settings"
+    return Excluded(entry, Cause.UNREADABLE, reason, f"{what} can't be read")
 
 
 def _refusal(runs: Sequence[Entry], gates: Sequence[Gate]) -> tuple[Gate, float] | None:

@@ -87,9 +87,14 @@ def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
 
 
 def test_a_run_whose_settings_are_lost_is_not_said_to_be_unfinished(workload: Workload, entries: MakeEntries) -> None:
-    (lost,) = entries({"vus": 1}, 0.1, finished=False, problems=(Problem("has exit_code and no settings.yaml"),))
-    best = rank(Matrix(entries({"vus": 4}, 5.0), unfinished=[lost]), workload)
-    assert [excluded.reason for excluded in best.excluded] == ["its settings or exit code can't be read"]
+    reasons = ("settings.yaml is not valid YAML in line 2", "exit_code is empty")
+    lost = [run for reason in reasons for run in entries({"vus": 1}, 0.1, finished=False, problems=(Problem(reason),))]
+    best = rank(Matrix(entries({"vus": 4}, 5.0), unfinished=lost), workload)
+    assert {one.cause for one in best.excluded} == {Cause.UNREADABLE}
+    assert [(one.reason, one.kind) for one in best.excluded] == [
+        (reasons[0], "settings can't be read"),
+        (reasons[1], "exit_code can't be read"),
+    ]
 
 
 def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(workload: Workload, entries: MakeEntries) -> None:

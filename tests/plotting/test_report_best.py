@@ -12,6 +12,7 @@ from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.limits import Step
 from matrix_benchmarking.analyze.points import Point
+from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.limit_table import MOST_STEPS, chosen_steps, round_limits
@@ -117,7 +118,10 @@ def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload)
 
     assert controls(*POINTS) == ["limit"]
     assert controls(POINTS[-1]) == controls() == []
-    assert "Its p95 is unknown" in text(toy, POINTS[-1], limit=3)
+    assert "No point is under 3 ms p95: p95 isn&#x27;t known for any." in text(toy, POINTS[-1], limit=3)
+    (limit,) = Catalogue(Matrix(POINTS), toy).report("Best configuration").controls()
+    with pytest.raises(ConfigError, match="limit: -1 is below 0"):
+        limit.read("-1")
 
 
 def test_the_verdict_with_a_limit_stands_by_itself(toy: Workload) -> None:

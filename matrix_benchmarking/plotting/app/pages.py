@@ -9,7 +9,7 @@ from typing import Any
 
 from ...analyze import wording
 from ...analyze.check import Answer
-from ...errors import MatbenchError, did_you_mean
+from ...errors import MatbenchError, did_you_mean, sentence
 from ...matrix import Entry
 from .. import problems
 from ..base import Plot, Report
@@ -152,7 +152,7 @@ def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str,
     pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.report, catalogue.reports)]
     names.update(control.name for page in pages for control in _controls(page))
     return [
-        problems.box(f"No page has a choice 'cfg.{name}': {did_you_mean(name, names)}.")
+        problems.box(sentence(f"No page has a choice 'cfg.{name}': {did_you_mean(name, names)}"))
         for name in texts
         if name not in names
     ]

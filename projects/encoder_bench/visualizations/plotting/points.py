@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.limit_wording import condition_label
@@ -34,7 +35,7 @@ def points_frame(
     variant_names: Sequence[str],
     labels: Mapping[str, Sequence[str]] | None = None,
 ) -> pandas.DataFrame:
-    """One row a point, without failed runs and without points at an unknown number of users.
+    """One row a point, without failed or impossible runs, and without points at an unknown number of users.
 
     *labels* are further columns, each with the settings that its text is made of.
 
@@ -50,7 +51,7 @@ def points_frame(
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
         _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
-        for runs in by_point(entry for entry in entries if not entry.failed)
+        for runs in by_point(entry for entry in entries if not (entry.failed or plausible.spoiling(entry.implausible)))
         if _is_number(runs[0].settings.get("vus"))
     ]
     frame = pandas.DataFrame(rows, columns=columns)
@@ -65,10 +66,12 @@ def not_shown(
 ) -> list[str]:
     """How many of *runs* are no part of a point of *frame*, which needs *kpis*; *why* gives another reason."""
     drawn = set(frame[POINT])
-    points = by_point(run for run in runs if not run.failed)
+    points = by_point(run for run in runs if not (run.failed or plausible.spoiling(run.implausible)))
     shown = [run for point in points if any(point_of([each]) in drawn for each in point) for run in point]
 
     def reason(run: Entry) -> str:
+        if plausible.spoiling(run.implausible):
+            return "with values that can't be"
         if not _is_number(run.settings.get("vus")):
             return f"without a number of {VUS}"
         unknown = [kpi.name for kpi in kpis if kpi.name not in run.kpis]
