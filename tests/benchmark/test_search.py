@@ -199,7 +199,7 @@ def test_one_run_within_the_limit_is_repeated_and_until_then_may_keep_it():
     found = next_step(SearchSpec(start=8, max=8, p95_ms=50.0, max_measurements=1), runs)
     assert isinstance(found, Answer)
     assert (found.keeps_limit, found.settled) == (False, False)
-    assert "no measured value surely keeps p95 under 50 ms; 8 VUs may, with 40 ms (one run," in found.reason
+    assert "no measured value surely keeps p95 under 50 ms; 8 VUs may, with 40.0 ms (one run," in found.reason
 
 
 @pytest.mark.parametrize(("second", "keeps"), [(49.0, False), (39.0, True)])

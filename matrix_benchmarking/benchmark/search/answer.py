@@ -34,7 +34,7 @@ def answer(evidence: Evidence, judgement: Judgement, wanted: int | None) -> Answ
 def _open_end(evidence: Evidence, judgement: Judgement, wanted: int | None) -> str:
     """Why the answer isn't settled; empty if it is."""
     if judgement.doubt >= evidence.spec.doubt:
-        gain = f"another number may still be better by {evidence.spec.tolerance:.0%}"
+        gain = f"another number may still be better by {100 * evidence.spec.tolerance:g} %"
         return f"not settled: after {evidence.spent} measurements {gain}"
     if wanted is not None:
         return f"not settled: {wanted} VUs were still to be measured when {evidence.spent} measurements were spent"
@@ -60,7 +60,7 @@ def _compared(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
     if open_end:
         return "; ".join(filter(None, [own, tied, open_end]))
     if judgement.tied:
-        return f"{own}; {tied}, and none is likely to be better by {spec.tolerance:.0%}"
+        return f"{own}; {tied}, and none is likely to be better by {100 * spec.tolerance:g} %"
     return "; ".join([own, *_against_neighbours(evidence, judgement)])
 
 
