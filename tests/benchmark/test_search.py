@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 
@@ -186,7 +187,10 @@ def test_the_answer_keeps_the_latency_limit_by_the_bound_that_ranks_configuratio
     bound = dict(zip(repeated, bounds_of(latencies, throughputs, lower_better=True), strict=True))[found.vus]
     assert found.keeps_limit
     assert bound <= server.p95_ms
-    assert f"(at most {bound:.0f} ms with 95 %) keeps the limit of {server.p95_ms:g} ms" in found.reason
+    assert (
+        f"(at most {math.ceil(bound * 10) / 10:.1f} ms with 95 %) keeps the limit of {server.p95_ms:g} ms"
+        in found.reason
+    )
 
 
 def latencies(*pairs: tuple[int, float]) -> list[Measurement]:
