@@ -11,6 +11,7 @@ import difflib
 import functools
 import hashlib
 import os
+import re
 import traceback
 import types
 from collections.abc import Iterable, Iterator
@@ -90,8 +91,8 @@ def _cut(text: str, longest: int) -> str:
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:
-    """The end of a sentence about an unknown *name*: the nearest candidate, else all of them."""
-    known = sorted(map(shortened, candidates))
+    """The end of a sentence about an unknown *name*: the nearest candidate, else all of them, numbers by their size."""
+    known = sorted(map(shortened, candidates), key=_natural)
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if nearest:
         return f"did you mean '{nearest[0]}'?"
@@ -99,6 +100,18 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
         more = f" and {len(known) - _LISTED:,} more" if len(known) > _LISTED else ""
         return "known: " + ", ".join(known[:_LISTED]) + more
     return "none is known"
+
+
+def sentence(text: str) -> str:
+    """*text* with its full stop, unless it ends with a question."""
+    return text if text.endswith(("?", ".")) else f"{text}."
+
+
+def _natural(text: str) -> list[tuple[bool, int, str]]:
+    """A sorting key: the numbers in *text* by their size."""
+    return [
+        (not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in re.split(r"(\d{1,99})", text)
+    ]
 
 
 def os_reason(error: OSError) -> str:

@@ -15,6 +15,7 @@ import dataclasses
 import math
 import types
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal, InvalidOperation
 from typing import Any, TypeVar
 
 from .errors import LONGEST_REASON, WorkloadError, explained, shortened
@@ -104,6 +105,20 @@ class KPIDefinition:
         if self.format == DEFAULT_FORMAT and 1.0 <= abs(shown) < LARGEST_PLAIN:
             text = f"{shown:.0f}" if "e" in text else text  # 24850 rather than 2.485e+04
         return f"{text} {self.display_unit}".rstrip() if unit else text
+
+    def show_bound(self, value: float, *, unit: bool = True) -> str:
+        """A bound as :meth:`show` has it, not rounded to what is tighter: up where lower is better, else down."""
+        try:
+            text = Decimal(self.show(value, unit=False).replace(",", ""))
+            step = Decimal(1).scaleb(int(text.as_tuple().exponent))
+        except (InvalidOperation, ValueError, TypeError):  # a format with words, or no finite number
+            return self.show(value, unit=unit)
+        exact = Decimal(repr(value / self.divisor))
+        if self.lower_better and text < exact:
+            return self.show(float(text + step) * self.divisor, unit=unit)
+        if not self.lower_better and text > exact:
+            return self.show(float(text - step) * self.divisor, unit=unit)
+        return self.show(value, unit=unit)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -17,6 +17,8 @@ from .errors import LONGEST_REASON, explained, shortened
 
 Number = float | None
 
+CLOCK_WAS_WRONG, NOT_KNOWN = "a clock was wrong", "whether its values can be is not known"
+
 RELATIVE_ROUNDING = 1e-3
 """By how much of itself a number may be beyond its limit."""
 _TAIL = {"median": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}
@@ -106,7 +108,7 @@ def times(start: object, end: object) -> list[str]:
     tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
     for what, moment in (("ended", ended), ("started", begun)):
         if isinstance(moment, dt.datetime) and moment.tzinfo is not None and moment > tomorrow:
-            return [f"the run {what} in the future, at {moment.isoformat(' ', 'seconds')}: a clock was wrong"]
+            return [f"the run {what} in the future, at {moment.isoformat(' ', 'seconds')}: {CLOCK_WAS_WRONG}"]
     try:
         return [f"the run ended before it started: {end} is before {start}"] if ended < begun else []
     except (TypeError, ValueError):
@@ -121,8 +123,13 @@ def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple
         try:
             found += [shortened(each, LONGEST_REASON) for each in rule(payload)]
         except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
-            found.append(f"whether its values can be is not known: {explained(error)}")
+            found.append(f"{NOT_KNOWN}: {explained(error)}")
     return tuple(found)
+
+
+def spoiling(sentences: Sequence[str]) -> list[str]:
+    """Those of the *sentences* on a run for which none of its numbers is believed: a wrong date spoils no duration."""
+    return [each for each in sentences if not (each.endswith(CLOCK_WAS_WRONG) or each.startswith(NOT_KNOWN))]
 
 
 def _moment(value: object) -> Any:

@@ -208,3 +208,25 @@ def test_a_number_without_a_format_has_no_exponent_unless_it_needs_one(value: fl
         return lts.size
 
     assert kpi.collect([size])["size"].show(value) == shown
+
+
+@given(
+    st.floats(1e-6, 1e14) | st.floats(-1e9, -1e-6) | st.just(0.0),
+    st.sampled_from(["{:.1f}", "{:,.0f}", kpi.DEFAULT_FORMAT]),
+    st.booleans(),
+)
+def test_a_bound_is_never_shown_tighter_than_it_is(value: float, form: str, is_upper: bool) -> None:
+    direction = kpi.LowerBetter if is_upper else kpi.HigherBetter
+    of = defined(direction, kpi.KPIMetadata(help="Waiting", unit="us"), kpi.FormatDivisor(1000, unit="ms", format=form))
+    shown = float(of.show_bound(value, unit=False).replace(",", ""))
+    nearest = float(of.show(value, unit=False).replace(",", ""))
+    exact, digit = value / 1000, 1.0 if form == "{:,.0f}" else 0.1 if form == "{:.1f}" else max(1e-12, abs(value) / 1e6)
+    assert shown >= exact if is_upper else shown <= exact
+    assert shown == nearest or math.isclose(abs(shown - nearest), digit, rel_tol=9.1)
+
+
+@pytest.mark.parametrize("form", ["{:.0%}", "{:.1f}"])
+def test_a_bound_without_a_plain_number_is_shown_as_it_is(form: str) -> None:
+    of = defined(kpi.LowerBetter, kpi.KPIMetadata(help="h", unit="s"), kpi.Format(form))
+    assert of.show_bound(math.inf) == of.show(math.inf)
+    assert of.show_bound(0.514) == ("51% s" if form == "{:.0%}" else "0.6 s")

@@ -7,7 +7,6 @@ each variant, and which others can't be told apart from the best. The mathematic
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -17,13 +16,18 @@ from ..workload import Workload
 from . import doubts, intervals
 from .blocks import blocks_of
 from .intervals import Interval, Scale
-from .points import Excluded, Point, keys, part, ranks, select, varying
+from .points import Excluded, Point, is_number, key, keys, part, ranks, select, varying
 
 if TYPE_CHECKING:
     from .best_of import Estimates
 
 MOST_READ = 1_000
 """Of so many runs the hosts are read, a file each, to find the rounds that none recorded."""
+
+
+WIDEST = 100.0
+"""An interval whose upper end is more than so many times the lower one says nothing; of differences, one that is wider
+than so many times the largest value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Group:
         settings: the values of those of the workload's group keys that differ between groups.
         variant_names: settings that name a variant.
         tuning_names: the other settings that vary in this group.
+        tried: the settings of all points, also where a narrower question leaves some out.
         standings: all points, the best first; ties in the order of their settings.
         variants: the best point of each variant, the best variant first.
         scale: of the differences.
@@ -77,6 +82,7 @@ class Group:
     settings: Mapping[str, object]
     variant_names: tuple[str, ...]
     tuning_names: tuple[str, ...]
+    tried: tuple[Mapping[str, object], ...]
     standings: tuple[Standing, ...]
     variants: tuple[VariantBest, ...]
     scale: Scale
@@ -96,6 +102,17 @@ class Group:
     def undecided(self) -> list[Standing]:
         """The points that can't be told apart from the best; none where that isn't known."""
         return [one for one in self.standings[1:] if one.apart is False]
+
+    def highest(self, point: Point) -> list[str]:
+        """The tuned settings of which *point* has the largest number that was tried with its variant, of several."""
+        variant = key(point.settings, self.variant_names)
+        tried = [settings for settings in self.tried if key(settings, self.variant_names) == variant]
+        found = []
+        for name in self.tuning_names:
+            numbers = {value for one in tried if is_number(value := one.get(name))}
+            if len(numbers) > 1 and point.settings.get(name) == max(numbers):
+                found.append(name)
+        return found
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -178,6 +195,7 @@ def _group(
         settings=part(points[0].settings, scope),
         variant_names=variant_names,
         tuning_names=tuple(tuning) if variant_keys else (),
+        tried=tuple(point.settings for point in points),
         standings=(),
         variants=(),
         scale=scale,
@@ -221,8 +239,11 @@ def _points(
         found = estimate(values, [[rounds.get(id(entry)) for entry in runs] for runs in points_runs])
         assert found is not None
         lows, highs = intervals_of(found, lower_better=bool(kpi.lower_better))
+        widest = WIDEST * max(abs(sample.mean) for sample in samples)
         ends = [
-            Interval(low, high, sample.runs == 1) if math.isfinite(high - low) else None
+            Interval(low, high, sample.runs == 1)
+            if high <= (WIDEST * low if found.scale is Scale.RATIO else low + widest)
+            else None
             for low, high, sample in zip(lows.tolist(), highs.tolist(), samples, strict=True)
         ]
     points = [

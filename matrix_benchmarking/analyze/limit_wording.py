@@ -44,27 +44,34 @@ def satisfied_under(limited: Limited, best: Best) -> list[str]:
 
 
 def left_out(limited: Limited) -> list[str]:
-    """What better points are not sure to keep the limit, and how many points are beyond it."""
+    """What better points are not sure to keep the limit; and of all points how many keep it, unless all do."""
     groups = [*zip(limited.best.groups, limited.unsure, strict=True), *((m.group, m.unsure) for m in limited.missed)]
-    said = [_unsure(group, unsure, limited.kpi) for group, unsure in groups if unsure]
-    if limited.beyond:
-        count = f"{limited.beyond} {plural(limited.beyond, 'point')}"
-        said.append(f"{count} {'is' if limited.beyond == 1 else 'are'} beyond the limit.")
+    said = [_unsure(group, unsure, limited.kpi, is_better=at < len(limited.unsure))
+            for at, (group, unsure) in enumerate(groups) if unsure]  # fmt: skip
+    total = limited.kept + limited.open + limited.beyond + limited.unknown
+    if limited.kept < total:
+        parts = [f"{limited.kept} {'keeps' if limited.kept == 1 else 'keep'} the limit"]
+        parts += [f"{limited.open} may keep it or not"] if limited.open else []
+        parts += [f"{limited.beyond} {'is' if limited.beyond == 1 else 'are'} beyond it"] if limited.beyond else []
+        parts += [f"of {limited.unknown} {limited.kpi.name} is unknown"] if limited.unknown else []
+        said.append(f"Of {total} {plural(total, 'point')} {', '.join(parts)}.")
     return said
 
 
-def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition) -> str:
-    """The best of the points that may keep the limit or not, and how many they are."""
-    start = f"For {wording.scope(group)}: not" if group.settings else "Not"
+def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition, *, is_better: bool) -> str:
+    """The best of the points that may keep the limit or not, and how many they are; *is_better*: than one that does."""
+    start = f"{'better, but ' if is_better else ''}not sure to keep the limit"
+    start = f"For {wording.scope(group)}: {start}" if group.settings else f"{start[:1].upper()}{start[1:]}"
     first = unsure[0]
     assert first.mean is not None
     where = wording.point_label(first.point.settings, group)
     if first.bound is None:
         why = f"{kpi.show(first.mean)} in one run, so its bound is unknown: repeat it"
     else:
-        why = f"{kpi.show(first.mean)} is the mean of {first.runs} runs, and its 95 % bound {kpi.show(first.bound)}"
+        bound = kpi.show_bound(first.bound)
+        why = f"{kpi.show(first.mean)} is the mean of {first.runs} runs, and its 95 % bound {bound}"
     rest = f"; and {len(unsure) - 1} more" if len(unsure) > 1 else ""
-    return f"{start} sure to keep the limit: {where} ({why}){rest}."
+    return f"{start}: {where} ({why}){rest}."
 
 
 def _satisfied(found: Bounded, group: Group, kpi: KPIDefinition) -> str:
@@ -73,7 +80,7 @@ def _satisfied(found: Bounded, group: Group, kpi: KPIDefinition) -> str:
         return f"{start} {kpi.name} is unknown: {_reason(found.point.runs, kpi)}."
     if found.bound is None:
         return f"{start} {kpi.name} is {kpi.show(found.mean)} in one run, so its bound is unknown: repeat it."
-    bound = f"{'at most' if kpi.lower_better else 'at least'} {kpi.show(found.bound)} with 95 %"
+    bound = f"{'at most' if kpi.lower_better else 'at least'} {kpi.show_bound(found.bound)} with 95 %"
     return f"{start} {kpi.name} is {kpi.show(found.mean)}, the mean of {found.runs} runs: {bound}."
 
 
@@ -91,8 +98,8 @@ def _missed(missed: Missed, limited: Limited, condition: str) -> Verdict:
     where = f"of {wording.point_label(nearest.point.settings, group)}, for {limited.best.kpi.show(nearest.point.value)}"
     superlative = "lowest" if kpi.lower_better else "highest"
     if nearest.bound is None:
-        return Verdict(f"{start} point is {condition}: the {superlative} is {kpi.show(nearest.mean)}, {where}.")
+        return Verdict(f"{start} point is {condition}: the {superlative} is {kpi.show_bound(nearest.mean)}, {where}.")
     return Verdict(
-        f"{start} point is {condition} with 95 %: the {superlative} bound is {kpi.show(nearest.bound)} "
+        f"{start} point is {condition} with 95 %: the {superlative} bound is {kpi.show_bound(nearest.bound)} "
         f"(mean {kpi.show(nearest.mean)}), {where}."
     )

@@ -10,7 +10,7 @@ the limit, and that is said. A point whose value isn't known is within no limit.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..kpi import KPIDefinition
 from ..matrix import Entry
@@ -71,7 +71,8 @@ class Limited:
         best: the groups with such points, each ranked anew; points with an unknown KPI are among the excluded.
         kpi, limit: what is limited, and to what, in the KPI's unit.
         missed: the groups without such a point.
-        beyond: how many points are beyond the limit, in the groups that have one within.
+        kept, open, beyond, unknown: how many points of all groups keep the limit, have their mean within it and their
+            bound not, are beyond it, and have no known value: together all points.
         unsure: for each group of *best*, the points better than its best one whose values are within the limit, and
             bounds beyond it or unknown; the best first.
     """
@@ -80,7 +81,10 @@ class Limited:
     kpi: KPIDefinition
     limit: float
     missed: tuple[Missed, ...]
+    kept: int
+    open: int
     beyond: int
+    unknown: int
     unsure: tuple[tuple[Bounded, ...], ...]
 
 
@@ -141,28 +145,40 @@ def within(
     return narrowed(group, headline, [point for _, point in kept]) if kept else None
 
 
+def unsure(found: Sequence[Bounded], kpi: KPIDefinition, limit: float) -> list[Bounded]:
+    """The points whose means are within *limit* and bounds beyond it or unknown, in the order of the ranking."""
+    return [one for one, its in _own_limits(found) if keeps(kpi, one.mean, limit) and not keeps(kpi, its, limit)]
+
+
 def under(best: Best, kpi: KPIDefinition, limit: float) -> Limited:
     """The ranking *best*, of the points whose *kpi* is within *limit* (in its unit)."""
     assert best.kpi is not None
-    groups, missed, excluded, beyond, unsure = [], [], list(best.excluded), 0, []
+    groups, missed, excluded, better = [], [], list(best.excluded), []
+    kept = in_doubt = beyond = unknown = 0
     for group in best.groups:
         found = bounded(group, kpi)
-        own = _own_limits(found)
         excluded += [_unknown(entry, kpi) for one in found if one.mean is None for entry in one.point.runs]
         inside = within(group, found, best.kpi, kpi, limit)
-        open_ones = [one for one, its in own if keeps(kpi, one.mean, limit) and not keeps(kpi, its, limit)]
+        open_ones = unsure(found, kpi, limit)
+        in_doubt += len(open_ones)
+        unknown += sum(one.mean is None for one in found)
+        beyond += sum(one.mean is not None and not keeps(kpi, one.mean, limit) for one in found)
         if inside is None:
-            known = [(its, one) for one, its in own if its is not None]
+            known = [(its, one) for one, its in _own_limits(found) if its is not None]
             nearest = min(known, key=lambda pair: pair[0] if kpi.lower_better else -pair[0])[1] if known else None
             missed.append(Missed(group, nearest, tuple(open_ones)))
             continue
         groups.append(inside)
-        places = {id(one.point): place for place, one in enumerate(group.standings)}
-        first = places[id(inside.best)]
-        unsure.append(tuple(one for one in open_ones if places[id(one.point)] < first))
-        beyond += sum(one.mean is not None and not keeps(kpi, one.mean, limit) for one in found)
+        kept += len(inside.standings)
+        better.append(tuple(better_than(inside.best, open_ones, group)))
     narrow = Best(best.kpi, tuple(groups), tuple(excluded))
-    return Limited(narrow, kpi, limit, tuple(missed), beyond, tuple(unsure))
+    return Limited(narrow, kpi, limit, tuple(missed), kept, in_doubt, beyond, unknown, tuple(better))
+
+
+def better_than(point: Point, others: Iterable[Bounded], group: Group) -> list[Bounded]:
+    """Those of *others* that come before *point* in the ranking of *group*."""
+    places = {id(one.point): place for place, one in enumerate(group.standings)}
+    return [one for one in others if places[id(one.point)] < places[id(point)]]
 
 
 def _own_limits(found: Sequence[Bounded]) -> list[tuple[Bounded, float | None]]:

@@ -6,11 +6,13 @@ import dataclasses
 import enum
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
+from .. import plausible
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
+from ..settings import EXIT_CODE_FILE
 from ..workload import Gate, Workload
 from .intervals import Interval, Sample
 
@@ -23,7 +25,9 @@ class Cause(enum.Enum):
 
     FAILED = "failed"
     UNFINISHED = DID_NOT_FINISH
+    UNREADABLE = "can't be read"
     UNKNOWN = "unknown"
+    IMPOSSIBLE = "impossible"
     GATED = "beyond a limit"
 
 
@@ -50,7 +54,7 @@ class Point:
         settings: the point's coordinates.
         runs: the runs behind the value, by repeat.
         sample: their number, mean and deviation.
-        interval: of the mean; None where no point was repeated.
+        interval: of the mean; None where no point was repeated, or so few that it would say nothing.
     """
 
     settings: Mapping[str, object]
@@ -62,6 +66,11 @@ class Point:
     def value(self) -> float:
         """The mean of the runs, in the KPI's unit."""
         return self.sample.mean
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a setting's *value* is a number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:
@@ -158,16 +167,16 @@ def _rows(columns: Sequence[Sequence[T]], length: int) -> list[tuple[T, ...]]:
 def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list[list[Entry]], list[Excluded]]:
     """The runs that can be ranked by *kpi*, point by point, and those that can't.
 
-    A failed run or one without the value is left out by itself; a run beyond a gate takes its point
-    with it, because the best of several answers to a wrong question isn't right.
+    A failed run, one without the value or with values that can't be is left out by itself; a run beyond a gate takes
+    its point with it, because the best of several answers to a wrong question isn't right.
     """
     excluded = [_unfinished(entry) for entry in matrix.unfinished]
     ranked: list[list[Entry]] = []
     for runs in by_point(matrix.entries):
-        refused = _refusal(runs, workload.gates, workload.kpis)
+        refused = _refusal(runs, workload.gates)
         good: list[Entry] = []
         for entry in runs:
-            exclusion = _exclusion(entry, kpi, refused)
+            exclusion = _exclusion(entry, kpi, refused, workload.kpis)
             if exclusion is None:
                 good.append(entry)
             else:
@@ -178,34 +187,51 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
 
 
 def _unfinished(entry: Entry) -> Excluded:
-    reason = "its settings or exit code can't be read" if entry.is_unreadable else DID_NOT_FINISH
-    return Excluded(entry, Cause.UNFINISHED, reason, reason)
+    if not entry.is_unreadable:
+        return Excluded(entry, Cause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
+    reason = next(each.reason for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
+    what = EXIT_CODE_FILE if reason.startswith(EXIT_CODE_FILE) else "settings"
+    return Excluded(entry, Cause.UNREADABLE, reason, f"{what} can't be read")
 
 
-def _refusal(runs: Sequence[Entry], gates: Sequence[Gate], kpis: Mapping[str, KPIDefinition]) -> tuple[str, str] | None:
-    """Which gate one of a point's runs misses: with the run's value, and without."""
+def _refusal(runs: Sequence[Entry], gates: Sequence[Gate]) -> tuple[Gate, float] | None:
+    """A gate that one of a point's runs misses, with the value of the first that does."""
+    believed = [entry for entry in runs if not plausible.spoiling(entry.implausible)]
     for gate in gates:
-        for entry in runs:
-            value = entry.kpis.get(gate.kpi)
-            if value is not None and gate.refuses(value):
-                show_value = kpis[gate.kpi].show
-                low = "" if gate.minimum is None else f" at least {show_value(gate.minimum)}"
-                high = "" if gate.maximum is None else f" at most {show_value(gate.maximum)}"
-                limits = " and".join(limit for limit in (low, high) if limit)
-                is_low = gate.minimum is not None and value < gate.minimum
-                beyond = f"below {show_value(gate.minimum)}" if is_low else f"above {show_value(gate.maximum)}"
-                return f"{gate.kpi} is {show_value(value)}, asked for is{limits}", f"{gate.kpi} {beyond}"
+        values = (entry.kpis.get(gate.kpi) for entry in believed)
+        missed = next((value for value in values if value is not None and gate.refuses(value)), None)
+        if missed is not None:
+            return gate, missed
     return None
 
 
-def _exclusion(entry: Entry, kpi: KPIDefinition, refused: tuple[str, str] | None) -> Excluded | None:
+def _exclusion(
+    entry: Entry, kpi: KPIDefinition, refused: tuple[Gate, float] | None, kpis: Mapping[str, KPIDefinition]
+) -> Excluded | None:
     if entry.failed:
         failed = f"failed with exit code {show(entry.exit_code)}"
         return Excluded(entry, Cause.FAILED, failed, failed)
+    impossible = plausible.spoiling(entry.implausible)
+    if impossible:
+        kind = "values that can't be"
+        return Excluded(entry, Cause.IMPOSSIBLE, f"it has {kind}: {impossible[0]}", kind)
     if refused is not None:
-        return Excluded(entry, Cause.GATED, *refused)
+        return _gated(entry, *refused, kpis)
     if kpi.name not in entry.kpis:
         reason = entry.missing_kpis.get(kpi.name, "not known for this test")
         unknown = f"{kpi.name} is unknown: {reason}"
         return Excluded(entry, Cause.UNKNOWN, unknown, unknown)
     return None
+
+
+def _gated(entry: Entry, gate: Gate, missed: float, kpis: Mapping[str, KPIDefinition]) -> Excluded:
+    """A run whose own value, or else that of another run of its point, misses *gate*."""
+    show_value, own = kpis[gate.kpi].show, entry.kpis.get(gate.kpi)
+    low = "" if gate.minimum is None else f" at least {show_value(gate.minimum)}"
+    high = "" if gate.maximum is None else f" at most {show_value(gate.maximum)}"
+    limits = " and".join(limit for limit in (low, high) if limit)
+    is_low = gate.minimum is not None and missed < gate.minimum
+    kind = f"{gate.kpi} {f'below {show_value(gate.minimum)}' if is_low else f'above {show_value(gate.maximum)}'}"
+    misses = own is not None and gate.refuses(own)
+    value = show_value(own) if misses else f"{show_value(missed)} in another run of its point"
+    return Excluded(entry, Cause.GATED, f"{gate.kpi} is {value}, asked for is{limits}", kind)

@@ -5,6 +5,7 @@ Pages, commands and notebooks ask a :class:`Study`, so one question has one answ
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import math
@@ -64,6 +65,7 @@ class Study:
         known: all runs that there are, before any selection: the order of the versions is theirs, and the blocks.
         filters: the selection.
         given: what it takes besides the runs.
+        limited: the ranking under the limit that is in force; None without one.
     """
 
     def __init__(
@@ -86,9 +88,11 @@ class Study:
         self.known = known if known is not None else self.read if past is None else past
         self.filters = filters or {}
         self.given = Given() if given is None else given
+        self.limited: Limited | None = None
         self._analysis = analysis
         self._lock = threading.RLock()
-        self._of_all = self
+        self._root = self  # of selections: it has the order of all runs
+        self._unlimited = self  # of copies under a limit: it has the analysis, which no limit changes
 
     @classmethod
     def of(
@@ -134,7 +138,7 @@ class Study:
             filters={**self.filters, **filters},
             given=self.given,
         )
-        part._of_all = self._of_all
+        part._root = self._root
         return part
 
     def of_workload(self, workload: Workload) -> Study:
@@ -160,19 +164,23 @@ class Study:
         return self.matrix if self.past is None else self.past
 
     @functools.cached_property
-    def best(self) -> Best:
-        """The ranking by the workload's headline KPI."""
+    def of_all(self) -> Best:
+        """The ranking of all points by the workload's headline KPI, whatever the limit."""
         return rank(self.matrix, self.workload)
 
-    def best_under(self, limit: float | None) -> Limited | None:
-        """The ranking under a limit on the workload's limited KPI, in the unit in which that is shown.
+    @property
+    def best(self) -> Best:
+        """The ranking by the workload's headline KPI, of the points that keep the limit."""
+        return self.of_all if self.limited is None else self.limited.best
 
-        None where there is no limit, or nothing to limit.
-        """
-        kpi = self.workload.limited
-        if limit is None or kpi is None or self.best.kpi is None:
-            return None
-        return under(self.best, kpi, limit * kpi.divisor)
+    def under(self, limit: float | None) -> Study:
+        """The same under a limit on the workload's limited KPI, in the unit in which that is shown; None for none."""
+        everything, kpi = self.of_all, self.workload.limited
+        other = copy.copy(self)
+        other.limited = None
+        if limit is not None and kpi is not None and everything.kpi is not None:
+            other.limited = under(everything, kpi, limit * kpi.divisor)
+        return other
 
     @functools.cached_property
     def findings(self) -> Sequence[Finding]:
@@ -195,7 +203,7 @@ class Study:
     @functools.cached_property
     def order(self) -> Order:
         """Which version came after which; what isn't asked of it isn't computed."""
-        return self._of_all._order.chosen_by(self.filters)
+        return self._root._order.chosen_by(self.filters)
 
     @functools.cached_property
     def _order(self) -> Order:
@@ -236,23 +244,25 @@ class Study:
 
         None where there is nothing to analyse: no KPI, no order, or one version and no history.
         """
+        return self._unlimited._analysis_once()
+
+    def _analysis_once(self) -> Analysis | None:
         with self._lock:
             if self._analysis is None and not self._has_nothing_to_analyse:
-                given = self.given
                 self._analysis = analyse_runs(
                     self.runs,
                     self.workload,
                     data=self.data,
                     order=self.order,
-                    minimum_effects=given.minimum_effects,
-                    events=given.events(),
+                    minimum_effects=self.given.minimum_effects,
+                    events=self.given.events(),
                 )
             return self._analysis
 
     @property
     def has_analysis(self) -> bool:
         """True if the analysis is there already, or is soon made."""
-        if self._analysis is not None or "_has_nothing_to_analyse" in vars(self):
+        if self._unlimited._analysis is not None or "_has_nothing_to_analyse" in vars(self._unlimited):
             return True
         # A run of a results tree has to load its payload first, which takes longer than its values.
         return sum(max(len(entry.kpis), 1 if entry.facts else 20) for entry in self.runs) <= FEW_VALUES

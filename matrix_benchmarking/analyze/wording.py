@@ -131,8 +131,18 @@ def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
     best, claim = group.best, superlative(kpi, condition)
     start = f"For {scope(group)}: {claim}" if group.settings else claim
     value = f"{kpi.show(best.value)} ({behind(best, kpi)})"
-    rest = f"{_rivals(group, kpi)} {optimism(group, kpi)}".rstrip()
+    said = (_rivals(group, kpi, condition), optimism(group, kpi), edge(group))
+    rest = " ".join(sentence for sentence in said if sentence)
     return Verdict(f"{start}: {point_label(best.settings, group)}: {value}.", rest)
+
+
+def edge(group: Group) -> str:
+    """Which settings of the best point are the highest that were tried; empty for none."""
+    names = group.highest(group.best)
+    if not names:
+        return ""
+    were = "was" if len(names) == 1 else "were"
+    return f"It is at the highest {' and '.join(names)} that {were} tried: more may be better."
 
 
 def optimism(group: Group, kpi: KPIDefinition) -> str:
@@ -146,10 +156,10 @@ def optimism(group: Group, kpi: KPIDefinition) -> str:
     return f"The best of {len(group.standings)} points looks better than it is, by about {shown} on average."
 
 
-def _rivals(group: Group, kpi: KPIDefinition) -> str:
+def _rivals(group: Group, kpi: KPIDefinition, condition: str) -> str:
     others = group.standings[1:]
     if not others:
-        return "It is the only point that could be ranked."
+        return f"It is the only point that {'keeps the limit' if condition else 'could be ranked'}."
     if group.estimates is None:
         return (
             f"Next: {_named(others, group, kpi)}. No point was repeated, so whether such differences are "

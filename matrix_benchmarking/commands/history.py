@@ -33,13 +33,14 @@ def command() -> None:
 
 @click.command("show", cls=Command, section="history_show")
 @place
-@flag("--series", help="List every series, too.")
+@flag("--series", help="List every KPI by its labels, versions among them.")
 @common
 @click.pass_obj
 def show(invocation: Invocation, place: Place, series: bool) -> None:
     """Show what is in a history.
 
-    Workloads, series, first and last run, its size, and how many alarms nobody has dealt with.
+    Workloads, KPIs by their labels (each version by itself), first and last run, its size, and how many alarms nobody
+    has dealt with.
     """
     from ..history import open_history
     from ..history.outbox import Outbox
@@ -85,7 +86,7 @@ def _workloads(summary: Summary) -> Table:
 
     table = Table()
     table.add_column("Workload", overflow="fold")
-    for name in ("Runs", "Series", "KPI values"):
+    for name in ("Runs", "KPIs by labels", "KPI values"):
         table.add_column(name, justify="right")
     table.add_column("First run")
     table.add_column("Last run")
@@ -122,7 +123,7 @@ def _series(found: Sequence[Series]) -> Table:
 
 
 def _constant_labels(found: Sequence[Series]) -> set[str]:
-    """Labels that all series share, in name, type and value."""
+    """Labels that all of *found* share, in name, type and value."""
     if len(found) < 2:
         return set()
     first, *others = found

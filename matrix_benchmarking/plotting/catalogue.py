@@ -42,6 +42,12 @@ class Catalogue:
         self.late: Late | None = None
         self.has_verdict_above = False
 
+    def of(self, study: Study) -> Catalogue:
+        """The same for another study."""
+        other = copy.copy(self)
+        other.study = study
+        return other
+
     def shown_by(self, href: Href, section: Section, late: Late | None = None) -> Catalogue:
         """The same for the pages of an application."""
         other = copy.copy(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..errors import ConfigError, did_you_mean
+from ..errors import ConfigError, did_you_mean, sentence
 from ..filters import show
 from ..matrix import NOT_SET, TREE, Matrix, typed
 from ..workload import Workload
@@ -64,7 +64,7 @@ def candidates(
     values = known.get(setting)
     if values is None:
         raise ConfigError(
-            f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}."
+            sentence(f"There is no setting '{setting}' with two values to compare: {did_you_mean(setting, known)}")
         )
     if old is None and new is None and places(setting):
         return [_newest(setting, values, last_good)]

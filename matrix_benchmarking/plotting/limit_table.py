@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..analyze import wording
-from ..analyze.best import Group
-from ..analyze.limits import Bounded, Step, bounded, staircase, winner, within
+from ..analyze.best import Group, Standing
+from ..analyze.limits import Bounded, Step, better_than, bounded, staircase, unsure, winner, within
 from ..analyze.points import varying
 from ..kpi import KPIDefinition
 from .catalogue import Catalogue
 from .point_cells import interval_cell, runs_cell, setting_cells, setting_columns
-from .tables import Cell, Column, Row, kpi_cell, table
+from .tables import Cell, Column, Row, table
 
 MOST_STEPS = 12
 ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
@@ -24,7 +24,7 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     from dash import html
 
-    headline = catalogue.study.best.kpi
+    headline = catalogue.study.of_all.kpi
     assert headline is not None
     found = bounded(group, kpi)
     steps = staircase(found, headline, kpi)
@@ -34,6 +34,8 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
     shown = chosen_steps(steps, limits)
     is_sure = any(one.bound is not None for one in found)
     names = _varying_names(group)
+    in_doubt = {step.limit: better_than(step.point, unsure(found, kpi, step.limit), group) for step in shown}
+    has_doubts = any(in_doubt.values())
     columns = [
         Column("From", unit=kpi.display_unit, numeric=True, help=_from_help(kpi, is_sure)),
         Column("So for limits of", unit=kpi.display_unit, help="round limits for which this point is the best"),
@@ -44,14 +46,20 @@ def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[
             "95 % interval", unit=headline.display_unit, numeric=True, help="of the mean; allows for having been chosen"
         ),
         Column("Against no limit", numeric=True, help="the difference from the best of all points"),
-        Column("Can't be told apart from it", help="other points within the same limit, by chance as good"),
+        Column("Can't be told apart from it", help="other points that keep the same limit, by chance as good"),
+        *([Column("Better, not sure to keep it", help="their means are within the limit")] if has_doubts else []),
         Column("Runs", help="the runs behind the value, each a link to its test directory"),
     ]
-    rows = [_row(step, limits[step.limit], names, group, found, catalogue, kpi) for step in shown]
+    rows = [
+        _row(
+            step, limits[step.limit], names, group, found, catalogue, kpi, in_doubt[step.limit] if has_doubts else None
+        )
+        for step in shown
+    ]
     caption = f"{wording.superlative(headline)}, under a limit on {kpi.name}"
     if len(shown) < len(steps):
         caption += f" ({len(shown)} of {len(steps)} steps)"
-    sentence = _sentence(steps, group, headline, kpi, is_sure)
+    sentence = _sentence(steps, found, group, headline, kpi)
     return [html.P(sentence), table(columns, rows, caption=caption)]
 
 
@@ -85,8 +93,9 @@ def _row(
     found: Sequence[Bounded],
     catalogue: Catalogue,
     kpi: KPIDefinition,
+    in_doubt: Sequence[Bounded] | None,
 ) -> Row:
-    headline, settings = catalogue.study.best.kpi, step.point.settings
+    headline, settings = catalogue.study.of_all.kpi, step.point.settings
     assert headline is not None
     inside = within(group, found, headline, kpi, step.limit)
     assert inside is not None
@@ -94,7 +103,7 @@ def _row(
     is_best = step.point is group.best
     bound = f"{limits[0]:,g}{' and more' if kpi.lower_better else ' and less'}" if is_best and limits else ""
     return [
-        kpi_cell(kpi, step.limit),
+        Cell(kpi.show_bound(step.limit, unit=False), sort=step.limit / kpi.divisor),
         Cell(bound or ", ".join(f"{limit:,g}" for limit in limits) or "–", sort=limits[0] if limits else None),
         *setting_cells(settings, names),
         *([wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
@@ -102,6 +111,7 @@ def _row(
         interval_cell(step.point, headline),
         "best" if is_best else wording.difference_label(against_all, group.scale, headline),
         _rivals(inside),
+        *([] if in_doubt is None else [_listed(in_doubt, inside)]),
         runs_cell(step.point.runs, catalogue),
     ]
 
@@ -123,23 +133,38 @@ def _rivals(group: Group) -> str:
         return "no other point"
     if group.estimates is None:
         return "unknown"
-    names = [wording.short_label(one.point, group) for one in group.undecided]
-    if not names:
-        return "none"
+    return _listed(group.undecided, group)
+
+
+def _listed(points: Sequence[Bounded | Standing], group: Group) -> str:
+    """The first of *points*, by what differs from the best of *group*, and how many more there are."""
+    names = [wording.short_label(one.point, group) for one in points]
     more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
-    return "; ".join([*names[:NAMED], *more])
+    return "; ".join([*names[:NAMED], *more]) or "none"
 
 
-def _sentence(steps: Sequence[Step], group: Group, headline: KPIDefinition, kpi: KPIDefinition, is_sure: bool) -> str:
+def _sentence(
+    steps: Sequence[Step], found: Sequence[Bounded], group: Group, headline: KPIDefinition, kpi: KPIDefinition
+) -> str:
+    """The tightest limit, what is best there, and from which limit on nothing changes."""
     first, last = steps[0], steps[-1]
-    side = "below" if kpi.lower_better else "above"
-    nothing = f"No point {'is sure to keep' if is_sure else 'has'} {kpi.name} {side} {kpi.show(first.limit)}"
-    if not is_sure:
-        nothing = f"Each point has one run, so the means may be beyond these limits. {nothing}"
+    is_sure = any(one.bound is not None for one in found)
+    said = "" if is_sure else "Each point has one run, so the means may be beyond these limits. "
+    said += (
+        f"The tightest limit on {kpi.name} that a point {'is sure to keep' if is_sure else 'keeps'} is "
+        f"{kpi.show_bound(first.limit)}"
+    )
     if len(steps) == 1:
         best = f"{wording.point_label(last.point.settings, group)}, for {headline.show(last.point.value)}"
-        return f"{nothing}; from there on one point is the best under every limit: {best}."
-    return (
-        f"{nothing}. At that limit the best {headline.name} is {headline.show(first.point.value)}; from "
-        f"{kpi.show(last.limit)} on the limit makes no difference, and it is {headline.show(last.point.value)}."
-    )
+        said += f"; from there on one point is the best under every limit: {best}."
+    else:
+        said += (
+            f": there the best {headline.name} is {headline.show(first.point.value)}. From "
+            f"{kpi.show_bound(last.limit)} on the limit makes no difference, and it is "
+            f"{headline.show(last.point.value)}."
+        )
+    left = better_than(last.point, (one for one in found if one.bound is None), group) if is_sure else []
+    if left:
+        count = f"{len(left)} better {wording.plural(len(left), 'point')}"
+        said += f" That leaves out {count} of which no bound is known: repeat {'it' if len(left) == 1 else 'them'}."
+    return said

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..analyze import wording
 from ..analyze.best import Group, Standing
-from ..analyze.points import Point
+from ..analyze.points import Point, is_number
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
@@ -21,7 +21,7 @@ def setting_columns(names: Sequence[str], group: Group) -> list[Column]:
     return [
         Column(
             name,
-            numeric=all(_is_number(value) for value in values[index * per_name : (index + 1) * per_name]),
+            numeric=all(is_number(value) for value in values[index * per_name : (index + 1) * per_name]),
         )
         for index, name in enumerate(names)
     ]
@@ -32,7 +32,7 @@ def setting_cells(settings: Mapping[str, object], names: Sequence[str]) -> list[
 
 
 def setting_cell(value: Any) -> Cell | str:
-    return Cell(show(value), sort=float(value)) if _is_number(value) else show(value)
+    return Cell(show(value), sort=float(value)) if is_number(value) else show(value)
 
 
 def value_columns(kpi: KPIDefinition) -> list[Column]:
@@ -75,7 +75,3 @@ def runs_cell(runs: Sequence[Entry], catalogue: Catalogue) -> Cell:
         label = "1 run" if count == 1 else str(number)
         links += [html.A(label, href=catalogue.href(entry), title=entry.name), " "]
     return Cell(links, sort=count)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..analyze import limit_wording, wording
-from ..analyze.best import Group, VariantBest
-from ..analyze.limits import Limited
+from ..analyze.best import WIDEST, Group, VariantBest
 from ..analyze.points import Excluded
 from ..analyze.study import Study
 from ..kpi import KPIDefinition
 from .base import Arguments, Report
 from .catalogue import Catalogue
-from .controls import Control, Number
+from .controls import Control, Number, read
 from .limit_table import limit_table
 from .point_cells import setting_cells, setting_columns, value_cells, value_columns
 from .repeating import repeat_section
@@ -33,10 +32,11 @@ class BestReport(Report):
     def draw(self, args: Arguments) -> list[Any]:
         from dash import html
 
-        limit = self.option(args.cfg, LIMIT) if self.controls() else None
-        limited = self.study.best_under(limit)
-        best = self.study.best if limited is None else limited.best
-        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.study, limit=limit)]
+        if LIMIT in args.cfg:
+            self.study = self.study.under(args.cfg[LIMIT])
+            self.catalogue = self.catalogue.of(self.study)
+        best = self.study.best
+        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.study)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
@@ -52,13 +52,8 @@ class BestReport(Report):
         return parts
 
     def controls(self) -> Sequence[Control]:
-        """The limit that the best has to keep, where the workload names a KPI for it and a point has its value."""
-        kpi = self.workload.limited
-        points = (one.point for group in self.study.best.groups for one in group.standings)
-        if kpi is None or not any(kpi.name in run.kpis for point in points for run in point.runs):
-            return ()
-        bound = "at most" if kpi.lower_better else "at least"
-        return [Number(LIMIT, f"{kpi.name} {bound}", unit=kpi.display_unit)]
+        """The limit that the best has to keep: see :func:`limits`."""
+        return limits(self.study)
 
     def summary(self) -> str:
         groups = self.study.best.groups
@@ -74,7 +69,7 @@ class BestReport(Report):
         if kpi is None:
             return []
         parts: list[Any] = []
-        for group in self.study.best.groups:
+        for group in self.study.of_all.groups:
             found = limit_table(group, self.catalogue, kpi)
             if found:
                 parts += [html.H2(_heading(f"Best under a limit on {kpi.name}", group)), *found]
@@ -100,22 +95,43 @@ class BestReport(Report):
         return table([Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking")
 
 
-def verdict_box(study: Study, more: Sequence[Any] = (), limit: float | None = None) -> Any:
-    """The verdict in sentences, with the best point's warnings, and *more* lines.
+def limits(study: Study) -> Sequence[Control]:
+    """The limit that the best has to keep, on all pages; none where no point has a value of a limited KPI."""
+    kpi = study.workload.limited
+    points = (one.point for group in study.of_all.groups for one in group.standings)
+    values = [] if kpi is None else [run.kpis[kpi.name] for one in points for run in one.runs if kpi.name in run.kpis]
+    if kpi is None or not values:
+        return ()
+    bound = "at most" if kpi.lower_better else "at least"
+    least = 0.0 if min(values) >= 0 else None
+    return [Number(LIMIT, f"{kpi.name} {bound}", minimum=least, unit=kpi.display_unit)]
 
-    *limit* is on the workload's limited KPI, in the unit in which that is shown: only points within it take part.
-    """
+
+def limited(study: Study, texts: Mapping[str, str]) -> Study:
+    """*study* under the limit that the *texts* of an address choose; one that can't be read is none."""
+    return study.under(read(limits(study), texts)[0].get(LIMIT))
+
+
+def under_which(study: Study) -> str:
+    """The limit that is in force, as a sentence; empty for none."""
+    limited = study.limited
+    return (
+        "" if limited is None else f"Ranked are the points {limit_wording.condition_label(limited.kpi, limited.limit)}."
+    )
+
+
+def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
+    """The verdict in sentences, with the best point's warnings, and *more* lines."""
     from dash import html
 
-    limited = study.best_under(limit)
-    best = study.best if limited is None else limited.best
+    best, limited = study.best, study.limited
     verdicts = wording.verdict(best) if limited is None else limit_wording.verdict(limited)
     lines: list[Any] = []
     for verdict in verdicts:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
-    lines += [html.P(sentence) for sentence in _about_the_limit(study, limited)]
+    lines += [html.P(sentence) for sentence in _about_the_limit(study)]
     if best.groups and best.excluded:
         lines.append(html.P(f"{wording.exclusions(best)}."))
     for group in best.groups:
@@ -123,14 +139,14 @@ def verdict_box(study: Study, more: Sequence[Any] = (), limit: float | None = No
     return html.Div([*lines, *more], className="verdict")
 
 
-def _about_the_limit(study: Study, limited: Limited | None) -> list[str]:
+def _about_the_limit(study: Study) -> list[str]:
     """Which limit the best satisfies, and what a limit leaves out."""
-    kpi = study.workload.limited
+    kpi, limited = study.workload.limited, study.limited
     if kpi is None:
         return []
     if limited is None:
         return limit_wording.satisfied(study.best, kpi)
-    return [*limit_wording.satisfied_under(limited, study.best), *limit_wording.left_out(limited)]
+    return [*limit_wording.satisfied_under(limited, study.of_all), *limit_wording.left_out(limited)]
 
 
 def variants_table(group: Group, catalogue: Catalogue) -> Any:
@@ -165,6 +181,8 @@ def how_to_read(study: Study) -> Any:
         items.append(f"All points were measured in each of {rounds} rounds: what a round adds to all is taken out.")
     if any(group.estimates is not None for group in groups):
         items.append("* One run: the interval's width is taken from the repeats of other points.")
+        if any(one.point.interval is None for group in groups for one in group.standings):
+            items.append(f"Unknown: there are too few repeats to tell the mean within a factor of {WIDEST:g}.")
     else:
         items.append("No point was repeated, so intervals are unknown: run some points three times.")
     if study.workload.limited is not None:

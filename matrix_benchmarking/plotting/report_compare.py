@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
+from ..analyze import doubts
 from ..analyze.points import Cause
 from ..analyze.select.selection import select
 from ..analyze.verdict import wording
@@ -73,7 +74,7 @@ class CompareReport(Report):
         rest = [one for one in switches if not _is_clear(one)]
         suspected = [one for one in rest if one.analysis.having(Outcome.SUSPECTED)]
         above = [*clear, *suspected] or rest[:1]
-        parts: list[Any] = [html.Div([html.P(self._sentence(one)) for one in above], className="verdict")]
+        parts: list[Any] = [html.Div([part for one in above for part in self._said(one)], className="verdict")]
         parts += [part for one in clear for part in self._section(one)]
         if rest:
             heading = f"Nothing worse or better is shown: {len(rest)} {plural(len(rest), 'comparison')}"
@@ -81,7 +82,7 @@ class CompareReport(Report):
             hidden: list[Any] = []
             for one in rest:
                 hidden += [
-                    *([] if any(one is each for each in above) else [html.P(self._sentence(one))]),
+                    *([] if any(one is each for each in above) else self._said(one)),
                     *self._section(one),
                 ]
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
@@ -181,6 +182,21 @@ class CompareReport(Report):
         )
         moved = moved.removeprefix(f"{kpi.name} ")
         return f"{advice}: {what} changes {kpi.name} by {moved}{other_way}.{why} {on_all}"
+
+    def _said(self, switch: Switch) -> list[Any]:
+        """The verdict, then what makes the numbers of its runs doubtful, and on which side."""
+        from dash import html
+
+        old, new = ({run.name: run for effect in switch.effects for one in effect.pairs for run in _runs(one, side)}
+                    for side in ("old", "new"))  # fmt: skip
+        said = [html.P(self._sentence(switch))]
+        for sentence, having in doubts.joined([*old.values(), *new.values()]):
+            counts = [
+                f"{sum(run.name in side for run in having)} of {len(side)} with {value_label(switch.setting, value)}"
+                for side, value in ((old, switch.old), (new, switch.new))
+            ]
+            said.append(html.P(f"Doubtful: {sentence} (runs: {', '.join(counts)}).", className="warning"))
+        return said
 
     def _section(self, switch: Switch) -> list[Any]:
         from dash import html
@@ -302,7 +318,8 @@ def _how_to_read() -> Any:
     from dash import html
 
     items = [
-        "A pair is two points that differ in the named setting only; failed runs take no part.",
+        "A pair is two points that differ in the named setting only; failed runs, and those with values that can't be, "
+        "take no part.",
         "Means of positive values are geometric here: the old one times the mean ratio is the new one. Best "
         "configuration has plain means, which are a little larger.",
         "Runs of one round, or of one campaign, share a mood of the machine: rounds in which both sides were measured "

@@ -132,7 +132,7 @@ def overview(matrix: Matrix) -> str:
         "failed": len(_failed(matrix)),
         "without results": len(matrix.unfinished),
         "with damaged artifacts": sum(1 for entry in matrix if entry.problems),
-        "with missing artifacts": sum(1 for entry in everything if entry.missing_files),
+        "without a file that is read where there is one": sum(1 for entry in everything if entry.missing_files),
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]
     total = f"{len(everything)} {plural(len(everything), 'test')}"

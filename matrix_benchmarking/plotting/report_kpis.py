@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from .. import plausible
 from ..analyze import intervals
 from ..analyze.points import Cause, Key, by_point, key, part, varying
 from ..analyze.wording import plural, tuning_label
@@ -44,8 +45,8 @@ class KPIReport(Report):
         parts.append(
             html.P(
                 "A value is the mean of the successful runs at one setting; ± is the standard deviation of one run, "
-                "missing where there is one run. Failed tests take no part; a point whose answers are beyond "
-                "a limit is never the best.",
+                "missing where there is one run. Failed tests, and those with values that can't be, take no part; a "
+                "point whose answers are beyond a limit is never the best.",
                 className="note",
             )
         )
@@ -60,7 +61,9 @@ class KPIReport(Report):
         """The points that can be compared with each other, with what they have in common."""
         names = self.workload.group_keys
         groups: dict[Key, list[list[Entry]]] = {}
-        for runs in by_point(entry for entry in self.matrix if not entry.failed):
+        for runs in by_point(
+            entry for entry in self.matrix if not (entry.failed or plausible.spoiling(entry.implausible))
+        ):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 

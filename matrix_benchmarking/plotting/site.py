@@ -27,6 +27,7 @@ from .base import Arguments, Report, configured, plot_section
 from .catalogue import Catalogue
 from .index import INDEX_FILE, index_page
 from .page import Page, Provenance
+from .report_best import limited, under_which
 from .slug import Slugs
 from .static_html import Part, StaticHTML, plotly_script
 
@@ -76,7 +77,7 @@ def write_site(
     Raises:
         MatbenchError: an unknown name, or a page that can't be written.
     """
-    catalogue = Catalogue(study, lambda entry: relative_address(entry, destination))
+    catalogue = Catalogue(limited(study, cfg or {}), lambda entry: relative_address(entry, destination))
     report_pages = _report_pages(catalogue, names, cfg, first, single_file=single_file)
     index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
     provenance = dataclasses.replace(
@@ -204,7 +205,7 @@ def report_page(report: Report, file: str, args: Arguments, texts: Mapping[str, 
     return Page(
         file=file,
         title=report.name.removeprefix("report:").strip(),
-        description=report.description,
+        description=f"{report.description} {under_which(report.study)}".rstrip(),
         body=body,
         figures=tuple(renderer.figures),
         summary=summary,

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..analyze import check, wording
+from ..analyze import check, limit_wording, wording
 from ..analyze.best import Best, Group, VariantBest
 from ..analyze.report.one_line import one_line
 from ..analyze.report.worse import worse
@@ -19,6 +19,7 @@ from .text import Answer, Column, Table
 
 if TYPE_CHECKING:
     from ..analyze.check import Finding
+    from ..analyze.limits import Limited
     from ..analyze.study import Study
 
 ROWS = 20
@@ -35,11 +36,13 @@ class BestAnswer(Answer):
 
     Attributes:
         best: the ranking, under a limit where one was given.
+        limited: what the limit leaves of it, and what not; None without one.
         kpis: of the workload, by name.
         findings: what is odd about the runs.
     """
 
     best: Best
+    limited: Limited | None
     kpis: Sequence[KPIDefinition]
     findings: Sequence[Finding]
 
@@ -58,7 +61,9 @@ class BestAnswer(Answer):
 
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
-        yield from map(str, wording.verdict(self.best))
+        limited = self.limited
+        yield from map(str, wording.verdict(self.best) if limited is None else limit_wording.verdict(limited))
+        yield from () if limited is None else limit_wording.left_out(limited)
         yield from (f"Doubtful: {warning}" for group in self.best.groups for warning in group.warnings)
         left_out = wording.exclusions(self.best)
         if self.best.groups and left_out:

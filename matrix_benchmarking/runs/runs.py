@@ -66,12 +66,10 @@ class Runs(Answer):
         Args:
             limit: on the workload's limited KPI, in the unit in which that is shown: only points that keep it for sure.
         """
-        study = self.study
-        under = study.best_under(limit)
-        if limit is not None and under is None:
+        study = self.study.under(limit)
+        if limit is not None and study.limited is None:
             raise MatbenchError(f"workload '{study.workload.name}' has no KPI that a limit could be on")
-        best = study.best if under is None else under.best
-        return BestAnswer(best, list(study.workload.kpis.values()), study.findings)
+        return BestAnswer(study.best, study.limited, list(study.workload.kpis.values()), study.findings)
 
     def compare(self, old: str, new: str, *, kpis: Sequence[str] = (), ignoring: Sequence[str] = ()) -> AnalysisAnswer:
         """Whether version *new* is worse than version *old*.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import types
 from collections.abc import Callable
 
 import pytest
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze import best, wording
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Scale
@@ -85,16 +87,48 @@ def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
 
 
 def test_a_run_whose_settings_are_lost_is_not_said_to_be_unfinished(workload: Workload, entries: MakeEntries) -> None:
-    (lost,) = entries({"vus": 1}, 0.1, finished=False, problems=(Problem("has exit_code and no settings.yaml"),))
-    best = rank(Matrix(entries({"vus": 4}, 5.0), unfinished=[lost]), workload)
-    assert [excluded.reason for excluded in best.excluded] == ["its settings or exit code can't be read"]
+    reasons = ("settings.yaml is not valid YAML in line 2", "exit_code is empty")
+    lost = [run for reason in reasons for run in entries({"vus": 1}, 0.1, finished=False, problems=(Problem(reason),))]
+    best = rank(Matrix(entries({"vus": 4}, 5.0), unfinished=lost), workload)
+    assert {one.cause for one in best.excluded} == {Cause.UNREADABLE}
+    assert [(one.reason, one.kind) for one in best.excluded] == [
+        (reasons[0], "settings can't be read"),
+        (reasons[1], "exit_code can't be read"),
+    ]
 
 
 def test_a_run_beyond_a_gate_takes_its_point_out_with_all_repeats(workload: Workload, entries: MakeEntries) -> None:
-    wrong = [*entries({"vus": 1}, 1.0, quality=0.5), *entries({"vus": 1}, 1.0)]
+    values = (0.5, 0.6, 0.95, None)
+    wrong = [run for value in values for run in entries({"vus": 1}, 1.0, quality=value)]
     best = rank(Matrix([*wrong, *entries({"vus": 2}, 5.0, quality=0.95)]), workload)
     assert best.groups[0].best.value == 5.0
-    assert [excluded.reason for excluded in best.excluded] == ["quality is 0.5, asked for is at least 0.9"] * 2
+    another = "quality is 0.5 in another run of its point, asked for is at least 0.9"
+    assert [excluded.reason for excluded in best.excluded] == [
+        "quality is 0.5, asked for is at least 0.9",
+        "quality is 0.6, asked for is at least 0.9",
+        another,
+        another,
+    ]
+    assert {excluded.kind for excluded in best.excluded} == {"quality below 0.9"}
+
+
+def test_a_run_with_values_that_cannot_be_is_left_out_by_itself(workload: Workload, entries: MakeEntries) -> None:
+    wrong = "120 of 100 inputs were answered"
+    runs = [*entries({"vus": 1}, 1.0, quality=0.1, implausible=(wrong,)), *entries({"vus": 1}, 4.0, 6.0, quality=0.95)]
+    best = rank(Matrix(runs), workload)
+    assert (best.groups[0].best.value, best.groups[0].best.sample.runs) == (5.0, 2)
+    assert [(one.cause, one.reason) for one in best.excluded] == [
+        (Cause.IMPOSSIBLE, f"it has values that can't be: {wrong}")
+    ]
+    assert wording.exclusions(best) == "1 run can't take part (1 × values that can't be)"
+
+
+def test_a_wrong_clock_and_a_rule_that_fails_spoil_no_number(workload: Workload, entries: MakeEntries) -> None:
+    late = plausible.findings(
+        types.SimpleNamespace(metadata=types.SimpleNamespace(start=None, end="2999-01-01T00:00:00Z")), lambda lts: 1 / 0
+    )
+    assert len(late) == 2
+    assert not rank(Matrix(entries({"vus": 1}, 1.0, implausible=late)), workload).excluded
 
 
 @pytest.mark.parametrize(
@@ -134,6 +168,16 @@ def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
     (group,) = rank(matrix, workload).groups
     assert [one.point.settings["vus"] for one in group.undecided] == [2]
     assert group.standings[-1].apart is True
+
+
+@pytest.mark.parametrize("offset", [0.0, -1000.5])
+def test_an_interval_that_says_nothing_is_none(workload: Workload, entries: MakeEntries, offset: float) -> None:
+    """One point of 30 has a second run, so the spread of one run is known from a single difference."""
+    runs = [run for vus in range(30) for run in entries({"vus": vus}, offset + 1000.0 + vus)]
+    (again,) = entries({"vus": 0}, offset + 1400.0)
+    (group,) = rank(Matrix([*runs, dataclasses.replace(again, repeat=1)]), workload).groups
+    assert {one.point.interval for one in group.standings[1:]} == {None}
+    assert "one run: no interval" in wording.behind(group.standings[1].point, workload.kpis["cost"])
 
 
 def test_runs_in_rounds_are_compared_within_them(workload: Workload, entries: MakeEntries) -> None:

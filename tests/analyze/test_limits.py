@@ -121,18 +121,22 @@ def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     assert [one.point.settings["vus"] for one in limited.best.groups[0].standings] == [1]
     assert limit_wording.left_out(limited) == [
-        "Not sure to keep the limit: vus 3 (60 ms in one run, so its bound is unknown: repeat it); and 1 more."
+        "Better, but not sure to keep the limit: vus 3 (60 ms in one run, so its bound is unknown: repeat it); and 1 "
+        "more.",
+        "Of 3 points 1 keeps the limit, 2 may keep it or not.",
     ]
+    assert limit_wording.verdict(limited)[0].rest == "It is the only point that keeps the limit."
     assert limit_wording.satisfied_under(limited, best) == [
         "Its p95 is 50 ms, the mean of 3 runs: at most 52 ms with 95 %."
     ]
     only_near = limits.under(rank(Matrix(near), limited_workload), limited_workload.kpis["p95"], 100e3)
     assert [str(said) for said in limit_wording.verdict(only_near)] == [
-        "No point is under 100 ms p95 with 95 %: the lowest bound is 110 ms (mean 97 ms), of the only configuration, "
+        "No point is under 100 ms p95 with 95 %: the lowest bound is 111 ms (mean 97 ms), of the only configuration, "
         "for 20.00 USD."
     ]
     assert limit_wording.left_out(only_near) == [
-        "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 110 ms)."
+        "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 111 ms).",
+        "Of 1 point 0 keep the limit, 1 may keep it or not.",
     ]
 
 
@@ -162,11 +166,10 @@ def test_the_best_within_a_limit_is_compared_with_those_within_it(
     (group,) = limited.best.groups
     assert [one.point.settings["vus"] for one in group.standings] == [1, 2]
     assert [one.point.settings["vus"] for one in group.undecided] == [2]
-    assert limited.beyond == 1
     (said,) = limit_wording.verdict(limited)
     assert said.lead.startswith("Cheapest under 100 ms p95 by cost: vus 1: 30.00 USD (3 runs;")
     assert said.rest.startswith("Can't be told apart from it: vus 2 (30.50 USD, +1.7 %). The best of 2 points looks")
-    assert limit_wording.left_out(limited) == ["1 point is beyond the limit."]
+    assert limit_wording.left_out(limited) == ["Of 3 points 2 keep the limit, 1 is beyond it."]
 
 
 def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited_workload: Workload) -> None:
@@ -239,12 +242,34 @@ def test_a_limit_on_a_kpi_that_does_not_exist_is_refused(limited_workload: Workl
         dataclasses.replace(limited_workload, limit_kpi="p96").check()
 
 
-def test_points_beyond_a_limit_are_counted(points: Matrix, limited_workload: Workload) -> None:
+def test_all_points_are_counted_by_whether_they_keep_the_limit(points: Matrix, limited_workload: Workload) -> None:
     best = rank(points, limited_workload)
-    for limit_ms, said in ((10, "3 points are"), (50, "2 points are"), (100, "1 point is")):
+    for limit_ms, said in (
+        (5, "0 keep the limit, 4 are beyond it"),
+        (10, "1 keeps the limit, 3 are beyond it"),
+        (100, "3 keep the limit, 1 is beyond it"),
+        (200, "4 keep the limit"),
+    ):
         limited = limits.under(best, limited_workload.kpis["p95"], limit_ms * 1e3)
-        assert limit_wording.left_out(limited) == [f"{said} beyond the limit."]
-    assert limit_wording.left_out(limits.under(best, limited_workload.kpis["p95"], 200e3)) == []
+        assert limit_wording.left_out(limited) == [f"Of 5 points {said}, of 1 p95 is unknown."]
+    whole = limits.under(rank(Matrix(points.entries[:4]), limited_workload), limited_workload.kpis["p95"], 200e3)
+    assert limit_wording.left_out(whole) == []
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 5), st.lists(st.integers(1, 99), max_size=3)), min_size=1, max_size=12),
+    st.integers(1, 99),
+)
+def test_the_counts_add_up_to_all_points(rows: list[tuple[int, list[int]]], limit: int) -> None:
+    made = []
+    for number, (price, waits) in enumerate(rows):
+        runs = [_entry(number, float(price), float(wait)) for wait in waits] or [_entry(number, float(price), 0.0)]
+        made += [dataclasses.replace(run, repeat=at, kpis=dict(list(run.kpis.items())[: 1 + bool(waits)]))
+                 for at, run in enumerate(runs)]  # fmt: skip
+    store = BaseStore(parse_once=lambda results, test_dir: None, models_kpis=kpi.collect([cost, p95]))
+    best = rank(Matrix(made), Workload(name="toy", store=store))
+    found = limits.under(best, kpi.collect([p95])["p95"], float(limit))
+    assert found.kept + found.open + found.beyond + found.unknown == len(best.groups[0].standings)
 
 
 def test_of_each_group_what_is_not_sure_to_keep_the_limit_is_named(
@@ -262,8 +287,9 @@ def test_of_each_group_what_is_not_sure_to_keep_the_limit_is_named(
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     why = "60 ms in one run, so its bound is unknown: repeat it"
     assert sorted(limit_wording.left_out(limited)) == [
-        f"For task large: not sure to keep the limit: vus 2 ({why}); and 2 more.",
-        f"For task small: not sure to keep the limit: vus 2 ({why}).",
+        f"For task large: better, but not sure to keep the limit: vus 2 ({why}); and 2 more.",
+        f"For task small: better, but not sure to keep the limit: vus 2 ({why}).",
+        "Of 6 points 2 keep the limit, 4 may keep it or not.",
     ]
     assert limit_wording.satisfied_under(limited, best)[0].startswith("For task ")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 
@@ -193,7 +194,10 @@ def test_the_answer_keeps_the_latency_limit_by_the_bound_that_ranks_configuratio
     bound = dict(zip(repeated, bounds_of(latencies, throughputs, lower_better=True), strict=True))[found.vus]
     assert found.keeps_limit
     assert bound <= server.p95_ms
-    assert f"(at most {bound:.0f} ms with 95 %) keeps the limit of {server.p95_ms:g} ms" in found.reason
+    assert (
+        f"(at most {math.ceil(bound * 10) / 10:.1f} ms with 95 %) keeps the limit of {server.p95_ms:g} ms"
+        in found.reason
+    )
 
 
 def latencies(*pairs: tuple[int, float]) -> list[Measurement]:
@@ -206,7 +210,7 @@ def test_one_run_within_the_limit_is_repeated_and_until_then_may_keep_it():
     found = next_step(SearchSpec(start=8, max=8, p95_ms=50.0, max_measurements=1), runs)
     assert isinstance(found, Answer)
     assert (found.keeps_limit, found.settled) == (False, False)
-    assert "no measured value surely keeps p95 under 50 ms; 8 VUs may, with 40 ms (one run," in found.reason
+    assert "no measured value surely keeps p95 under 50 ms; 8 VUs may, with 40.0 ms (one run," in found.reason
 
 
 @pytest.mark.parametrize(("second", "keeps"), [(49.0, False), (39.0, True)])

@@ -9,6 +9,7 @@ import pytest
 from builders import rate_workload, write_test
 
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.errors import did_you_mean, sentence
 
 Capture = pytest.CaptureFixture[str]
 WORKLOAD = rate_workload("named", "version")
@@ -118,3 +119,13 @@ def test_a_baseline_on_another_platform_says_how_to_compare_it_all_the_same(caps
         assert main(["upload_lts", "--workload=named.py", f"--results-dirname={tree}", history]) == 0
     said = refused(capsys, "analyze_lts", history, "--baseline=1.0")
     assert "they differ in platform (bm | oc); 'matbench compare 1.0 1.1 --ignored-keys=platform' compares them" in said
+
+
+def test_known_names_are_listed_by_their_numbers() -> None:
+    known = ("cpu-10", "16", "1", "cpu-9", "4", "1.10.0", "1.9.0", "b")
+    assert did_you_mean("zzz", known) == "known: 1, 1.9.0, 1.10.0, 4, 16, b, cpu-9, cpu-10"
+    assert [sentence(text) for text in ("did you mean 'a'?", "known: a", "It is.")] == [
+        "did you mean 'a'?",
+        "known: a.",
+        "It is.",
+    ]

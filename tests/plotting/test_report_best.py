@@ -13,6 +13,7 @@ from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.limits import Step
 from matrix_benchmarking.analyze.points import Point
 from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.limit_table import MOST_STEPS, chosen_steps, round_limits
@@ -66,8 +67,9 @@ def test_without_a_limit_the_page_says_what_the_best_satisfies_and_where_the_cho
     assert "Cheapest by cost: b at vus 4: 20.00 USD" in shown
     assert "Its p95 is 180.0 ms in one run, so its bound is unknown: repeat it." in shown
     assert (
-        "No point has p95 below 8.0 ms. At that limit the best cost is 40.00 USD; from 180.0 ms on the limit makes no "
-        "difference, and it is 20.00 USD."
+        "Each point has one run, so the means may be beyond these limits. The tightest limit on p95 that a point keeps "
+        "is 8.0 ms: there the best cost is 40.00 USD. From 180.0 ms on the limit makes no difference, and it is 20.00 "
+        "USD."
     ) in shown
     assert "8.0 10, 20, 50 a vus 1 40.00" in shown
     assert "55.0 100 a vus 2 30.00" in shown
@@ -78,13 +80,31 @@ def test_with_a_limit_verdict_variants_and_ranking_are_of_the_points_within(toy:
     shown = text(toy, *POINTS, limit=100)
     assert "Cheapest under 100 ms p95 by cost: a at vus 2: 30.00 USD" in shown
     assert (
-        "its bound is unknown: repeat it. 1 point is beyond the limit. 1 run can&#x27;t take part (1 × p95 is unknown"
-        in shown
+        "its bound is unknown: repeat it. Of 4 points 2 keep the limit, 1 is beyond it, of 1 p95 is unknown. 1 run "
+        "can&#x27;t take part (1 × p95 is unknown" in shown
     )
     ranking = shown[shown.index("All points by cost") : shown.index("Runs that take no part")]
     assert "a 1 40.00" in ranking
     assert "20.00" not in ranking
     assert "55.0 100 a vus 2" in shown  # the table of limits is still of all points
+
+
+def test_a_limit_is_shown_as_one_that_the_point_keeps(toy: Workload) -> None:
+    shown = text(toy, entry("a", 1, 40.0, 8.01), entry("a", 2, 30.0, 50.04))
+    assert "a point keeps is 8.1 ms" in shown
+    assert "From 50.1 ms on" in shown
+    assert "50.1 100 and more vus 2" in shown
+
+
+def test_better_points_that_may_keep_a_limit_or_not_stand_beside_the_step(toy: Workload) -> None:
+    sure = [entry("a", 1, 40.0 + at, 8.0 + at / 10, at) for at in range(3)]
+    near = [entry("a", 4, 20.0 + at, 180.0 + 9 * at, at) for at in range(3)]
+    shown = text(toy, *sure, *near, entry("a", 2, 30.0, 55.0), entry("a", 8, 10.0, 7.0))
+    assert "Better, not sure to keep it" in shown
+    assert re.search(r"8\.\d 10, 20, 50, 100, 200 vus 1 41.00 .{10,60} no other point vus 8 3 runs", shown)
+    assert re.search(r"\d 500 vus 4 21.00 .{10,60} none vus 8 3 runs", shown)
+    assert "on the limit makes no difference, and it is 21.00 USD. That leaves out 1 better point of which no" in shown
+    assert "Better, not sure" not in text(toy, *sure, *near)
 
 
 def test_an_impossible_limit_is_a_sentence(toy: Workload) -> None:
@@ -101,11 +121,14 @@ def test_the_limit_is_a_control_where_there_is_something_to_limit(toy: Workload)
 
     assert controls(*POINTS) == ["limit"]
     assert controls(POINTS[-1]) == controls() == []
-    assert "Its p95 is unknown" in text(toy, POINTS[-1], limit=3)
+    assert "No point is under 3 ms p95: p95 isn&#x27;t known for any." in text(toy, POINTS[-1], limit=3)
+    (limit,) = Catalogue(Study(Matrix(POINTS), toy)).report("Best configuration").controls()
+    with pytest.raises(ConfigError, match="limit: -1 is below 0"):
+        limit.read("-1")
 
 
 def test_the_verdict_with_a_limit_stands_by_itself(toy: Workload) -> None:
-    box = StaticHTML().render(verdict_box(Study(Matrix(POINTS), toy), limit=60))
+    box = StaticHTML().render(verdict_box(Study(Matrix(POINTS), toy).under(60)))
     assert "Cheapest under 60 ms p95 by cost: a at vus 2" in box
 
 

@@ -37,7 +37,6 @@ def findings(matrix: Matrix, workload: Workload, prices: Mapping[str, float]) ->
             continue
         absent = [one for one in absent if one != (kind, name)]
     unused = [f"{name} ({kind})" for kind, name in absent]
-    unused += [f"{gate.kpi} (a limit)" for gate in workload.gates if not any(gate.kpi in one.kpis for one in matrix)]
     if unused:
         yield Finding("unused-name", f"The workload uses what no run has: {_listed(unused)}.")
     yield from _unknown_kpis(matrix, workload)
@@ -71,17 +70,18 @@ def _known(matrix: Matrix) -> set[str]:
 
 
 def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
-    """The KPIs that no successful run has; the headline's by itself. Those of limits are told with the names."""
+    """The KPIs that no successful run has: the headline's by itself, and which of the others have a limit."""
     good = [entry for entry in matrix if not entry.failed]
-    told = {gate.kpi for gate in workload.gates}
+    gates = {gate.kpi for gate in workload.gates}
     unknown = [name for name in workload.kpis if good and not any(name in entry.kpis for entry in good)]
     headline = None if workload.headline is None else workload.headline.name
-    others = [name for name in unknown if name != headline and name not in told]
+    others = [name for name in unknown if name != headline]
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
         if names:
             are = "is" if len(names) == 1 else "are"
             every = f"all {len(good)} {plural(len(good), 'run')}"
-            sentence = f"{_listed(map(str, names))} {are} unknown at {every}: {_reasons(good, names)}."
+            listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
+            sentence = f"{listed} {are} unknown at {every}: {_reasons(good, names)}."
             yield Finding("unknown-kpi", sentence, changes)
 
 

@@ -12,6 +12,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ... import plausible
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
@@ -132,6 +133,8 @@ def known_runs(
             left_out[f"{kpi.name} is unknown"] += 1
         elif not math.isfinite(value):
             left_out[f"{kpi.name} is no finite number"] += 1
+        elif plausible.spoiling(run.entry.implausible):
+            left_out["values of the run can't be"] += 1
         elif kpi.name in run.other_units:
             left_out[f"{kpi.name} is in another unit than {kpi.unit or 'today'}"] += 1
         elif kpi.name in run.other_directions:

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 
+from ... import plausible
 from ...filters import Scalar, show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
@@ -68,7 +69,7 @@ def switch(
 ) -> Switch | None:
     """The answer for *setting* going from *old* to *new*; None where no two points differ in it alone.
 
-    Failed runs, and runs without the KPI, take no part.
+    Runs without the KPI take no part, nor what :func:`pair_up` leaves out.
     """
     points = pair_up(entries, setting, old, new)
     names = sorted({name for olds, _ in points for name in olds[0].settings} - {setting})
@@ -97,13 +98,18 @@ Runs = tuple[list[Entry], list[Entry]]
 
 
 def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[Runs]:
-    """The runs with *old* and those with *new*, point by point where both are there; failed runs take no part."""
+    """The runs with *old* and those with *new*, point by point where both are there.
+
+    Failed runs, and those with values that can't be, take no part.
+    """
     sides: dict[Key, Runs] = {}
     wanted = {typed(old): 0, typed(new): 1}
     chosen = [
         (entry, wanted[value])
         for entry in entries
-        if setting in entry.settings and not entry.failed and (value := typed(entry.settings[setting])) in wanted
+        if setting in entry.settings
+        and not (entry.failed or plausible.spoiling(entry.implausible))
+        and (value := typed(entry.settings[setting])) in wanted
     ]
     names = sorted({name for entry, _ in chosen for name in entry.settings} - {setting})
     for entry, side in sorted(chosen, key=lambda one: sorting_key(one[0].settings, names)):

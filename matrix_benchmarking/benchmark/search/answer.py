@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ def answer(evidence: Evidence, judgement: Judgement, wanted: int | None) -> Answ
 def _open_end(evidence: Evidence, judgement: Judgement, wanted: int | None) -> str:
     """Why the answer isn't settled; empty if it is."""
     if judgement.doubt >= evidence.spec.doubt:
-        gain = f"another number may still be better by {evidence.spec.tolerance:.0%}"
+        gain = f"another number may still be better by {100 * evidence.spec.tolerance:g} %"
         return f"not settled: after {evidence.spent} measurements {gain}"
     if wanted is not None:
         return f"not settled: {wanted} VUs were still to be measured when {evidence.spent} measurements were spent"
@@ -59,7 +60,7 @@ def _compared(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
     if open_end:
         return "; ".join(filter(None, [own, tied, open_end]))
     if judgement.tied:
-        return f"{own}; {tied}, and none is likely to be better by {spec.tolerance:.0%}"
+        return f"{own}; {tied}, and none is likely to be better by {100 * spec.tolerance:g} %"
     return "; ".join([own, *_against_neighbours(evidence, judgement)])
 
 
@@ -85,19 +86,23 @@ def _not_kept(evidence: Evidence, nearest: int) -> str:
     limit = f"keeps p95 under {evidence.spec.p95_ms:g} ms"
     if evidence.may_keep_limit(nearest):
         return f"no measured value surely {limit}; {nearest} VUs may, with {_p95(evidence, nearest)}"
-    return f"no measured value {limit}; the lowest is {evidence.p95_ms(nearest):.0f} ms at {nearest} VUs"
+    return f"no measured value {limit}; the lowest is {evidence.p95_ms(nearest):.1f} ms at {nearest} VUs"
 
 
 def _p95(evidence: Evidence, vus: int) -> str:
     """The mean, and what it is within with 95 %."""
     bound = evidence.bounds_ms.get(vus)
-    sure = "one run, which says nothing of its spread" if bound is None else f"at most {bound:.0f} ms with 95 %"
-    return f"{evidence.p95_ms(vus):.0f} ms ({sure})"
+    sure = (
+        "one run, which says nothing of its spread"
+        if bound is None
+        else f"at most {math.ceil(bound * 10) / 10:.1f} ms with 95 %"
+    )
+    return f"{evidence.p95_ms(vus):.1f} ms ({sure})"
 
 
 def _throughput(evidence: Evidence, vus: int) -> str:
     runs = len(evidence.runs[vus])
-    return f"{evidence.throughput(vus):.3g} inputs/s over {runs} {'run' if runs == 1 else 'runs'}"
+    return f"{evidence.throughput(vus):.1f} inputs/s over {runs} {'run' if runs == 1 else 'runs'}"
 
 
 def _neighbours(evidence: Evidence, vus: int) -> list[int]:

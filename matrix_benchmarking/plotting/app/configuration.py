@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...errors import sentence
 from ...filters import show
 from .. import controls, problems
 from ..controls import Choice, Control, Number, Run
@@ -114,4 +115,4 @@ def _field(name: str, value: str, kind: str, label: str) -> Any:
 def read_cfg(found: Sequence[Control], texts: Mapping[str, str]) -> tuple[dict[str, Any], list[Any]]:
     """The configuration of *texts* as the controls read it, and boxes for what they can't read."""
     cfg, complaints = controls.read(found, texts)
-    return cfg, [problems.box(f"{complaint}. The default is used.") for complaint in complaints]
+    return cfg, [problems.box(f"{sentence(complaint)} The default is used.") for complaint in complaints]

@@ -122,7 +122,7 @@ class Snapshot:
             self.facets.check(filters)
             study = self.study.selected(filters, ordered(self.facets.select(filters), order))
             study.findings = self.study.findings
-            _ = study.best
+            _ = study.of_all
             self._selections[key] = Catalogue(study)
             if len(self._selections) > _KEPT_SELECTIONS:
                 self._selections.popitem(last=False)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...analyze import wording
 from ...analyze.check import Answer
-from ...errors import MatbenchError, did_you_mean
+from ...errors import MatbenchError, did_you_mean, sentence
 from ...matrix import Entry
 from .. import problems
-from ..base import Plot
+from ..base import Plot, Report
 from ..catalogue import Catalogue
-from ..controls import Control, find_run, read
-from ..report_best import LIMIT, BestReport, verdict_box
+from ..controls import Control, find_run
+from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_check import CheckReport, check_line
 from . import run_page, side_by_side, view
 from .configuration import read_cfg
@@ -45,8 +45,8 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
         lead = "No run is left by these filters." if current.filters else "There is no finished run."
         lines = [lead, *_without_results(catalogue.study.matrix.unfinished)]
         return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
-    chosen, _ = read(catalogue.report(BestReport.name).controls(), current.cfg)
-    box = problems.guarded(lambda: verdict_box(catalogue.study, limit=chosen.get(LIMIT)), "The verdict")
+    study = limited(catalogue.study, current.cfg)
+    box = problems.guarded(lambda: verdict_box(study), "The verdict")
     address = _check_address(snapshot, current)
     found = check_line(catalogue.study.findings, Answer.BEST, address, is_part=bool(current.filters))
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
@@ -117,6 +117,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         wanted: the deferred parts that are in view already.
         data: the :class:`.data.Data`, for where files may be read.
     """
+    catalogue = catalogue.of(limited(catalogue.study, current.cfg))
     if current.run:
         return _run(snapshot, catalogue, current, data)
     name = _name(snapshot, current.show)
@@ -124,7 +125,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     shown = catalogue.shown_by(run_page.addresses(snapshot, current), deferred.section, deferred.place)
     if name in snapshot.reports:
         report = shown.report(name)
-        own = report.controls()
+        own = [*limits(catalogue.study), *report.controls()]
         cfg, boxes = read_cfg(own, current.cfg)
         args = shown.arguments(cfg, current.order)
         made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*args))
@@ -132,14 +133,32 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         plots = [control for plot in report.drawn for control in _controls(plot)]
         heading = _heading(_title(name), report.description)
         # A report may offer other values, now that it knows what was chosen.
-        return Content(_title(name), [*heading, *boxes, *elements], deferred, [*report.controls(), *plots])
+        found = [*limits(catalogue.study), *report.controls(), *plots]
+        boxes += _unknown(shown, found, current.cfg)
+        return Content(_title(name), [*heading, *boxes, *elements], deferred, found)
     plot = shown.plot(name)
     args = shown.arguments({}, current.order)
     place = deferred.place(lambda: deferred.plot_parts(plot, args), plot.height_px())
-    return Content(name, [*_heading(name, ""), place], deferred, _controls(plot))
+    found = [*limits(catalogue.study), *_controls(plot)]
+    boxes = [*read_cfg(limits(catalogue.study), current.cfg)[1], *_unknown(shown, found, current.cfg)]
+    return Content(name, [*_heading(name, ""), *boxes, place], deferred, found)
 
 
-def _controls(plot: Plot) -> Sequence[Control]:
+def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str, str]) -> list[Any]:
+    """A box for what an address says of a control that no page has; those of this page were *found*."""
+    names = {control.name for control in found}
+    if names.issuperset(texts):
+        return []
+    pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.report, catalogue.reports)]
+    names.update(control.name for page in pages for control in _controls(page))
+    return [
+        problems.box(sentence(f"No page has a choice 'cfg.{name}': {did_you_mean(name, names)}"))
+        for name in texts
+        if name not in names
+    ]
+
+
+def _controls(plot: Plot | Report) -> Sequence[Control]:
     """Those of *plot*; none where that fails, which its own part says."""
     try:
         return plot.controls()

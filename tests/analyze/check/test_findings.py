@@ -200,11 +200,9 @@ def test_names_that_no_run_has_are_one_finding() -> None:
     runs = [dataclasses.replace(run, kpis={"cost": 1.0}) for run in entries({"version": "1", "node": {"cpus": 2}}, {})]
     runs[1].facts = Facts(None, None)
     found = {one.kind: one.sentence for one in findings(Matrix(runs), workload, {"l4": 1.0, "aws/t4": 2.0})}
-    assert found["unused-name"] == (
-        "The workload uses what no run has: urls (ignored key), task (group key) and memory (a limit)."
-    )
+    assert found["unused-name"] == "The workload uses what no run has: urls (ignored key) and task (group key)."
     assert found["unused-price"] == "No run uses the prices of l4 and aws/t4."
-    assert found["unknown-kpi"] == "rate is unknown at all 2 runs: no reason is given."
+    assert found["unknown-kpi"] == "rate and memory (a limit) are unknown at all 2 runs: no reason is given."
 
 
 def test_a_name_of_the_workload_that_is_nearly_a_setting_is_misspelt() -> None:

@@ -154,6 +154,12 @@ def test_an_unknown_value_hides_no_series_and_is_no_zero(value: float | None) ->
     assert sum(series.left_out.values()) == 1
 
 
+def test_a_run_with_values_that_cannot_be_takes_no_part_and_is_counted() -> None:
+    series = found(run("1", 1.0), run("2", 2.0), run("2", 50.0, implausible=("120 of 100 inputs were answered",)))
+    assert points(series) == [("1", 1.0, 1), ("2", 2.0, 1)]
+    assert series.left_out == {"values of the run can't be": 1}
+
+
 def test_a_value_in_another_unit_is_left_out_and_said() -> None:
     old = run("1", 1000.0)
     assert old.facts is not None

@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.beside import of_history
 from matrix_benchmarking.analyze.verdict.events import new_events
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, unseen
-from matrix_benchmarking.analyze.verdict.model import Analysis
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Pair
 from matrix_benchmarking.matrix import Entry
@@ -58,8 +58,8 @@ def test_a_failing_history_says_nothing_of_the_comparison_that_nobody_asked_for(
     ("old", "new", "words"),
     [
         ("1.12", "1.15", "1 of these series is worse since 1.12: both sides are."),
-        ("1.11", "1.15", "1 of these series is worse since 1.12: the two sides alone don't show it."),
-        ("1.12", "1.11", "1 of these series is worse since 1.12: the two sides alone don't show it."),
+        ("1.11", "1.15", "1 of these series is worse since 1.12: by the two sides alone it is suspected."),
+        ("1.12", "1.11", "1 of these series is worse since 1.12: by the two sides alone it is suspected."),
         ("1.10", "1.11", "1 of these series is worse since 1.12: after both sides."),
         ("1.15", "1.12", "1 of these series is worse since 1.12: both sides are."),
     ],
@@ -71,6 +71,28 @@ def test_a_comparison_says_where_the_first_bad_version_lies(old: str, new: str, 
     selection = select(runs, workload(), kpi_filter=["cost"], now_us=0)
     compared = compare_versions(selection, old, new, question, axis="version")
     assert compared.beside == f"The history says that {words}"
+
+
+def test_what_two_sides_show_the_other_way_round_is_not_denied() -> None:
+    """The older version against the newer one, measured in five common rounds: what got worse since is better."""
+    runs = nightly([100.0] * 12 + [150.0] * 4, repeats=5)
+    for at, run in enumerate(runs):
+        if run.settings["version"] in ("1.11", "1.12"):
+            runs[at] = dataclasses.replace(run, campaign="both", round=at % 5)
+    question = Question("runs", Blocks(lambda: runs), raised=known_alarms(new_events(analysed(runs), {})), now=NOW)
+    selection = select(runs, workload(), kpi_filter=["cost"], now_us=0)
+    compared = compare_versions(selection, "1.12", "1.11", question, axis="version")
+    said = "The history says that 1 of these series is worse since 1.12: "
+    assert compared.beside == f"{said}the two sides show it too."
+    (shown,), (series,) = compared.verdicts, selection.series
+    assert shown.outcome is Outcome.IMPROVEMENT
+    for outcome, old, words in (
+        (Outcome.SUSPECTED, 12, "by the two sides alone it is suspected"),
+        (Outcome.NO_CHANGE, 12, "the two sides alone don't show it"),
+        (Outcome.IMPROVEMENT, 11, "the two sides alone don't show it"),
+    ):
+        verdict = dataclasses.replace(shown, outcome=outcome)
+        assert of_history([Pair(series, (old,), (23 - old,))], [verdict], question.raised) == f"{said}{words}."
 
 
 @pytest.mark.parametrize(("count", "more"), [(3, ""), (4, "; and so on for 1 more"), (5, "; and so on for 2 more")])

@@ -62,7 +62,10 @@ def names(of: Effect) -> list[str]:
 
 def test_points_at_which_both_values_were_measured_are_pairs_in_order() -> None:
     failed = [dataclasses.replace(one, exit_code=1) for one in runs(2, 10.0, 10.0)]
-    pairs = pair_up([*runs(8, 10.0, 20.0), *failed, *runs(4, 10.0, 20.0)[:4], *runs(1, 10.0, 20.0)], "image", "a", "b")
+    wrong = [dataclasses.replace(one, implausible=("it ended before it started",)) for one in runs(3, 10.0, 10.0)]
+    pairs = pair_up(
+        [*runs(8, 10.0, 20.0), *failed, *wrong, *runs(4, 10.0, 20.0)[:4], *runs(1, 10.0, 20.0)], "image", "a", "b"
+    )
     assert [[(len(side), side[0].settings) for side in both] for both in pairs] == [
         [(4, {"image": "a", "vus": 1}), (4, {"image": "b", "vus": 1})],
         [(4, {"image": "a", "vus": 8}), (4, {"image": "b", "vus": 8})],

@@ -219,7 +219,7 @@ def test_what_is_best_under_a_limit_is_what_the_limit_answers(encoder_bench: Wor
         sorted({1: 20.1, 2: 16.0, 4: 40.1}[one.point.settings["vus"]] for one in steps)
     )
     assert steps[0].point.settings["vus"] == 1
-    assert f"20.01 USD (+99.9 %) under a limit of {kpi.show(steps[0].limit)}." in text
+    assert f"20.01 USD (+99.9 %) under a limit of {kpi.show_bound(steps[0].limit)}." in text
     limited = limits.under(catalogue.study.best, kpi, steps[0].limit)
     assert limited.best.groups[0].best is steps[0].point
 

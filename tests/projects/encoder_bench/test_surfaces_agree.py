@@ -427,6 +427,5 @@ def test_compare_quotes_alarms_that_no_history_has_kept_yet(releases: Path, work
     assert len(catalogue.study.analysis.failing) == 4
     summary = catalogue.report("Compare").summary()
     assert "suspected to be worse" in summary
-    assert (
-        "The history says that 4 of these series are worse since 1.3.1: the two sides alone don't show it." in summary
-    )
+    said = "The history says that 4 of these series are worse since 1.3.1: by the two sides alone it is suspected."
+    assert said in summary

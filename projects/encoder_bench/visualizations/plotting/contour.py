@@ -30,6 +30,7 @@ from .points import (
     points_frame,
     rankable,
     variant_names,
+    why_unranked,
 )
 
 if TYPE_CHECKING:
@@ -94,11 +95,11 @@ class CostMap(Plot):
             return None, f"No point has {least:g} virtual users or more."
         best = {variant: compared(self.study.best, part) for variant, part in chosen.groupby(VARIANT)}
         said = conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
-        ranked = set(map(id, rankable(self.study, runs)))
+        ranked, unranked = set(map(id, rankable(self.study, runs))), why_unranked(self.study)
 
         def why(run: Entry) -> str:
             if id(run) not in ranked:
-                return "that can't be ranked"
+                return unranked(run)
             has_size = _is_positive(template.text(run.settings.get("batch_size")))
             return f"at a {kpi.name} that isn't above 0" if has_size else f"without a {BATCH_SIZE} above 0"
 
@@ -162,7 +163,7 @@ def conclusion(
     for variant in sorted(best, key=lambda variant: best[variant].best.value):
         of_variant, undecided = frame[frame[VARIANT] == variant], len(best[variant].undecided)
         row = _rows(of_variant, [best[variant].best]).iloc[0]
-        notes = [*(["at the edge"] if _on_edge(of_variant, row) else [])]
+        notes = ["at the edge"] if best[variant].highest(best[variant].best) else []
         notes += [f"{undecided} more can't be told apart from it"] if undecided else []
         said.append(place_of(row, kpi) + (f" ({'; '.join(notes)})" if notes else ""))
     hidden = f" {left_out} points below {least:g} {VUS} are left out." if left_out else ""
@@ -273,14 +274,6 @@ def _level(cost: float, levels: Sequence[tuple[float, float]]) -> float:
             share = math.log(cost / low_cost) / math.log(high_cost / low_cost)
             return low + share * (high - low)
     return levels[-1][0]
-
-
-def _on_edge(frame: pandas.DataFrame, row: Any) -> bool:
-    """True if the row has the most users or the largest batch size that was tried, among several."""
-    sizes = {float(size) for size in frame[BATCH_SIZE]}
-    users = set(frame[VUS])
-    last_size = len(sizes) > 1 and float(row[BATCH_SIZE]) == max(sizes)
-    return bool((len(users) > 1 and row[VUS] == max(users)) or last_size)
 
 
 def _is_positive(label: str) -> bool:

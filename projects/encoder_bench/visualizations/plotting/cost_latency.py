@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Group
 from matrix_benchmarking.analyze.limits import Bounded, Step, bounded, staircase
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -26,8 +27,10 @@ from .points import (
     point_of,
     points_frame,
     rankable,
+    under_limit,
     variant_names,
     variants,
+    why_unranked,
 )
 
 if TYPE_CHECKING:
@@ -62,7 +65,7 @@ class CostAgainstLatency(Plot):
         if frame.empty:
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."
         frame = frame.sort_values(cost.name, kind="stable").reset_index(drop=True)
-        choices = [_choice(group, cost, latency) for group in self.study.best.groups]
+        choices = [_choice(group, self.study, cost, latency) for group in self.study.best.groups]
         known = [one for one in choices if one is not None and point_of(one.cheapest.point.runs) in set(frame[POINT])]
         ringed = {point_of(step.point.runs) for one in known for step in one.steps}
         stars = {point_of(one.cheapest.point.runs) for one in known}
@@ -71,8 +74,10 @@ class CostAgainstLatency(Plot):
             shown, ringed, stars, cost, latency, variants(whole, names), known_batch_sizes(whole)
         )
         few = f"{len(shown)} of {len(frame)} points are shown: the {SHOWN} cheapest, and those in a ring."
-        said = [conclusion(one, cost, latency) for one in known] + ([few] if len(shown) < len(frame) else [])
-        return figure, [*said, *not_shown(runs, frame, [cost, latency])]
+        said = [conclusion(one, cost, latency, under_limit(self.study)) for one in known] + (
+            [few] if len(shown) < len(frame) else []
+        )
+        return figure, [*said, *not_shown(runs, frame, [cost, latency], why_unranked(self.study))]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,9 +94,11 @@ class Choice:
     steps: Sequence[Step]
 
 
-def _choice(group: Group, cost: KPIDefinition, latency: KPIDefinition) -> Choice | None:
-    """None where no point of *group* has the latency."""
-    found = bounded(group, latency)
+def _choice(group: Group, study: Study, cost: KPIDefinition, latency: KPIDefinition) -> Choice | None:
+    """None where no point of *group* has the latency; bounds are those of the ranking of all points."""
+    there = {id(one.point) for one in group.standings}
+    everything = (bounded(each, latency) for each in study.of_all.groups if each.settings == group.settings)
+    found = [one for ones in everything for one in ones if id(one.point) in there]
     cheapest = next((one for one in found if one.mean is not None), None)
     return None if cheapest is None else Choice(group, cheapest, staircase(found, cost, latency))
 
@@ -155,12 +162,12 @@ def cost_against_latency(
     return template.apply(clicks.plain(figure), height=520)
 
 
-def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> str:
-    """The cheapest point, and what less waiting costs under limits that are kept."""
+def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition, condition: str = "") -> str:
+    """The cheapest point under a *condition*, and what less waiting costs under limits that are kept."""
     group, point = choice.group, choice.cheapest.point
     start = f"For {wording.scope(group)}: cheapest" if group.settings else "Cheapest"
     lead = (
-        f"{start} is {wording.point_label(point.settings, group)}: {cost.show(point.value)} at "
+        f"{start}{condition} is {wording.point_label(point.settings, group)}: {cost.show(point.value)} at "
         f"{latency.show(choice.cheapest.mean)} {latency.name}."
     )
     if point is group.best and group.undecided:
@@ -175,7 +182,7 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition) -> s
 
 def _step(step: Step, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
     more = wording.percent(step.point.value / cheapest - 1)
-    return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show(step.limit)}"
+    return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show_bound(step.limit)}"
 
 
 def _spread(count: int) -> list[int]:

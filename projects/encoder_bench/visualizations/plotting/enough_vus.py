@@ -97,7 +97,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
     colours = template.colours_of(all_variants or sorted(set(frame[VARIANT])))
     by_limit = [_highest_of_each(frame[frame[VUS] <= limit], lines, kpi) for limit in users]
     final = by_limit[-1][kpi.name]
-    said = [missed(found[kpi.name], final, limit) for limit, found in zip(users, by_limit, strict=True)]
+    said = [missed(found[kpi.name], final, limit, users[-1]) for limit, found in zip(users, by_limit, strict=True)]
     figure = go.Figure()
     for limit, found in zip(users, by_limit, strict=True):
         highest = found[kpi.name]
@@ -140,10 +140,12 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
     return template.apply(figure, height=260 + 26 * len(order))
 
 
-def missed(highest: pandas.Series[float], final: pandas.Series[float], limit: float) -> str:
-    """What stopping at *limit* users would have missed of the *final* mean of each series, as plotly shall write it."""
+def missed(highest: pandas.Series[float], final: pandas.Series[float], limit: float, last: float) -> str:
+    """What stopping at *limit* of *last* users would have missed of each *final* mean, for plotly to write."""
     shares = {line: highest.get(line, 0.0) / final[line] for line in final.index if final[line]}
     short = sorted((share, line) for line, share in shares.items() if share < 1)
+    if limit == last:
+        return f"Up to {limit:g} virtual users, the most that were tried."
     if not short:
         return f"Up to {limit:g} virtual users: the highest mean of all {len(final)} series was found."
     named = [f"{line} ({share:.1%})" if share else f"{line} (not measured)" for share, line in short[:LISTED]]

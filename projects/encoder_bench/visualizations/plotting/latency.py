@@ -10,7 +10,7 @@ from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.controls import Choice, Control
 
-from .points import FIRST_RUN, VARIANT, answering, not_shown, points_frame, variant_names, variants
+from .points import FIRST_RUN, VARIANT, answering, not_shown, points_frame, under_limit, variant_names, variants
 
 if TYPE_CHECKING:
     import pandas
@@ -43,7 +43,7 @@ class LatencyAgainstThroughput(Plot):
         if frame.empty:
             return None, "No successful run has both throughput and latency."
         figure = latency_against_throughput(frame, latency, throughput, variants(self.study.read, names))
-        said = conclusion(answering(self.study, frame), latency, throughput)
+        said = conclusion(answering(self.study, frame), latency, throughput, under_limit(self.study))
         return figure, [said, *not_shown(entries, frame, [throughput, latency])]
 
 
@@ -73,13 +73,13 @@ def latency_against_throughput(
     return template.apply(clicks.plain(figure))
 
 
-def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition) -> str:
-    """The latency at the highest throughput, and the throughput that half of that latency leaves."""
+def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPIDefinition, condition: str) -> str:
+    """The latency at the highest throughput, of the points under a *condition*, and what half of that leaves."""
     if frame.empty:
-        return "The answers of all points are beyond a limit."
+        return f"No point gave right answers{condition}."
     peak = frame.iloc[int(frame[throughput.name].argmax())]
     sentence = (
-        f"At the highest throughput ({throughput.show(peak[throughput.name])}) {latency.name} is "
+        f"At the highest throughput{condition} ({throughput.show(peak[throughput.name])}) {latency.name} is "
         f"{latency.show(peak[latency.name])}"
     )
     quick = frame[frame[latency.name] <= peak[latency.name] / 2]

@@ -21,6 +21,7 @@ from .points import (
     not_shown,
     place_of,
     points_frame,
+    under_limit,
     variant_names,
 )
 
@@ -42,7 +43,10 @@ class _OverVUs(Plot):
         frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."
-        said = [conclusion(answering(self.study, frame), kpi), *not_shown(runs, frame, [kpi])]
+        said = [
+            conclusion(answering(self.study, frame), kpi, under_limit(self.study)),
+            *not_shown(runs, frame, [kpi]),
+        ]
         return lines_over_vus(frame, kpi, known_batch_sizes(self.study.read)), said
 
 
@@ -96,10 +100,11 @@ def lines_over_vus(frame: pandas.DataFrame, kpi: KPIDefinition, all_sizes: Seque
     return template.apply(clicks.plain(figure), height=HEIGHT_OF_A_ROW * rows + 140)
 
 
-def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> str:
-    """Where the mean of each variant is lowest, or highest: of these runs, which says nothing of chance."""
+def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition, condition: str) -> str:
+    """Where the mean of each variant is lowest, or highest, of those under a *condition*: it says nothing of chance."""
     if frame.empty:
-        return "The answers of all points are beyond a limit."
+        return f"No point gave right answers{condition}."
     ends = frame.groupby(VARIANT)[kpi.name].agg("idxmin" if kpi.lower_better else "idxmax")
     places = listed([place_of(row, kpi) for _, row in frame.loc[ends].iterrows()])
-    return f"{'Lowest' if kpi.lower_better else 'Highest'} mean {kpi.name} of each variant: {template.plain(places)}."
+    what = f"{'Lowest' if kpi.lower_better else 'Highest'} mean {kpi.name}{condition} of each variant"
+    return f"{what}: {template.plain(places)}."

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.limit_wording import condition_label
 from matrix_benchmarking.analyze.points import Cause, by_point, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import variant_label
@@ -33,7 +35,7 @@ def points_frame(
     variant_names: Sequence[str],
     labels: Mapping[str, Sequence[str]] | None = None,
 ) -> pandas.DataFrame:
-    """One row a point, without failed runs and without points at an unknown number of users.
+    """One row a point, without failed or impossible runs, and without points at an unknown number of users.
 
     *labels* are further columns, each with the settings that its text is made of.
 
@@ -49,7 +51,7 @@ def points_frame(
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
         _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
-        for runs in by_point(entry for entry in entries if not entry.failed)
+        for runs in by_point(entry for entry in entries if not (entry.failed or plausible.spoiling(entry.implausible)))
         if _is_number(runs[0].settings.get("vus"))
     ]
     frame = pandas.DataFrame(rows, columns=columns)
@@ -64,10 +66,12 @@ def not_shown(
 ) -> list[str]:
     """How many of *runs* are no part of a point of *frame*, which needs *kpis*; *why* gives another reason."""
     drawn = set(frame[POINT])
-    points = by_point(run for run in runs if not run.failed)
+    points = by_point(run for run in runs if not (run.failed or plausible.spoiling(run.implausible)))
     shown = [run for point in points if any(point_of([each]) in drawn for each in point) for run in point]
 
     def reason(run: Entry) -> str:
+        if plausible.spoiling(run.implausible):
+            return "with values that can't be"
         if not _is_number(run.settings.get("vus")):
             return f"without a number of {VUS}"
         unknown = [kpi.name for kpi in kpis if kpi.name not in run.kpis]
@@ -118,10 +122,31 @@ def rankable(study: Study, entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if id(entry) in ranked]
 
 
+def why_unranked(study: Study) -> Callable[[Entry], str]:
+    """What keeps a run out of :func:`rankable`, as :func:`not_shown` counts it."""
+    without = _beyond(study)
+    return lambda run: "not sure to keep the limit" if id(run) in without else "that can't be ranked"
+
+
 def answering(study: Study, frame: pandas.DataFrame) -> pandas.DataFrame:
-    """The rows of *frame* without the points whose answers are beyond a limit: those are never called the best."""
+    """The rows of *frame* without the points that are never called the best: whose answers are beyond a limit, or which
+    are not sure to keep the one that was chosen.
+    """
     gated = {id(one.entry) for one in study.best.excluded if one.cause is Cause.GATED}
-    return frame[~frame[POINT].isin(gated)]
+    return frame[~frame[POINT].isin(gated | _beyond(study))]
+
+
+def under_limit(study: Study) -> str:
+    """The limit that was chosen, as a sentence about the points that keep it ends: `` under 100 ms p95_latency``."""
+    limited = study.limited
+    return "" if limited is None else f" {condition_label(limited.kpi, limited.limit)}"
+
+
+def _beyond(study: Study) -> set[int]:
+    """The runs of the points that could be ranked without the limit that was chosen, by their identity."""
+    everything, kept = ({id(run) for group in best.groups for one in group.standings for run in one.point.runs}
+                        for best in (study.of_all, study.best))  # fmt: skip
+    return everything - kept
 
 
 def variants(matrix: Matrix, names: Sequence[str]) -> list[str]:

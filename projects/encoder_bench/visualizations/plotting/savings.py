@@ -25,6 +25,7 @@ from .points import (
     rankable,
     scope_names,
     variants,
+    why_unranked,
 )
 
 if TYPE_CHECKING:
@@ -55,7 +56,11 @@ class BestImageBySavings(Plot):
         frame = savings_frame(points, kpi, self.study.best)
         if frame.empty:
             return None, "No load was tried with more than one image whose cost is known."
-        said = [*conclusion(frame, kpi), *_alone(points, frame), *not_shown(runs, points, [kpi])]
+        said = [
+            *conclusion(frame, kpi),
+            *_alone(points, frame),
+            *not_shown(runs, points, [kpi], why_unranked(self.study)),
+        ]
         return best_images(frame, kpi, variants(self.study.read, image_names)), said
 
 

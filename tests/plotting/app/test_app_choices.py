@@ -1,0 +1,39 @@
+"""What an address chooses: a limit holds on every page, and a choice that matches nothing is a mistake."""
+
+from __future__ import annotations
+
+from plotting_support.app_support import texts
+
+from matrix_benchmarking.plotting.app.answers import Pages
+
+
+def text_of(pages: Pages, query: str) -> str:
+    """The text of a page with all parts that are made when they are seen."""
+    content, _, _ = pages.page(query, list(range(20)))
+    return texts(content)
+
+
+def test_a_limit_is_kept_on_all_pages(pages: Pages) -> None:
+    kept = "27.49 USD at 33.1 ms p95_latency"
+    assert kept not in text_of(pages, "?show=cost-analysis")
+    text = text_of(pages, "?show=cost-analysis&cfg.limit=50")
+    assert "Cheapest under 50 ms p95_latency is local · cpu-1 · onnx-int8 · onnxruntime at batch_size 8, vus 8" in text
+    assert kept in text
+    assert "105 of 153 runs are not shown: 60 not sure to keep the limit, 45 that can't be ranked." in text
+    assert "under a limit of 16.2 ms" in text  # as the table of all limits has it
+    assert (
+        "Lowest mean 1B_cost of each variant: cpu-1 · onnx-int8 27.49 USD at batch size 8, 8 virtual users (3" in text
+    )
+    assert "vus_8__repeat" in text_of(pages, "?show=runs&cfg.limit=50")
+    assert "vus_32__repeat" in text_of(pages, "?show=runs")
+    for page in ("cost-analysis", "runs", "compare"):
+        _, panel, _ = pages.page(f"?show={page}", [])
+        assert "p95_latency at most" in texts(panel)
+
+
+def test_a_choice_that_no_page_has_is_a_mistake(pages: Pages) -> None:
+    assert "No page has a choice 'cfg.limits': did you mean 'limit'? " in text_of(pages, "?show=compare&cfg.limits=50")
+    assert "limit: -4 is below 0. The default is used." in text_of(pages, "?show=cost-analysis&cfg.limit=-4")
+    known = text_of(pages, "?show=compare&cfg.setting=vus&cfg.old=foo")
+    assert "old: there is no 'foo': known: 1, 4, 8, 16, 32, cpu-1, cpu-2," in known
+    assert "No page has" not in text_of(pages, "?show=compare&cfg.minimum_vus=8")
