@@ -34,8 +34,9 @@ FURTHEST = 2_000
 _MAD = 1.4826
 LIKELIER = 4.0
 """The logarithm of how much likelier points have to be on the one level than on the other."""
-TOGETHER, LIKELIER_EACH = 20.0, 1.5
-"""Stays that are so much likelier together count where each is by so little: chance hardly does that so often."""
+TOGETHER, LIKELIER_EACH, MOST_OF_ONE = 12.0, 1.5, 6.0
+"""Stays that are so much likelier together count where each is by so little; one adds so much at most, so that a long
+one doesn't make a level of a single point."""
 _LEAST_NOISE = 1e-3
 
 
@@ -134,7 +135,7 @@ def returns(points: Floats, old: float, new: float) -> int:
     nearer = (points - (old + new) / 2.0) * gap
     likelier = (nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist()
     stays = _stays(likelier, LIKELIER_EACH)
-    if math.fsum(one for start, stop in stays for one in likelier[start:stop]) < TOGETHER:
+    if math.fsum(min(math.fsum(likelier[start:stop]), MOST_OF_ONE) for start, stop in stays) < TOGETHER:
         stays = _stays(likelier, LIKELIER)
     if all(stop - start < FEWEST_POINTS for start, stop in stays):
         return 0
