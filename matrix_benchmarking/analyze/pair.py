@@ -35,6 +35,10 @@ _MAD = 1.4826
 _WORTH_OF_A_STEP = 0.5
 # A block that lies farther from the others of its side than chance alone has it once in so many is held back.
 _FEWEST_WITH_A_SPIKE = 4
+# Of sides with unequal numbers of blocks, the variance of the side with fewer is drawn towards the other's as if that
+# had so many degrees; and a skew beyond so much makes its mean lie farther off, by so much.
+_LENT_DEGREES = 4.0
+_SKEW_ROOM, _PER_SKEW = 0.3, 0.3
 _SPIKE_CHANCE = 0.002
 LARGEST_LOGARITHM = 700.0
 _MOST_DECIMALS = 15
@@ -152,7 +156,10 @@ def weigh_shared(differences: Floats) -> Weighed:
 
 
 def weigh_apart(old: Floats, new: Floats) -> Weighed:
-    """Of the blocks of two sides, three together at least, along the last axes; both sides spread alike."""
+    """Of the blocks of two sides, three together at least, along the last axes; both sides spread alike.
+
+    Nothing cancels where one side has fewer blocks: their skew, and that they spread more, both widen its error.
+    """
     sides = [hold_spikes(side) for side in (old, new)]
     counts = [side.shape[-1] for side in sides]
     shape = old.shape[:-1]
@@ -160,7 +167,24 @@ def weigh_apart(old: Floats, new: Floats) -> Weighed:
     degrees = sum(counts) - 2.0
     difference = sides[NEW].mean(axis=-1) - sides[OLD].mean(axis=-1)
     size = np.full(shape, sum(1.0 / count for count in counts))
+    if counts[OLD] != counts[NEW]:
+        few, many = (OLD, NEW) if counts[OLD] < counts[NEW] else (NEW, OLD)
+        side = np.sign(difference) * (1.0 if few == NEW else -1.0)
+        size = size + (_wider(sides[few], sides[many], side) - 1.0) / counts[few]
     return Weighed(difference, np.asarray(squares / degrees), np.full(shape, degrees), size)
+
+
+def _wider(few: Floats, many: Floats, side: Floats) -> Floats:
+    """By how much the variance of the mean of *few* blocks, on this *side* of the others, exceeds what *many* say."""
+    count, off = few.shape[-1], many - many.mean(axis=-1, keepdims=True)
+    variance = (off * off).mean(axis=-1)
+    unit = np.where(variance > 0.0, variance, np.inf)
+    squares = few.var(axis=-1) * count / (unit * many.shape[-1] / (many.shape[-1] - 1.0))
+    restless = np.maximum((squares + _LENT_DEGREES) / (count - 1.0 + _LENT_DEGREES), 1.0)
+    skew = side * (off**3).mean(axis=-1) / unit**1.5
+    unlike = 1.0 - count / many.shape[-1]
+    tail = 1.0 + _PER_SKEW * np.maximum(skew - _SKEW_ROOM, 0.0) * unlike
+    return np.asarray(np.where(variance > 0.0, restless * tail * tail, 1.0))
 
 
 def hold_spikes(values: Floats) -> Floats:

@@ -81,13 +81,13 @@ def test_campaigns_that_both_sides_share_are_blocks_as_rounds_are() -> None:
 
 
 def test_campaigns_of_each_side_are_compared_as_two_samples() -> None:
-    old, new = [10.0, 10.4, 9.9], [11.0, 11.5]
+    old, new = [10.0, 10.4, 9.9], [11.0, 11.5, 11.1]
     found = said(
         *((value, OLD, number, NO_ROUND) for number, value in enumerate(old)),
         *((value, NEW, 5 + number, NO_ROUND) for number, value in enumerate(new)),
     )
     expected = stats.ttest_ind(np.log(new), np.log(old))
-    assert (found.ground, found.blocks) == (Ground.CAMPAIGNS, (3, 2))
+    assert (found.ground, found.blocks) == (Ground.CAMPAIGNS, (3, 3))
     assert found.is_confirmed
     assert p_value(found) == pytest.approx(expected.pvalue)
     ends = expected.confidence_interval(0.95)
@@ -212,6 +212,25 @@ def test_each_of_many_analyses_is_held_and_weighed_by_itself() -> None:
     for many, single in ((together, alone), (shared, one)):
         for field in dataclasses.fields(many):
             assert getattr(many, field.name)[1, 2] == pytest.approx(getattr(single, field.name))
+
+
+@pytest.mark.parametrize("is_new", [True, False])
+@pytest.mark.parametrize(
+    ("few", "many", "wider"),
+    [
+        ([10.0, 10.0], [0.0, 0.0, 0.0, 6.0], (1.0 + 0.3 * (2.0 / math.sqrt(3.0) - 0.3) / 2.0) ** 2),
+        ([-10.0, -10.0], [0.0, 0.0, 0.0, 6.0], 1.0),  # on the side to which the others aren't skewed
+        ([8.0, 12.0], [-1.0, 1.0, -1.0, 1.0], 2.0),
+        ([9.9, 10.1], [-1.0, 1.0, -1.0, 1.0], 1.0),
+        ([8.0, 12.0], [1.0, 1.0, 1.0, 1.0], 1.0),  # nothing to compare with
+    ],
+)
+def test_of_unequal_sides_the_one_with_fewer_blocks_is_known_worse_where_they_are_skewed_or_spread_more(
+    few: list[float], many: list[float], wider: float, is_new: bool
+) -> None:
+    sides = np.array(many), np.array(few)
+    found = pair.weigh_apart(*(sides if is_new else sides[::-1]))
+    assert float(found.size) == pytest.approx(wider / 2.0 + 1.0 / 4.0)
 
 
 def test_the_difference_that_would_have_been_seen_is_so_in_four_of_five_cases() -> None:

@@ -34,6 +34,9 @@ FURTHEST = 2_000
 _MAD = 1.4826
 LIKELIER = 4.0
 """The logarithm of how much likelier points have to be on the one level than on the other."""
+TOGETHER, LIKELIER_EACH, MOST_OF_ONE = 12.0, 1.5, 6.0
+"""Stays that are so much likelier together count where each is by so little; one adds so much at most, so that a long
+one doesn't make a level of a single point."""
 _LEAST_NOISE = 1e-3
 
 
@@ -121,8 +124,9 @@ def returns(points: Floats, old: float, new: float) -> int:
     """How often *points* left the level *old* for one near *new*, or further, and came back.
 
     A stay on either is told by how much likelier its points are there (a sequential test of two normal means, Wald
-    1945, Ann. Math. Statist. 16, 117–186), of which one alone can be enough. Single points are disturbed ones as
-    likely: none of it counts unless the series stayed away for two at least once.
+    1945, Ann. Math. Statist. 16, 117–186), of which one alone can be enough; less is asked of each stay where all of
+    them together are very likely. Single points are disturbed ones as likely: none of it counts unless the series
+    stayed away for two at least once.
     """
     points = points[-FURTHEST:]
     gap = new - old
@@ -130,17 +134,20 @@ def returns(points: Floats, old: float, new: float) -> int:
         return 0
     noise = _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0)
     nearer = (points - (old + new) / 2.0) * gap
-    stays = _stays((nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist())
+    likelier = (nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist()
+    stays = _stays(likelier, LIKELIER_EACH)
+    if math.fsum(min(math.fsum(likelier[start:stop]), MOST_OF_ONE) for start, stop in stays) < TOGETHER:
+        stays = _stays(likelier, LIKELIER)
     if all(stop - start < FEWEST_POINTS for start, stop in stays):
         return 0
     there = np.concatenate([points[start:stop] for start, stop in stays])
     return len(stays) if (there.mean() - old) / gap >= 1.0 - LEFT else 0
 
 
-def _stays(likelier: Sequence[float]) -> list[tuple[int, int]]:
+def _stays(likelier: Sequence[float], enough: float) -> list[tuple[int, int]]:
     """The stays away that have ended, of points each of which is by so much *likelier* away, as a logarithm.
 
-    It is away, or back, once the points since some place make it :data:`LIKELIER` so: at the place that they do most.
+    It is away, or back, once the points since some place make it *enough* so: at the place that they do most.
     """
     stays, is_away, sure = list[tuple[int, int]](), False, 0.0
     start = turn = 0
@@ -148,7 +155,7 @@ def _stays(likelier: Sequence[float]) -> list[tuple[int, int]]:
         sure += -one if is_away else one
         if sure <= 0.0:
             sure, turn = 0.0, place + 1
-        elif sure >= LIKELIER:
+        elif sure >= enough:
             if is_away:
                 stays.append((start, turn))
             is_away, sure, start, turn = not is_away, 0.0, turn, place + 1

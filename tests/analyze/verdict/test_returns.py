@@ -177,6 +177,21 @@ def test_a_stay_is_told_by_how_much_likelier_its_points_are_there(share: float, 
     assert returns(points, 100.0, 100.0 + gap) == count
 
 
+@pytest.mark.parametrize(("stays", "count"), [(5, 0), (6, 6)])
+def test_stays_that_are_each_hardly_likely_count_where_all_together_are_very_likely(stays: int, count: int) -> None:
+    gap = 0.75 * 2.0 * 1.4826 * math.sqrt(2.0)  # two points are 2.25 times as likely, as a logarithm: six times, 13.5
+    points = went((100.0, 6), *[(100.0 + gap, 2), (100.0, 4)] * stays)
+    points += np.where(np.arange(len(points)) % 2, -1.0, 1.0)
+    assert returns(points, 100.0, 100.0 + gap) == count
+
+
+def test_one_long_stay_does_not_make_a_level_of_what_is_hardly_likely() -> None:
+    gap = 0.75 * 2.0 * 1.4826 * math.sqrt(2.0)
+    points = went((100.0, 6), (100.0 + gap, 12), (100.0, 4), (100.0 + gap, 2), (100.0, 4))
+    points += np.where(np.arange(len(points)) % 2, -1.0, 1.0)
+    assert returns(points, 100.0, 100.0 + gap) == 1
+
+
 def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noise() -> None:
     points = went((100.0, 5), (110.0, 3), (100.0, 2), (105.0001, 1), (100.0, 2))
     assert returns(points, 100.0, 110.0) == 2
@@ -206,7 +221,7 @@ def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noi
 def test_a_stay_is_from_where_points_began_to_lie_away_to_where_they_began_to_lie_back(
     likelier: list[float], stays: list[tuple[int, int]]
 ) -> None:
-    assert of._stays(likelier) == stays
+    assert of._stays(likelier, of.LIKELIER) == stays
 
 
 @pytest.mark.parametrize("wild", [130.0, 200.0, 1000.0, 1e9, 1e170, 1e308])
