@@ -16,7 +16,6 @@ from pathlib import Path
 from .errors import MatbenchError, WorkloadError, os_reason, place
 from .files import read_regular
 
-
 _INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 _ENGINE = Path(__file__).resolve().parent
 _roots = set[Path]()
