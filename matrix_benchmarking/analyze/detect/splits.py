@@ -304,7 +304,8 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
         middle = np.where(few, middle, old)
     room = _HELD[np.minimum(lag, len(_HELD) - 1)] * spread
     side = np.sign(middle - old)
-    lowest = np.where(side == 0.0, -room, -np.inf)[:, None]
+    # Nor is a level what lies far beyond the old one on the other side.
+    lowest = np.where(side == 0.0, -room, -np.abs(middle - old) - FAR_OFF * spread)[:, None]
     sign = np.where(side < 0.0, -1.0, 1.0)[:, None]
     beyond = windows - middle[:, None]
     beyond *= sign

@@ -219,3 +219,17 @@ def test_a_disturbed_point_on_a_new_level_is_not_a_step_that_was_taken_back(plac
     assert places(found) == (15, 16)
     assert found is not None
     assert found.old_level == pytest.approx(110.0, abs=1.0)
+
+
+@pytest.mark.parametrize(("beyond", "is_back"), [(90.0, True), (89.9, False), (-1e308, False)])
+def test_one_version_as_far_beyond_the_old_level_as_the_step_was_is_disturbed(beyond: float, is_back: bool) -> None:
+    assert (back(QUIET, [110.0, 110.0, [beyond] * 4]) is not None) is is_back
+    assert back(QUIET, [110.0, 110.0, [beyond] * 4, [beyond] * 4]) is not None
+
+
+def test_one_point_far_from_both_levels_is_on_neither() -> None:
+    two = went((100.0, 4), (110.0, 2), (100.0, 4), (110.0, 2), (100.0, 2))
+    assert returns(two, 100.0, 110.0) == 2
+    for wild in (60.0, 160.0):
+        one = went((100.0, 4), (110.0, 3), (wild, 1), (110.0, 2), (100.0, 4))
+        assert returns(one, 100.0, 110.0) == 1
