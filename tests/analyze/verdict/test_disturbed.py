@@ -30,22 +30,19 @@ def verdict_on(versions: list[list[float]], kpi: str = "cost") -> SeriesVerdict:
 
 @st.composite
 def disturbed(draw: st.DrawFn) -> tuple[str, list[list[float]]]:
-    """A regression of 10 % that three versions show, with an odd run in one version, or an odd version more."""
-    kpi, repeats, old = (
-        draw(st.sampled_from(["cost", "rate"])),
-        draw(st.sampled_from([1, 2, 3, 5])),
-        draw(st.integers(12, 30)),
-    )
-    noise = np.random.default_rng(draw(st.integers(0, 9_999))).normal(
-        0.0, draw(st.sampled_from([0.0, 0.1, 0.5])), (old + 4, repeats)
-    )
-    levels = np.repeat([100.0, 110.0 if kpi == "cost" else 90.0], [old, 4])
-    versions = (levels[:, None] + noise).tolist()
+    """A regression of 10 % over four versions, six where one of them is odd: a run of one version, or a version more."""
+    kpi, repeats = draw(st.sampled_from(["cost", "rate"])), draw(st.sampled_from([1, 2, 3, 5]))
+    old, spread = draw(st.integers(12, 30)), draw(st.sampled_from([0.0, 0.1, 0.5]))
+    is_version, place = draw(st.booleans()), draw(st.integers(0, old + 5))
+    new = 4 if place < old else 6
+    levels = np.repeat([100.0, 110.0 if kpi == "cost" else 90.0], [old, new])
+    noise = np.random.default_rng(draw(st.integers(0, 9_999))).normal(0.0, spread, (old + new, repeats))
+    versions: list[list[float]] = (levels[:, None] + noise).tolist()
     odd = draw(st.sampled_from(ODD))
-    if draw(st.booleans()):
-        versions.insert(draw(st.integers(0, old + 3)), [odd] * repeats)
+    if is_version:
+        versions.insert(place, [odd] * repeats)
     else:
-        versions[draw(st.integers(0, old + (3 if repeats > 2 else -1)))][0] = odd
+        versions[place][0] = odd
     return kpi, versions
 
 
