@@ -67,7 +67,7 @@ class SelectedSeries:
         """
         names = dict.fromkeys(name for point in self.points for name in point.versions)
         keys = [[point.versions.get(name, NOT_SET) for point in self.points] for name in names]
-        there = [values for values in keys if version in map(exact, values)]
+        there = [values for values in keys if version in {exact(value) for value in values}]
         several = [values for values in keys if len(set(map(typed, values))) > 1]
         return next(iter([*there, *several, *keys]), [])
 
