@@ -30,7 +30,7 @@ def verdict_on(versions: list[list[float]], kpi: str = "cost") -> SeriesVerdict:
 
 @st.composite
 def disturbed(draw: st.DrawFn) -> tuple[str, list[list[float]]]:
-    """A regression of 10 % over four versions, six where one of them is odd: a run of one version, or a version more."""
+    """A regression of 10 % over four versions, six where one is odd: a run of one version, or a version more."""
     kpi, repeats = draw(st.sampled_from(["cost", "rate"])), draw(st.sampled_from([1, 2, 3, 5]))
     old, spread = draw(st.integers(12, 30)), draw(st.sampled_from([0.0, 0.1, 0.5]))
     is_version, place = draw(st.booleans()), draw(st.integers(0, old + 5))
