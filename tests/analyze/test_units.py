@@ -89,6 +89,15 @@ def test_a_step_beyond_all_numbers_would_have_shown_nothing_and_is_no_warning() 
     assert found.would_show is None
 
 
+def test_runs_that_vary_beyond_reason_are_no_warning() -> None:
+    first = [0.0, 2.3e16, 9.5e137, 1.8e-67, -3.4e16, -4.7e136, -1e300]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for last in (7.2e18, 1e300):
+            values = [*first, [0.0, 1.0, 2.220446049250313e-16], [0.0, last]]
+            assert judge_all([values]) == [judge(values)]
+
+
 @pytest.mark.parametrize("wild", WILD)
 def test_one_run_of_any_size_hides_no_change(wild: float) -> None:
     repeated = [[value, value + 0.1, value - 0.2] for value in STEPPED.tolist()]
