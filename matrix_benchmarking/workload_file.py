@@ -5,15 +5,21 @@ from __future__ import annotations
 import ast
 import importlib.machinery
 import importlib.util
+import itertools
 import os
 import sys
 import sysconfig
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .errors import MatbenchError, WorkloadError, os_reason, place
 from .files import read_regular
+
+_INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+_ENGINE = Path(__file__).resolve().parent
+_roots = set[Path]()
+"""The directories of the files that were loaded."""
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):
@@ -22,6 +28,23 @@ class _FromSource(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> types.CodeType:
         path = self.get_filename(fullname)
         return self.source_to_code(read_regular(path), path)
+
+
+def _beside(directory: str) -> importlib.machinery.FileFinder:
+    """Finds modules in a *directory* beside or below a workload file, whenever its code imports them."""
+    if not any(_is_below(Path(directory).resolve(), root) for root in _roots):
+        raise ImportError(directory)  # another path hook is to try
+    return importlib.machinery.FileFinder(
+        directory,
+        (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
+        (_FromSource, importlib.machinery.SOURCE_SUFFIXES),
+        (importlib.machinery.SourcelessFileLoader, importlib.machinery.BYTECODE_SUFFIXES),
+    )
+
+
+def _is_below(path: Path, root: Path) -> bool:
+    """Whether *path* is *root* or below it, and not where packages are installed, as in an environment beside it."""
+    return path.is_relative_to(root) and not any(path.is_relative_to(place) for place in (*_INSTALLED, _ENGINE))
 
 
 def load(path: Path) -> types.ModuleType:
@@ -40,22 +63,27 @@ def load(path: Path) -> types.ModuleType:
         raise WorkloadError(f"workload file '{path}' is {'not a text' if source.strip() else 'empty'}")
     name = f"matbench_workload_{path.stem}"
     loader = _FromSource(name, str(path.resolve()))
+    _read_source_below(Path(loader.path).parent)
     spec = importlib.util.spec_from_file_location(name, loader.path, loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    writes = sys.dont_write_bytecode
     try:
-        sys.dont_write_bytecode = True  # nor that of what it imports from beside it
         loader.exec_module(module)
     except MatbenchError:
         raise
     except Exception as error:
         where = "" if isinstance(error, SyntaxError) else place(error)
         raise WorkloadError(f"workload '{path}' can't be loaded: {type(error).__name__}: {error}{where}") from error
-    finally:
-        sys.dont_write_bytecode = writes
     return module
+
+
+def _read_source_below(root: Path) -> None:
+    _roots.add(root)
+    if _beside not in sys.path_hooks:
+        sys.path_hooks.insert(0, _beside)
+    for known in [path for path in sys.path_importer_cache if _is_below(Path(path).resolve(), root)]:
+        del sys.path_importer_cache[known]
 
 
 def _unreadable(path: Path, error: OSError) -> str:
@@ -67,35 +95,36 @@ def _unreadable(path: Path, error: OSError) -> str:
 
 
 def sources(path: Path) -> list[Path]:
-    """The file *path*, and the modules that it imports from beside it, and these in turn: wherever in their code.
+    """The file *path*, and the modules that it imports from beside or below it, and these in turn: wherever in their
+    code, and by whatever directories below are in ``sys.path``. What ``importlib`` imports is not known.
 
     Not those of a file that lies where packages are installed: beside it is everything.
     """
-    if str(path.parent) in sysconfig.get_paths().values():
-        return [path]
+    root = path.parent
+    bases = [root, *(base for base in map(Path, sys.path) if base.is_absolute() and _is_below(base.resolve(), root))]
     found, left = {path}, [path]
     while left:
-        new = {module for module in _imported(left.pop(), path.parent) if module not in found}
+        new = {module for module in _imported(left.pop(), bases) if module not in found and _is_below(module, root)}
         found |= new
         left.extend(new)
     return sorted(found)
 
 
-def _imported(path: Path, root: Path) -> Iterator[Path]:
-    """The files of what the file *path* imports, if they lie below *root*."""
+def _imported(path: Path, roots: Sequence[Path]) -> Iterator[Path]:
+    """The files of what the file *path* imports, if they lie below one of *roots*."""
     try:
         code = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
         return
     for node in ast.walk(code):
         names: list[str] = []
-        base = root
+        bases = roots
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = path.parents[min(node.level, len(path.parents)) - 1] if node.level else root
+            bases = [path.parents[min(node.level, len(path.parents)) - 1]] if node.level else roots
             names = [".".join(filter(None, [node.module, alias.name])) for alias in node.names]
-        for name in names:
+        for name, base in itertools.product(names, bases):
             yield from _files(base, name.split("."))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import py_compile
 import subprocess
 import sys
 from pathlib import Path
@@ -114,8 +115,31 @@ def test_what_lies_beside_an_installed_module_is_no_source_of_it() -> None:
     assert workload_file.sources(installed) == [installed]
 
 
-def test_an_edit_of_what_a_workload_file_imports_makes_caches_stale(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(MINE, encoding="utf-8")
+def test_what_lies_in_an_environment_below_a_file_is_no_source_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages = tmp_path / "env" / "site-packages"
+    monkeypatch.setattr(workload_file, "_INSTALLED", {packages})
+    monkeypatch.setattr(sys, "path", [*sys.path, str(packages), str(tmp_path / "own")])
+    for name in ("env/site-packages/theirs.py", "own/mine.py", "main.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("import theirs, mine, matrix_benchmarking.kpi", encoding="utf-8")
+    assert workload_file.sources(tmp_path / "main.py") == [tmp_path / "main.py", tmp_path / "own/mine.py"]
+
+
+FROM_BELOW = MINE.replace('"/")[0]', '"/")[0] + "/lib"')
+IN_A_FUNCTION = FROM_BELOW.replace("from helping import factor\n", "").replace(
+    "    results.rate", "    from helping import factor\n    results.rate"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "where"), [(MINE, ""), (FROM_BELOW, "lib"), (IN_A_FUNCTION, "lib")], ids=["beside", "below", "function"]
+)
+def test_an_edit_of_what_a_workload_file_imports_makes_caches_stale(tmp_path: Path, code: str, where: str) -> None:
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    helping = tmp_path / where / "helping.py"
+    helping.parent.mkdir(exist_ok=True)
     run = tmp_path / "results" / "run"
     run.mkdir(parents=True)
     (run / "settings.yaml").write_text("batch: 1", encoding="utf-8")
@@ -123,8 +147,8 @@ def test_an_edit_of_what_a_workload_file_imports_makes_caches_stale(tmp_path: Pa
     (run / "rate").write_text("10", encoding="utf-8")
 
     def rate(factor: str) -> float:
-        (tmp_path / "helping.py").write_text(f"def factor(): return {factor}", encoding="utf-8")
-        os.utime(tmp_path / "helping.py", (1e9, 1e9))  # as if it were edited within the same second
+        helping.write_text(f"def factor(): return {factor}", encoding="utf-8")
+        os.utime(helping, (1e9, 1e9))  # as if it were edited within the same second
         command = [sys.executable, "-m", "matrix_benchmarking", "parse", "--workload=mine.py"]
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         subprocess.run(
@@ -138,3 +162,6 @@ def test_an_edit_of_what_a_workload_file_imports_makes_caches_stale(tmp_path: Pa
         return float(entry["results"]["rate"])
 
     assert [rate("1"), rate("1"), rate("2")] == [10.0, 10.0, 20.0]
+    assert not list(tmp_path.rglob("__pycache__"))
+    py_compile.compile(str(helping))
+    assert rate("3") == 30.0

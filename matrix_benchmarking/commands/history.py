@@ -135,12 +135,18 @@ def _constant_labels(found: Sequence[Series]) -> set[str]:
 
 
 def _span(of: Series | WorkloadSummary) -> tuple[str, str]:
+    return _time(of.first_us), _time(of.last_us)
+
+
+def _time(time_us: int | None) -> str:
     from ..history import moment
 
-    first, last = (
-        "unknown" if each is None else f"{moment(each):%Y-%m-%d %H:%M} UTC" for each in (of.first_us, of.last_us)
-    )
-    return first, last
+    if time_us is None:
+        return "unknown"
+    try:
+        return f"{moment(time_us):%Y-%m-%d %H:%M} UTC"
+    except (TypeError, OverflowError):  # of a row that somebody edited
+        return "no time"
 
 
 def _size(count: int) -> str:

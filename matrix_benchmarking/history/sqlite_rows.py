@@ -103,8 +103,8 @@ def payload_row(of: Record) -> tuple[Any, ...]:
 
 
 def recorded(moment_us: int | None, place: int) -> Recorded:
-    """When a run was first seen, from its columns."""
-    return (0, place) if moment_us is None else (1, moment_us)
+    """When a run was first seen, from its columns; what is no moment, as somebody edited it, is not known."""
+    return (1, moment_us) if isinstance(moment_us, int) else (0, place)
 
 
 def series_row(of: Record, kpi: KPIRecord) -> tuple[Any, ...]:

@@ -39,7 +39,7 @@ def level_of(points: Floats) -> Level:
     count, ordered = len(points), np.sort(points)
     first, third = np.percentile(points, [25, 75])
     room = 1.7 * (third - first)
-    low, high = (first - room, third + room) if room > 0 else (ordered[0], ordered[-1])
+    low, high = (first - room, third + room) if room > 0 else (ordered[1], ordered[-2])
     level = float(np.clip(points, low, high).mean())
     off = np.clip(points, low, high) - level
     squares = float((off**2).sum()) + count * (1e-12 * level) ** 2
@@ -78,6 +78,7 @@ def held(new: Floats, old: float, spread: float) -> Floats:
         else:
             beyond = point - middle if middle > old else middle - point
             beyond = 0.0 if beyond > 4.0 * spread else min(beyond, room)
+            beyond = max(beyond, -abs(middle - old) - 4.0 * spread)
             kept.append(middle + beyond if middle > old else middle - beyond)
     return np.array(kept)
 

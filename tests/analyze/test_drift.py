@@ -80,3 +80,13 @@ def test_whether_a_drift_is_over_is_asked_again_after_twice_as_many_points_and_n
     assert not goes_on(once[:36], [10, 20])
     assert goes_on(once, [10, 20])
     assert is_over(once, [10, 20])
+
+
+@pytest.mark.parametrize("wild", [150.0, 1e6, -1e120])
+def test_one_spike_makes_no_steps_a_drift_and_no_drift_steps(wild: float) -> None:
+    steps = of_steps(37, [15, 27], 8.0)
+    assert goes_on(steps, [15, 27]) is False
+    drift = 0.5 * np.arange(37.0) + of_steps(37, [], 0.0)
+    assert goes_on(drift, [15, 27]) is True
+    steps[20] = drift[20] = wild
+    assert (goes_on(steps, [15, 27]), goes_on(drift, [15, 27])) == (False, True)

@@ -87,15 +87,26 @@ def test_the_runs_of_the_first_three_versions_say_what_is_known_before() -> None
     assert prepare(runs(1, 5, 5, 5))[0].prior == Prior()
     assert prepare(runs(2, 2, 4))[0].prior == Prior()
     assert prepare(runs(5, 5))[0].prior == Prior()
-    of_ten = prepare(runs(2, 5, 6, 9))[0].prior
+    series, _, scale = prepare(runs(2, 5, 6, 9))
+    of_ten = series.prior
     squares = sum(float(((of - of.mean()) ** 2).sum()) for of in map(np.array, runs(2, 5, 6)))
     assert (of_ten.degrees, of_ten.correlation) == (10.0, 0.0)
-    assert of_ten.deviation == pytest.approx(math.sqrt(squares / 10 * (1.35 / 5 + 0.25)))
+    assert of_ten.deviation * scale == pytest.approx(math.sqrt(squares / 10 * (1.35 / 5 + 0.25)))
     assert prepare(runs(9, 9, 9))[0].prior.degrees == 20.0
     apart = [[value + shift for value in of] for of, shift in zip(runs(3, 3, 3), (-4.0, 0.0, 3.0), strict=True)]
     series, _, scale = prepare(apart)
     assert (series.prior.degrees, series.prior.deviation * scale) == (8.0, pytest.approx(1.7 * 3.0))
     assert series.prior.correlation == 0.0
+
+
+def test_one_run_of_the_first_three_versions_counts_as_six_times_as_far_off_as_is_usual() -> None:
+    usual = [[98.0, 100.0, 101.0, 102.0], [99.0, 100.0, 101.0], [99.0, 100.0, 101.0]]
+    held = [*usual[:2], [99.0, 100.0, 106.0]]
+    for wild in (1e3, 1e308):
+        series, _, scale = prepare([*usual[:2], [99.0, 100.0, wild]])
+        assert series.prior.deviation * scale == pytest.approx((lambda s, _, u: s.prior.deviation * u)(*prepare(held)))
+    equal = [[100.0] * 3] * 2
+    assert prepare([*equal, [100.0, 100.0, 1e3]])[0].prior == prepare([*equal, [100.0] * 3])[0].prior
 
 
 def test_means_hold_back_what_was_not_usual_before() -> None:

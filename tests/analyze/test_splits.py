@@ -66,9 +66,11 @@ def test_equal_points_spread_by_their_rounding_and_zeros_not_at_all() -> None:
         assert spread(points) == (value, pytest.approx(12 * off**2, rel=1e-9, abs=0.0), 0.0)
 
 
-def test_where_half_of_the_points_are_equal_none_is_held_back() -> None:
-    levels = estimate(np.array([3.0] * 10 + [1.0, 9.0]), np.array([12]))
-    assert (levels.low.tolist(), levels.high.tolist(), levels.level.tolist()) == ([1.0], [9.0], [40.0 / 12.0])
+def test_where_half_of_the_points_are_equal_one_is_held_back_at_each_end() -> None:
+    levels = estimate(np.array([3.0] * 10 + [1.0, 9.0, 2.0, 5.0]), np.array([12, 14]))
+    assert (levels.low.tolist(), levels.high.tolist(), levels.level.tolist()) == (
+        [3.0, 2.0], [3.0, 5.0], [3.0, 44.0 / 14.0],
+    )  # fmt: skip
 
 
 def test_levels_of_series_beside_each_other_are_those_of_each() -> None:

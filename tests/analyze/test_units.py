@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -76,6 +77,25 @@ def test_one_value_of_any_size_hides_no_change(wild: float) -> None:
         assert found.old_level == pytest.approx(100.0, abs=1.0)
         assert found.new_level == pytest.approx(106.0, abs=1.0)
         assert judge_all([QUIET, values, STEPPED], lower_is_better=True)[1] == found
+
+
+def test_a_step_beyond_all_numbers_would_have_shown_nothing_and_is_no_warning() -> None:
+    # Half of the points are as large as a number can be, and the others at zero.
+    huge = [1e308 * (0.0, 1.7)[number * number % 7 % 2] for number in range(30)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        (found,) = judge_all([huge])
+        assert found == judge(huge)
+    assert found.would_show is None
+
+
+def test_runs_that_vary_beyond_reason_are_no_warning() -> None:
+    first = [0.0, 2.3e16, 9.5e137, 1.8e-67, -3.4e16, -4.7e136, -1e300]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        for last in (7.2e18, 1e300):
+            values = [*first, [0.0, 1.0, 2.220446049250313e-16], [0.0, last]]
+            assert judge_all([values]) == [judge(values)]
 
 
 @pytest.mark.parametrize("wild", WILD)

@@ -248,6 +248,15 @@ def test_a_run_without_latency_never_keeps_a_limit():
     assert not found.keeps_limit
 
 
+def test_a_p95_that_no_run_knows_is_no_number():
+    spec = SearchSpec(max=8, p95_ms=50.0)
+    found = next_step(spec, [Measurement(1, 10.0), Measurement(1, 10.0)])
+    assert found.reason == "no measured value keeps p95 under 50 ms: no run knows its p95"
+    runs = [Measurement(vus, 10.0 / vus, 5.0 if vus < 2 else None) for vus in (1, 1, 2, 2, 1, 1)]
+    found = next_step(SearchSpec(max=2, p95_ms=50.0), runs)
+    assert "2 VUs are not sure to keep the latency limit" in found.reason
+
+
 def test_a_single_allowed_value_is_the_answer():
     found, measurements = search(named("flat"), SearchSpec(start=8, max=8))
     assert found.vus == 8
@@ -257,13 +266,9 @@ def test_a_single_allowed_value_is_the_answer():
 @pytest.mark.parametrize(
     "limits",
     [
-        {"start": 0},
-        {"start": 9, "max": 8},
-        {"p95_ms": 0.0},
-        {"p95_ms": float("nan")},
+        *({"start": 0}, {"start": 9, "max": 8}, {"max_measurements": 0}, {"min_repeats": 0}),
+        *({"p95_ms": limit} for limit in (0.0, -1.0, float("inf"), float("nan"))),
         *[{name: value} for name in ("tolerance", "doubt") for value in (0.0, 1.0)],
-        {"max_measurements": 0},
-        {"min_repeats": 0},
         {"min_repeats": 3, "max_repeats": 2},
     ],
 )

@@ -13,6 +13,8 @@ from matrix_benchmarking.analyze.detect.evidence import Floats
 FEWEST = 6
 ADVANTAGE = 8.0
 """By how many times the variance a level that is put where it fits best lowers the sum of squares."""
+_SPIKE = 8.0
+"""In units of the median step from one point to the next, which is about the standard deviation of a point."""
 _LASTING = 16
 """So many points on its last level, or twice as many again and again, are asked whether a drift is over."""
 
@@ -22,6 +24,7 @@ def goes_on(points: Floats, starts: Sequence[int]) -> bool:
 
     A straight line fits all *points*, or those of the newest two levels, about as well as levels do.
     """
+    points = _without_spikes(points)
     newest = [0, *starts][-2]
     return is_drift(points, starts) or is_drift(points[newest:], [starts[-1] - newest])
 
@@ -43,6 +46,19 @@ def slope(points: Floats) -> float:
     """By how much *points*, at least two, rise from one to the next: that of the line of least squares."""
     places = np.arange(len(points)) - (len(points) - 1) / 2.0
     return float((places * (points - points.mean())).sum() / (places * places).sum())
+
+
+def _without_spikes(points: Floats) -> Floats:
+    """*points*, of which each that lies far off both its neighbours is as the middle one of the three.
+
+    What neither a line nor levels fit would make both fit alike.
+    """
+    if len(points) < FEWEST:
+        return points
+    middles = points.copy()
+    middles[1:-1] = np.median(np.lib.stride_tricks.sliding_window_view(points, 3), axis=1)
+    usual = float(np.median(np.abs(np.diff(points))))
+    return np.where(np.abs(points - middles) > _SPIKE * usual, middles, points)
 
 
 def _squares(points: Floats) -> float:

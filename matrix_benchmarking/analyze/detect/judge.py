@@ -158,7 +158,9 @@ def _sight(watched: Watched, newest: Evidence, minimum: Minimum) -> Sight:
 
 def sight(step: float, versions: int, count: int) -> Sight:
     """What `smallest_steps` says of a series, *count* versions of which could be new."""
-    return (None if versions == 0 or math.isnan(step) else (step, versions)), versions == 0 and count >= FEWEST_BLOCKS
+    return (
+        None if versions == 0 or not math.isfinite(step) else (step, versions)
+    ), versions == 0 and count >= FEWEST_BLOCKS
 
 
 def _suspicion(

@@ -156,7 +156,7 @@ def spread(points: Floats) -> tuple[float, float, float]:
 
     first, third = (quantile(float(share)) for share in QUARTILES[:, 0])
     room = FENCE * (third - first)
-    low, high = (first - room, third + room) if room > 0.0 else (float(ordered[0]), float(ordered[-1]))
+    low, high = (first - room, third + room) if room > 0.0 else (float(ordered[1]), float(ordered[-2]))
     padded = np.zeros(max(_NARROWEST, even_width(count)))
     kept = padded[:count]
     np.maximum(points, low, out=kept)
@@ -232,11 +232,14 @@ def joined(first: Levels | None, second: Levels) -> Levels:
 
 
 def _fences(ordered: Floats, counts: Integers, rows: Integers) -> tuple[Floats, Floats]:
-    """The values at which outliers are held back; the smallest and the largest where half of the values are equal."""
+    """The values at which outliers are held back; the second ones from the ends where half of the values are equal.
+
+    The others may be as usual as those, but for one at each end: of a KPI that never varies, one disturbed value.
+    """
     place = QUARTILES * (counts - 1)
     below = place.astype(np.int64)
     lower, upper = ordered[rows, below], ordered[rows, below + 1]
     first, third = lower + (place - below) * (upper - lower)
     room = FENCE * (third - first)
-    smallest, largest = ordered[:, 0], ordered[rows, counts - 1]
-    return np.where(room > 0.0, first - room, smallest), np.where(room > 0.0, third + room, largest)
+    second = ordered[:, 1], ordered[rows, counts - 2]
+    return np.where(room > 0.0, first - room, second[0]), np.where(room > 0.0, third + room, second[1])

@@ -54,8 +54,8 @@ def _estimate(points: Floats, ordered: Floats, held: Floats, found: Floats) -> N
     found[4], found[5] = ordered[1], ordered[-2]
     first, third = (_quantile(ordered, float(share)) for share in QUARTILES.ravel())
     room = FENCE * (third - first)
-    np.copyto(low, np.where(room > 0.0, first - room, ordered[0]))
-    np.copyto(high, np.where(room > 0.0, third + room, ordered[-1]))
+    np.copyto(low, np.where(room > 0.0, first - room, ordered[1]))
+    np.copyto(high, np.where(room > 0.0, third + room, ordered[-2]))
     kept = held[: -(-count // _LANES) * _LANES]
     np.maximum(points, low, out=kept[:count])
     np.minimum(kept[:count], high, out=kept[:count])

@@ -35,6 +35,8 @@ _USUAL_ROOM = 3.0
 """In units of what the runs of a version spread without the farthest, which is about half a standard deviation."""
 _OF_THREE = 1.7
 """Standard deviation of three normal values, relative to their median distance from the middle one."""
+_USUAL_OF_THE_FIRST = 6.0
+"""In units of the median distance of the first versions' runs from the middle one of theirs."""
 _HELD_MOOD = 2.0
 """So much larger is the variance of a version within a campaign that goes on: it widens the error of a new level."""
 LEAST_DEGREES = 6.0
@@ -167,7 +169,8 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     every = [_finite(value, of) for value, of in zip(values, blocks, strict=True)]
     index = np.array([place for place, runs in enumerate(every) if runs], dtype=np.int64)
     kept = [runs for runs in every if runs]
-    scale = scale_of([value for runs in kept for value, _ in runs])
+    # A version of many disturbed runs is one of the first values, not all of them.
+    scale = scale_of([sorted(abs(value) for value, _ in runs)[(len(runs) - 1) // 2] for runs in kept])
     kept = [[(min(max(value / scale, -FARTHEST), FARTHEST), block) for value, block in runs] for runs in kept]
     own, fresh = _evidence(kept)
     groups = [_grouped(runs, by_round=count > len({block[0] for _, block in runs}))
@@ -349,14 +352,20 @@ def _prior(repeats: list[list[float]], stretches: Integers) -> Prior:
     degrees = sum(len(runs) - 1 for runs in first)
     if degrees < LEAST_DEGREES or len(first) < OF_THE_PRIOR:
         return Prior()
+    middles = [median(runs) for runs in first]
+    # A disturbed run among them would hide as much.
+    off = sorted(abs(run - middle) for runs, middle in zip(first, middles, strict=True) for run in runs)
+    room = _USUAL_OF_THE_FIRST * median(off[len(first) :]) or off[-2]
+    first = [
+        [min(max(run, middle - room), middle + room) for run in runs]
+        for runs, middle in zip(first, middles, strict=True)
+    ]
     squares = sum(float(np.var(runs)) * len(runs) for runs in first)
     # The median of few runs, with some spread between versions too.
     usual = float(np.median([len(runs) for runs in first]))
     variance = squares / degrees * (_OF_A_MEDIAN / usual + _SHARED_AT_LEAST)
-    middles = [median(runs) for runs in first]
     # One of three that was measured differently would hide all that comes later, if their variance counted.
-    off = median([abs(one - median(middles)) for one in middles])
-    between = (_OF_THREE * off) ** 2
+    between = (_OF_THREE * median([abs(one - median(middles)) for one in middles])) ** 2
     if between > variance:  # versions differ by more than their repeats do
         return Prior(_BETWEEN_DEGREES, math.sqrt(between))
     return Prior(min(float(degrees), _MOST_DEGREES), math.sqrt(variance))

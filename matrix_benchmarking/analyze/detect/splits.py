@@ -32,6 +32,8 @@ _MANY_SPLITS = 500
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
+_MOST_RESTLESS = 2.0**100
+"""Beyond reason, and no variance times that overflows."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -250,8 +252,9 @@ def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floa
     before = last - lag
     old = squares[before] / np.maximum(degrees[before], 1.0)
     new = squares[last] - squares[before] + _LENT_DEGREES * old
-    ratio = new / (degrees[last] - degrees[before] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
-    return np.where((old > 0.0) & told[last // freedom.shape[1]], np.maximum(ratio, 1.0), 1.0)
+    with np.errstate(over="ignore"):
+        ratio = new / (degrees[last] - degrees[before] + _LENT_DEGREES) / np.where(old > 0.0, old, 1.0)
+    return np.where((old > 0.0) & told[last // freedom.shape[1]], np.clip(ratio, 1.0, _MOST_RESTLESS), 1.0)
 
 
 def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats, variance: Floats) -> Floats:
@@ -304,7 +307,8 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
         middle = np.where(few, middle, old)
     room = _HELD[np.minimum(lag, len(_HELD) - 1)] * spread
     side = np.sign(middle - old)
-    lowest = np.where(side == 0.0, -room, -np.inf)[:, None]
+    # Nor is a level what lies far beyond the old one on the other side.
+    lowest = np.where(side == 0.0, -room, -np.abs(middle - old) - FAR_OFF * spread)[:, None]
     sign = np.where(side < 0.0, -1.0, 1.0)[:, None]
     beyond = windows - middle[:, None]
     beyond *= sign

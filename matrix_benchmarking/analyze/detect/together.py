@@ -250,10 +250,8 @@ def _judgements(every: Beside, newest: _Newest, minimum: Minimum, confidence: fl
     of_runs = before.astype(int), (runs[:, -1] - before).astype(int)
     columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more]
     count = length - scan.least_history(every.series.prior)
-    sights = [
-        sight(*each, count)
-        for each in zip((newest.steps * every.scales).tolist(), newest.versions.tolist(), strict=True)
-    ]
+    columns_of_sights = newest.steps.tolist(), every.scales.tolist(), newest.versions.tolist()
+    sights = [sight(step * scale, versions, count) for step, scale, versions in zip(*columns_of_sights, strict=True)]
     for (shift, far, level, scale, p_value, early, late, again), seen in zip(
         zip(*[one.tolist() for one in columns], strict=True), sights, strict=True
     ):

@@ -13,7 +13,7 @@ from typing import Any
 
 from ... import lts
 from ...errors import did_you_mean
-from ...filters import show
+from ...filters import exact, show
 from ...history.records import digest
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
@@ -59,6 +59,17 @@ class SelectedSeries:
         """The repeats of each point, in the KPI's unit."""
         name = self.kpi.name
         return [[entry.kpis[name] for entry in point.entries] for point in self.points]
+
+    def labels_for(self, version: str | None) -> list[Any]:
+        """Each point's value of one comparison key, as it was measured: of the key that has *version* among its values.
+
+        Where none has it, that of the first one with several values, which orders the points.
+        """
+        names = dict.fromkeys(name for point in self.points for name in point.versions)
+        keys = [[point.versions.get(name, NOT_SET) for point in self.points] for name in names]
+        there = [values for values in keys if version in {exact(value) for value in values}]
+        several = [values for values in keys if len(set(map(typed, values))) > 1]
+        return next(iter([*there, *several, *keys]), [])
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

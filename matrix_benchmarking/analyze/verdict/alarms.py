@@ -204,15 +204,10 @@ def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.da
         return alarm
     at = dt.datetime.fromtimestamp(event.at_us / 10**6, dt.UTC)
     said = dataclasses.replace(alarm, author=event.author, at=at, reason=event.reason, until=event.until)
-    if known.status is Status.ACKNOWLEDGED and is_expired(event.until, now, _labels(series)):
+    if known.status is Status.ACKNOWLEDGED and is_expired(event.until, now, series.labels_for(event.until)):
         return dataclasses.replace(said, note=f"the acknowledgement until {event.until} has run out")
     if known.is_retired:
         return dataclasses.replace(said, note=f"it was closed because {event.reason}, and is judged again")
     if known.status is Status.FIXED:
         return dataclasses.replace(said, note=f"it was fixed by {event.version}, and is not any more")
     return dataclasses.replace(said, status=known.status)
-
-
-def _labels(series: SelectedSeries) -> list[object]:
-    """The versions of the points as they were measured, all comparison keys' values."""
-    return [value for point in series.points for value in point.versions.values()]

@@ -151,7 +151,13 @@ def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None],
 
 
 def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
-    return [p_value <= largest for p_value in one.p_values]
+    """Of each change whether it passes; a drift does as a whole, since none of its steps says much by itself."""
+    passes = [p_value <= largest for p_value in one.p_values]
+    drifts = {change.drifts_from for change, is_in in zip(one.changes, passes, strict=True) if is_in} - {None}
+    return [
+        is_in or change.first in drifts or change.drifts_from in drifts
+        for change, is_in in zip(one.changes, passes, strict=True)
+    ]
 
 
 def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:

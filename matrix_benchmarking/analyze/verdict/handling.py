@@ -129,7 +129,8 @@ def versions_of(alarm: Known, series: Iterable[Series]) -> list[object]:
     mine = [one.labels for one in series if (one.workload, one.kpi) == (subject.workload, subject.kpi)]
     pairs = [(name, value) for labels in mine for name, value in labels.items() if name not in subject.labels]
     pairs = [(name, value) for name, value in pairs if isinstance(value, str | int | float)]
-    named_ones = (subject.first_bad, subject.last_good)
+    # Beside it may stand the values of other comparison keys.
+    named_ones = tuple(text.split(" · ")[0].strip('"') for text in (subject.first_bad, subject.last_good))
     axes = {name for name, value in pairs if exact(value).startswith(named_ones)}  # a commit is cut there
     return list({typed(value): value for name, value in pairs if name in axes}.values())
 

@@ -11,7 +11,6 @@ import bisect
 import dataclasses
 import itertools
 import math
-import statistics
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from ..detect.changes import level
 from ..detect.evidence import Floats
-from ..detect.series import power_of_two
+from ..detect.series import median, power_of_two
 from .model import Change
 
 LEFT = 0.25
@@ -38,6 +37,8 @@ TOGETHER, LIKELIER_EACH, MOST_OF_ONE = 12.0, 1.5, 6.0
 """Stays that are so much likelier together count where each is by so little; one adds so much at most, so that a long
 one doesn't make a level of a single point."""
 _LEAST_NOISE = 1e-3
+_BEYOND = 1.5
+"""In units of the gap between two levels: a point that lies farther from the middle is near none of them."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,8 +70,8 @@ def early_return(
     unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
     start, least = change.first - begin, least / unit
     unit = unit if is_up else -unit  # so that the step is one upwards
-    old = _old([statistics.median(repeats) / unit for repeats in values[:start]])
-    points = [statistics.median(repeats) / unit for repeats in values[start : change.seen - begin + 1]]
+    old = _old([median(list(repeats)) / unit for repeats in values[:start]])
+    points = [median(list(repeats)) / unit for repeats in values[start : change.seen - begin + 1]]
     sums = [Fraction()]
 
     def mean(first: int, stop: int) -> float:
@@ -85,7 +86,7 @@ def early_return(
     waiting: list[tuple[int, float]] = []
     for stop, repeats in enumerate(values[start:], start + 1):
         if stop - start > len(points):
-            points.append(statistics.median(repeats) / unit)
+            points.append(median(list(repeats)) / unit)
         off = points[stop - start - 1] - old.level
         if stop < start + 2:
             away.append(off)
@@ -98,7 +99,8 @@ def early_return(
         for first, step in waiting:
             count = stop - first
             left = mean(first, stop) - old.level
-            enough = count >= FEWEST_POINTS or len(values[first]) >= FEWEST_RUNS
+            # One version as far beyond the old level as the step led away from it is a disturbed one as likely.
+            enough = count >= FEWEST_POINTS or (len(values[first]) >= FEWEST_RUNS and left >= -step)
             error = old.deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
             if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
                 parts = points[: first - start], points[first - start : stop - start]
@@ -134,13 +136,17 @@ def returns(points: Floats, old: float, new: float) -> int:
         return 0
     noise = _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0)
     nearer = (points - (old + new) / 2.0) * gap
+    far = np.abs(points - (old + new) / 2.0) > _BEYOND * abs(gap)
+    beside = np.pad(far, 1)
+    disturbed = far & ~beside[:-2] & ~beside[2:]
+    nearer[disturbed] = 0.0  # it is on neither
     likelier = (nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist()
     stays = _stays(likelier, LIKELIER_EACH)
     if math.fsum(min(math.fsum(likelier[start:stop]), MOST_OF_ONE) for start, stop in stays) < TOGETHER:
         stays = _stays(likelier, LIKELIER)
     if all(stop - start < FEWEST_POINTS for start, stop in stays):
         return 0
-    there = np.concatenate([points[start:stop] for start, stop in stays])
+    there = np.concatenate([points[start:stop][~disturbed[start:stop]] for start, stop in stays])
     return len(stays) if (there.mean() - old) / gap >= 1.0 - LEFT else 0
 
 
@@ -162,9 +168,9 @@ def _stays(likelier: Sequence[float], enough: float) -> list[tuple[int, int]]:
     return stays
 
 
-def _old(points: Sequence[float]) -> _Old:
+def _old(points: list[float]) -> _Old:
     """By median and median deviation, so that a spike doesn't count; at least what the points differ by on average."""
-    level = statistics.median(points)
-    middle = _MAD * statistics.median(abs(point - level) for point in points)
+    level = median(points)
+    middle = _MAD * median([abs(point - level) for point in points])
     steps = [abs(after - before) for before, after in itertools.pairwise(points)]
-    return _Old(level, max(middle, statistics.median(steps) / math.sqrt(2.0) * _MAD))
+    return _Old(level, max(middle, median(steps) / math.sqrt(2.0) * _MAD))

@@ -353,7 +353,7 @@ def _alarm(workload: str, one: Pair, verdict: SeriesVerdict, known: Known | None
     if known is None:
         return alarm
     last, status = known.last, known.status
-    if status is Status.ACKNOWLEDGED and is_expired(last.until, now, verdict.versions):
+    if status is Status.ACKNOWLEDGED and is_expired(last.until, now, one.series.labels_for(last.until)):
         status = Status.OPEN
     said = f"Worse since {known.subject.first_bad}, as the history has it"
     return dataclasses.replace(

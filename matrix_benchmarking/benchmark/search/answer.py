@@ -66,7 +66,7 @@ def _compared(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
 
 def _against_neighbours(evidence: Evidence, judgement: Judgement) -> list[str]:
     neighbours = _neighbours(evidence, judgement.leader)
-    beyond = [vus for vus in neighbours if not evidence.may_keep_limit(vus)]
+    beyond = [vus for vus in neighbours if not evidence.may_keep_limit(vus) and evidence.p95_ms(vus) < math.inf]
     slower = [vus for vus in neighbours if vus in judgement.kept]
     unsure = [vus for vus in neighbours if vus not in beyond + slower]
     parts = [f"{_listed(slower)} VUs are slower by more than the noise"] if slower else []
@@ -86,6 +86,8 @@ def _not_kept(evidence: Evidence, nearest: int) -> str:
     limit = f"keeps p95 under {evidence.spec.p95_ms:g} ms"
     if evidence.may_keep_limit(nearest):
         return f"no measured value surely {limit}; {nearest} VUs may, with {_p95(evidence, nearest)}"
+    if evidence.p95_ms(nearest) == math.inf:
+        return f"no measured value {limit}: no run knows its p95"
     return f"no measured value {limit}; the lowest is {evidence.p95_ms(nearest):.1f} ms at {nearest} VUs"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 from ...errors import MatbenchError
 
@@ -39,8 +40,8 @@ class SearchSpec:
         """Raises SearchError for limits that no number can meet."""
         if not 1 <= self.start <= self.max:
             raise SearchError(f"a search needs 1 ≤ start ≤ max, not start {self.start} and max {self.max}")
-        if self.p95_ms is not None and not self.p95_ms > 0:
-            raise SearchError(f"the p95 limit of a search must be above 0 ms, not {self.p95_ms:g}")
+        if self.p95_ms is not None and not 0 < self.p95_ms < math.inf:
+            raise SearchError(f"the p95 limit of a search must be a finite number above 0 ms, not {self.p95_ms:g}")
         if not (0 < self.tolerance < 1 and 0 < self.doubt < 1):
             raise SearchError("tolerance and doubt of a search must be between 0 and 1")
         if not (self.max_measurements >= 1 and 1 <= self.min_repeats <= self.max_repeats):

@@ -268,3 +268,10 @@ def test_the_versions_of_an_alarm_are_those_of_the_label_that_has_its_own() -> N
         alarm, subject=subject(kpi="throughput", workload="encoder_bench", labels={}, first_bad="3f2a9bc0de")
     )
     assert handling.versions_of(commit, [series("3f2a9bc0de" + "1" * 30)]) == ["3f2a9bc0de" + "1" * 30]
+    two = dataclasses.replace(
+        alarm,
+        subject=subject(
+            kpi="throughput", workload="encoder_bench", labels={}, first_bad="1.3 · 0.9", last_good='"1.2" · 0.9'
+        ),
+    )
+    assert handling.versions_of(two, [series("1.2", engine="0.9"), series("1.3", engine="2.0")]) == ["1.2", "1.3"]

@@ -254,3 +254,17 @@ def test_a_step_is_at_most_what_was_off_when_it_was_seen() -> None:
     after: list[float | list[float]] = [104.0, 110.0, 112.0, 102.4, 102.4, 102.4]
     assert back(QUIET, after) is None  # of the two points that were seen, one was off by 4
     assert places(back(QUIET, after, seen=2)) == (10, 11)  # of three, most by 10
+
+
+@pytest.mark.parametrize(("beyond", "is_back"), [(90.0, True), (89.9, False), (-1e308, False)])
+def test_one_version_as_far_beyond_the_old_level_as_the_step_was_is_disturbed(beyond: float, is_back: bool) -> None:
+    assert (back(QUIET, [110.0, 110.0, [beyond] * 4]) is not None) is is_back
+    assert back(QUIET, [110.0, 110.0, [beyond] * 4, [beyond] * 4]) is not None
+
+
+def test_one_point_far_from_both_levels_is_on_neither() -> None:
+    two = went((100.0, 4), (110.0, 2), (100.0, 4), (110.0, 2), (100.0, 2))
+    assert returns(two, 100.0, 110.0) == 2
+    for wild in (60.0, 160.0):
+        one = went((100.0, 4), (110.0, 3), (wild, 1), (110.0, 2), (100.0, 4))
+        assert returns(one, 100.0, 110.0) == 1

@@ -228,3 +228,20 @@ def test_what_became_of_an_alarm_before_is_noted() -> None:
     )
     (resolved,) = raised([UP], known_at(10, Action.RESOLVED, reason="cost was left out")).alarms
     assert (resolved.status, resolved.note) == (Status.RESOLVED, "")
+
+
+@pytest.mark.parametrize(
+    ("until", "is_over"),
+    [("1.29.0", False), ("1.28.0", True), ("1.30.0", False), ("9.0", False), ("8.0", True), ("2.0", False)],
+)
+def test_an_acknowledgement_up_to_a_version_looks_at_one_comparison_key(until: str, is_over: bool) -> None:
+    runs = [
+        entry({"version": f"1.{number}.0", "engine": "9.0" if number > 20 else "8.0", "os": "2", "cost": 100.0}, number)
+        for number in range(30)
+    ]
+    toy = workload(comparison_keys=["os", "version", "engine"])
+    (series,) = select(runs, toy, kpi_filter=["cost"]).series
+    acknowledged = known_at(10, Action.ACKNOWLEDGED, reason="meant", until=until)
+    mine = {alarm_id(series.id, series.keys[10]): alarm for alarm in acknowledged.values()}
+    (alarm,) = alarms_of("toy", series, [UP], NOTHING, mine, NOW, [True]).alarms
+    assert alarm.status is (Status.OPEN if is_over else Status.ACKNOWLEDGED)

@@ -67,7 +67,7 @@ def test_once_started_it_answers_and_after_stop_it_can_be_stopped_again(make, tm
     endpoint = target.start(tmp_path / "log", go_on)
     assert not endpoint.url.endswith("/")
     request = urllib.request.Request(f"{endpoint.url}/health", headers=dict(endpoint.headers))
-    assert urllib.request.urlopen(request, timeout=5).status == 200
+    assert urllib.request.urlopen(request, timeout=60).status == 200
     target.check()
     target.stop()
     target.stop()

@@ -38,7 +38,7 @@ def go_on() -> None:
 
 def answers(url: str) -> bool:
     try:
-        return urllib.request.urlopen(f"{url}/health", timeout=2).status == 200
+        return urllib.request.urlopen(f"{url}/health", timeout=60).status == 200
     except OSError:
         return False
 

@@ -168,6 +168,20 @@ def test_what_a_plot_does_not_show_is_counted_with_the_reason(encoder_bench: Wor
     )
 
 
+def test_a_repeat_that_lacks_what_a_plot_shows_is_counted_though_its_point_is_shown(encoder_bench: Workload) -> None:
+    entries = [entry("a", 8, vus, 100.0 / vus, repeat=repeat) for vus in (1, 2, 4) for repeat in (0, 1)]
+    for run in entries[:2]:
+        run.kpis.pop("1B_cost" if run.repeat else "throughput")
+    for name, lacking in {
+        "Cost over virtual users": "1B_cost", "Throughput over virtual users": "throughput",
+        "Cost against latency": "1B_cost", "Latency against throughput": "throughput",
+    }.items():  # fmt: skip
+        figure, said = draw(encoder_bench, name, *entries)
+        assert f"1 of 6 runs is not shown: 1 without {lacking}." in said
+        if name != "Cost against latency":  # it draws only runs that can be ranked
+            assert "known of 1 of the runs" in figure.to_json()
+
+
 def test_an_image_with_wrong_answers_is_never_the_cheapest(encoder_bench: Workload) -> None:
     entries = [
         entry("right", 8, 1, 100.0, kpis={"fidelity": 1.0}),

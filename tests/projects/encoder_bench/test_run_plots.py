@@ -181,6 +181,9 @@ def test_quantiles_have_the_band_of_their_repeats(encoder_bench: Workload) -> No
     assert [trace.name for trace in figure.data if trace.name] == ["50 %", "99 %"]
     assert "the 99th percentile is 3.0 times the median latency" in text[0]
     assert text[1:] == ["1 of 4 runs is not shown: 1 without quantiles of its latency."]
+    beside = [*entries, entry(8, 2), entry(16, 1)]
+    _, text = draw(encoder_bench, "Latency quantiles over virtual users", *beside)
+    assert text[1:] == ["3 of 6 runs are not shown: 3 without quantiles of its latency."]
 
 
 def test_the_sample_tells_its_quantiles_and_time_series(repository: Path, encoder_bench: Workload) -> None:

@@ -57,6 +57,17 @@ def sentences(text: Any) -> str:
     return " ".join(part for part in text if isinstance(part, str)) if isinstance(text, list) else text
 
 
+def test_a_repeat_that_lacks_what_a_plot_shows_is_counted_though_its_case_is_shown(published, workload):
+    for kpi in ("gpu_load", "data_wait"):
+        for run in published.entries:
+            run.kpis[kpi] = 0.5
+        found = cases.cases_of(published.entries, ["strategy"])
+        del found[0].runs[0].kpis[kpi]
+        (said,) = cases.left_out(published.entries, cases.having(found, kpi), kpi)
+        assert said == f"1 of {len(published.entries)} runs is not shown: 1 without {kpi}."
+    assert cases.left_out(published.entries, found, "an I/O speed") == cases.left_out(published.entries, found) == []
+
+
 def test_the_published_speed_ups_come_out(published, workload):
     found = speed_up.speed_ups(published, workload, "original", workload.kpis["epoch_duration"], asked(published))
     ratios = {(one.strategy, one.settings["io_speed"]): one for one in found}

@@ -63,11 +63,16 @@ def not_shown(
     frame: pandas.DataFrame,
     kpis: Sequence[KPIDefinition],
     why: Callable[[Entry], str] = lambda run: "that can't be ranked",
+    is_in: Callable[[Entry], bool] = lambda run: True,
 ) -> list[str]:
-    """How many of *runs* are no part of a point of *frame*, which needs *kpis*; *why* gives another reason."""
+    """How many of *runs* are no part of a point of *frame*, which needs *kpis*, or *is_in* it; *why* is another reason.
+
+    A repeat that lacks what a point is made of is not shown, though its point is.
+    """
     drawn = set(frame[POINT])
     points = by_point(run for run in runs if not (run.failed or plausible.spoiling(run.implausible)))
-    shown = [run for point in points if any(point_of([each]) in drawn for each in point) for run in point]
+    there = [run for point in points if any(point_of([each]) in drawn for each in point) for run in point]
+    shown = [run for run in there if is_in(run) and all(kpi.name in run.kpis for kpi in kpis)]
 
     def reason(run: Entry) -> str:
         if plausible.spoiling(run.implausible):
@@ -191,7 +196,8 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         row[kpi.name] = mean
         row[f"{kpi.name} above"] = max(values) - mean if repeated else math.nan
         row[f"{kpi.name} below"] = mean - min(values) if repeated else math.nan
-        lines.append(f"{kpi.name} {kpi.show(mean) if values else 'unknown'}")
+        some = f", known of {len(values)} of the runs" if 0 < len(values) < len(runs) else ""
+        lines.append(f"{kpi.name} {kpi.show(mean) if values else 'unknown'}{some}")
     tests = [text(entry.name) for entry in runs[:5]]
     row["hover"] = "<br>".join([*lines, f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}: {', '.join(tests)}"])
     return row

@@ -47,7 +47,9 @@ class LatencyQuantiles(Plot):
         frame = quantiles_frame(runs, names)
         if frame.empty:
             return None, "No successful run tells the quantiles of its latency."
-        hidden = not_shown(runs, frame, [], lambda run: "without quantiles of its latency")
+        hidden = not_shown(
+            runs, frame, [], lambda run: "without quantiles of its latency", lambda run: bool(_quantiles(run))
+        )
         return latency_quantiles(frame), [conclusion(frame), *hidden]
 
 

@@ -53,15 +53,22 @@ def cases_of(entries: Iterable[Entry], names: Sequence[str]) -> list[TrainingCas
 
 def having(cases: Iterable[TrainingCase], kpi: str) -> list[TrainingCase]:
     """Those of which a run has the *kpi*."""
-    return [case for case in cases if any(kpi in run.kpis for run in case.runs)]
+    return [case for case in cases if _with(case.runs, kpi)]
 
 
 def left_out(entries: Sequence[Entry], cases: Iterable[TrainingCase], what: str = "") -> list[str]:
-    """How many of *entries* are in none of *cases*, each of which has *what* besides an epoch that counts."""
-    shown = [run for case in cases for run in case.runs]
+    """How many of *entries* are in none of *cases*, each of which has *what* besides an epoch that counts.
+
+    Where that is a KPI, a repeat that lacks it is in none.
+    """
+    shown = [run for case in cases for run in _with(case.runs, what) or case.runs]
     return not_shown(
         entries, shown, lambda run: f"without {what if what and DURATION in run.kpis else 'an epoch that counts'}"
     )
+
+
+def _with(runs: Iterable[Entry], kpi: str) -> list[Entry]:
+    return [run for run in runs if kpi in run.kpis]
 
 
 def label_names(matrix: Matrix) -> list[str]:
