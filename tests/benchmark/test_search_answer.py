@@ -12,10 +12,10 @@ from matrix_benchmarking.benchmark.search.evidence import gather
 from matrix_benchmarking.benchmark.search.judge import Judgement
 
 PEAK = [Measurement(*run) for run in [(4, 50.0, 40.0)] * 2 + [(8, 100.0, 50.0)] * 2 + [(16, 80.0, 70.0)]]
-LEADER = "8 VUs: 100 inputs/s over 2 runs"
+LEADER = "8 VUs: 100.0 inputs/s over 2 runs"
 SLOWER = "4 and 16 VUs are slower by more than the noise"
-WITHIN = "its p95 of 50 ms (at most 51 ms with 95 %) keeps the limit of"
-OPEN = "not settled: after 5 measurements another number may still be better by 3%"
+WITHIN = "its p95 of 50.0 ms (at most 50.9 ms with 95 %) keeps the limit of"
+OPEN = "not settled: after 5 measurements another number may still be better by 3 %"
 
 
 def answered(
@@ -32,13 +32,13 @@ def answered(
     ("asked", "parts"),
     [
         ({}, [SLOWER]),
-        ({"tied": (16,)}, ["can't tell 16 from it, and none is likely to be better by 3%"]),
-        ({"tied": (1, 4, 16)}, ["can't tell 1, 4 and 16 from it, and none is likely to be better by 3%"]),
+        ({"tied": (16,)}, ["can't tell 16 from it, and none is likely to be better by 3 %"]),
+        ({"tied": (1, 4, 16)}, ["can't tell 1, 4 and 16 from it, and none is likely to be better by 3 %"]),
         ({"max": 8}, ["4 VUs are slower by more than the noise", "still rising at the maximum of 8 VUs: raise max"]),
         (
             {"max": 8, "tied": (4,)},
             [
-                "can't tell 4 from it, and none is likely to be better by 3%",
+                "can't tell 4 from it, and none is likely to be better by 3 %",
                 "no clear rise towards the maximum of 8 VUs",
             ],
         ),
@@ -83,14 +83,14 @@ def test_an_answer_that_is_not_settled_says_why(asked: dict[str, Any], parts: li
     [
         (
             {"p95_ms": 60.0},
-            "no measured value surely keeps p95 under 60 ms; 8 VUs may, with 50 ms (at most 51 ms with 95 %)",
+            "no measured value surely keeps p95 under 60 ms; 8 VUs may, with 50.0 ms (at most 50.9 ms with 95 %)",
         ),
         (
             {"p95_ms": 75.0, "leader": 16},
             "no measured value surely keeps p95 under 75 ms; "
-            "16 VUs may, with 70 ms (one run, which says nothing of its spread)",
+            "16 VUs may, with 70.0 ms (one run, which says nothing of its spread)",
         ),
-        ({"p95_ms": 30.0, "leader": 4}, "no measured value keeps p95 under 30 ms; the lowest is 40 ms at 4 VUs"),
+        ({"p95_ms": 30.0, "leader": 4}, "no measured value keeps p95 under 30 ms; the lowest is 40.0 ms at 4 VUs"),
     ],
 )
 def test_where_none_surely_keeps_the_limit_the_nearest_is_named(asked: dict[str, Any], reason: str) -> None:
@@ -102,7 +102,7 @@ def test_where_none_surely_keeps_the_limit_the_nearest_is_named(asked: dict[str,
 def test_only_the_nearest_numbers_are_called_slower() -> None:
     further = [Measurement(vus, 20.0, 10.0) for vus in (1, 64)]
     assert answered([*PEAK, *further]).reason == f"{LEADER}; {SLOWER}"
-    assert answered(PEAK[4:], leader=16).reason == "16 VUs: 80 inputs/s over 1 run; nothing else could be measured"
+    assert answered(PEAK[4:], leader=16).reason == "16 VUs: 80.0 inputs/s over 1 run; nothing else could be measured"
 
 
 def test_what_a_server_survived_is_said_with_where_it_failed() -> None:
