@@ -18,7 +18,7 @@ RELEASES = data/samples/encoder_history/history.jsonl.gz
 # What `make app` shows of the past: the history that `make demo` filled, if it did.
 PAST = $(if $(wildcard demo.db),--history=$(HISTORY))
 
-.PHONY: demo app unpacked demo-live screenshots test lint format typecheck pytest bench opensearch system-packages clean
+.PHONY: demo app unpacked demo-live screenshots test collected lint format typecheck pytest bench opensearch system-packages clean
 
 demo: $(VENV)/installed unpacked
 	$(BIN)/matbench parse --results-dirname=$(SAMPLE) --workload=$(WORKLOAD)
@@ -45,8 +45,12 @@ demo-live: $(VENV)/installed-for-live
 	$(BIN)/matbench visualize --results-dirname=$(LIVE) --workload=$(WORKLOAD) --generate --report-dest=report/live
 
 test: $(VENV)/installed-for-tests system-packages opensearch
-	$(MAKE) lint
+	$(MAKE) --jobs=2 lint collected
 	$(MAKE) pytest
+
+# In a fresh checkout pytest rewrites the assertions of all tests: once, beside the linters, and not in each worker.
+collected: $(VENV)/installed-for-tests
+	@$(BIN)/pytest --collect-only -qq >/dev/null || echo "the tests can't be collected: pytest will say why"
 
 lint: $(VENV)/installed-for-tests
 	$(BIN)/ruff format --check .
