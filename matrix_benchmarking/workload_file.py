@@ -18,8 +18,6 @@ from .files import read_regular
 
 _INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
 _ENGINE = Path(__file__).resolve().parent
-_roots = set[Path]()
-"""The directories of the files that were loaded."""
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):
@@ -28,18 +26,6 @@ class _FromSource(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> types.CodeType:
         path = self.get_filename(fullname)
         return self.source_to_code(read_regular(path), path)
-
-
-def _beside(directory: str) -> importlib.machinery.FileFinder:
-    """Finds modules in a *directory* beside or below a workload file, whenever its code imports them."""
-    if not any(_is_below(Path(directory).resolve(), root) for root in _roots):
-        raise ImportError(directory)  # another path hook is to try
-    return importlib.machinery.FileFinder(
-        directory,
-        (importlib.machinery.ExtensionFileLoader, importlib.machinery.EXTENSION_SUFFIXES),
-        (_FromSource, importlib.machinery.SOURCE_SUFFIXES),
-        (importlib.machinery.SourcelessFileLoader, importlib.machinery.BYTECODE_SUFFIXES),
-    )
 
 
 def _is_below(path: Path, root: Path) -> bool:
@@ -63,27 +49,22 @@ def load(path: Path) -> types.ModuleType:
         raise WorkloadError(f"workload file '{path}' is {'not a text' if source.strip() else 'empty'}")
     name = f"matbench_workload_{path.stem}"
     loader = _FromSource(name, str(path.resolve()))
-    _read_source_below(Path(loader.path).parent)
     spec = importlib.util.spec_from_file_location(name, loader.path, loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    writes = sys.dont_write_bytecode
     try:
+        sys.dont_write_bytecode = True  # nor that of what it imports from beside it
         loader.exec_module(module)
     except MatbenchError:
         raise
     except Exception as error:
         where = "" if isinstance(error, SyntaxError) else place(error)
         raise WorkloadError(f"workload '{path}' can't be loaded: {type(error).__name__}: {error}{where}") from error
+    finally:
+        sys.dont_write_bytecode = writes
     return module
-
-
-def _read_source_below(root: Path) -> None:
-    _roots.add(root)
-    if _beside not in sys.path_hooks:
-        sys.path_hooks.insert(0, _beside)
-    for known in [path for path in sys.path_importer_cache if _is_below(Path(path).resolve(), root)]:
-        del sys.path_importer_cache[known]
 
 
 def _unreadable(path: Path, error: OSError) -> str:
