@@ -26,8 +26,8 @@ from history_support.payloads import payload  # noqa: E402
 
 from matrix_benchmarking import history  # noqa: E402
 from matrix_benchmarking.history import sqlite_rows  # noqa: E402
-from matrix_benchmarking.history.credentials import Credentials  # noqa: E402
 from matrix_benchmarking.history.opensearch import documents, mappings  # noqa: E402
+from matrix_benchmarking.history.opensearch.credentials import Credentials  # noqa: E402
 
 SERIES, VALUES = 100, 100_000
 KPIS = 10

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..history import History, Series, Summary, WorkloadSummary
+    from ..history import History, Series, Span, Summary
 
 
 @click.group("history", cls=Group)
@@ -52,7 +52,7 @@ def show(invocation: Invocation, place: Place, series: bool) -> None:
         console.print(run.printable(f"{location}: {_size(summary.size_bytes)}"))
         console.print(_workloads(summary))
         if series:
-            console.print(_series(history.series()))
+            console.print(_series(summary.series))
         alarms = _alarms(history)
     if alarms:
         click.echo(alarms)
@@ -92,10 +92,10 @@ def _workloads(summary: Summary) -> Table:
     for each in summary.workloads:
         table.add_row(
             Text(run.printable(each.workload)),
-            f"{each.runs:,}",
+            f"{each.runs.count:,}",
             f"{each.series:,}",
             f"{each.values:,}",
-            *_span(each),
+            *_span(each.runs),
         )
     return table
 
@@ -117,7 +117,7 @@ def _series(found: Sequence[Series]) -> Table:
         labels = ", ".join(f"{name}={shown(value)}" for name, value in each.labels.items() if name not in constant)
         name = f"{each.kpi} ({each.unit})" if each.unit else each.kpi
         row = [Text(run.printable(name)), Text(run.printable(labels))]
-        table.add_row(*row, f"{each.count:,}", *_span(each))
+        table.add_row(*row, f"{each.span.count:,}", *_span(each.span))
     return table
 
 
@@ -133,7 +133,7 @@ def _constant_labels(found: Sequence[Series]) -> set[str]:
     }
 
 
-def _span(of: Series | WorkloadSummary) -> tuple[str, str]:
+def _span(of: Span) -> tuple[str, str]:
     from ..history import moment
 
     first, last = (

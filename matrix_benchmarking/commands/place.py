@@ -94,11 +94,12 @@ def locate(config: Config, place: Place) -> Location:
         HistoryError: it is no location, or not enough is known of it.
     """
     from ..history import location
+    from ..history.opensearch.location import of_instance
 
     instance = config.lts.opensearch.instance
     indices = indices_of(config, place.index)
     if place.host is None and place.history is None and instance is not None:
-        found, warnings = location.of_instance(instance, os.environ, indices)
+        found, warnings = of_instance(instance, os.environ, indices)
         run.warn(warnings)
         return found
     text = place.history or location.DEFAULT
@@ -130,7 +131,7 @@ def indices_of(config: Config, index: str | None) -> Indices:
     from ..history import Indices
 
     opensearch = config.lts.opensearch
-    return Indices(index or opensearch.index, opensearch.index_prefix, opensearch.prom_index_suffix)
+    return Indices(index or opensearch.index, opensearch.index_prefix)
 
 
 def outboxes() -> Path:
