@@ -64,7 +64,7 @@ def place(function: C) -> C:
             "--history",
             config_key="history",
             metavar="LOCATION",
-            help="Where the history is: sqlite:///matbench.db or https://host:9200/index.",
+            help="Where the history is: sqlite:///matbench.db, postgresql://host/database or https://host:9200/index.",
         ),
         option("--opensearch-host", config_key="", metavar="HOST", help="Host of an OpenSearch server with TLS."),
         option(
@@ -147,7 +147,7 @@ def _check(ctx: click.Context, history: str | None, host: str | None) -> None:
         if "/" in host or "@" in host:
             raise ConfigError("--opensearch-host is the name of a host; --history takes a whole address")
         return
-    is_server = history is not None and not history.lower().strip().startswith("sqlite:")
+    is_server = history is not None and not history.lower().strip().startswith(("sqlite:", "postgresql:"))
     for name in ("opensearch_port", "opensearch_username", "opensearch_index"):
         is_allowed = is_server and name != "opensearch_port"
         if strength(ctx, name) == GIVEN_BY_FLAG and not is_allowed:

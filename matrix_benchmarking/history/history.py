@@ -177,7 +177,7 @@ class History(contextlib.AbstractContextManager["History"]):
                 if left == 0:
                     return
                 run = run_of(row, known.get(row.shape or "", ()))
-                if query.selects(run.settings, run.repeat):
+                if not query.filters or query.selects(run.settings, run.repeat):
                     yield run
                     left = None if left is None else left - 1
 

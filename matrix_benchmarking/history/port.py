@@ -112,7 +112,7 @@ class Query:
 
     def selects(self, settings: Mapping[str, Any], repeat: int) -> bool:
         """True if the filters let a run with these *settings* pass."""
-        return not self.filters or filters.matches(self.filters, settings, repeat)
+        return filters.matches(self.filters, settings, repeat)
 
 
 EVERYTHING = Query()

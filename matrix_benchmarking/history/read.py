@@ -25,8 +25,8 @@ from .records import Record
 from .sameness import identifies
 
 CHUNK = 500
-NOWHERE = Path(os.devnull)
-"""Below it there is nothing on any machine, so what asks for an artifact of such an entry finds none."""
+NOWHERE = Path(os.devnull, "history")
+"""There is nothing on any machine, so what asks for an artifact of such an entry finds none."""
 
 
 def read_matrix(workload: Workload, location: Location, filters: Filters | None = None) -> Matrix:
@@ -46,22 +46,24 @@ def read_matrix(workload: Workload, location: Location, filters: Filters | None 
     payloads = _Payloads(location, [run.id for run in runs])
     entries: list[Entry] = []
     notes: list[str] = []
-    others: dict[int, Others] = {}
+    said: dict[int, tuple[list[str], Others]] = {}
+    kept_in = str(location)
     for run in runs:
-        if (known := others.get(id(run.kpis))) is None:  # they live as long as the runs that share them
-            known = others[id(run.kpis)] = others_of(workload, run.kpis)
+        if (known := said.get(id(run.kpis))) is None:  # they live as long as the runs that share them
+            names = [kpi.name for kpi in run.kpis]
+            known = said[id(run.kpis)] = names, others_of(workload, run.kpis)
         kept = _Kept(workload, run.id, run.digest, payloads)
         try:
             entry = entry_of(
                 run.head,
-                run.kpis,
-                facts_of_head(run.head, run.time_us, known),
+                known[0],
+                facts_of_head(run.head, run.time_us, known[1]),
                 name=run.id,
-                location=NOWHERE / run.id,
+                location=NOWHERE,
                 test_uuid=run.id,
                 measurement=run.measurement,
                 recorded=run.recorded,
-                kept_in=str(location),
+                kept_in=kept_in,
                 load_results=kept.results,
                 load_lts=kept.lts,
                 **{name: _Doubt(kept, name) for name in Doubts._fields},

@@ -60,13 +60,13 @@ def run_of(row: Row, kpis: KPIs) -> Run:
     Raises:
         HistoryError: it is damaged.
     """
+    run, workload, time_us, digest, measurement, recorded_us, _, _, text, _, _ = row  # there are many
     try:
-        if row.head is None:
-            raise TypeError("it has no head")
-        head = _decode_head(row.head)
+        head = _decode_head(text or "")
     except _UNREADABLE as error:
         raise _damaged(row, error) from error
-    return Run(row.id, row.workload, row.time_us, row.digest, row.measurement, recorded(row), head, kpis)
+    seen = recorded(row) if recorded_us is None else (1, recorded_us)
+    return Run(run, workload, time_us, digest, measurement, seen, head, kpis)
 
 
 def kpis_in(row: Row) -> KPIs:

@@ -11,7 +11,7 @@ import hashlib
 import os
 import types
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from ..matrix import Entry, Facts, Matrix, Problem
 from ..settings import check_settings
 from ..workload import Workload
 from .facts import facts_of_head, others_of
-from .heads import Head, KPIs, head_of, kpis_of
+from .heads import Head, head_of, kpis_of
 from .payloads import payload_model
 
 SUFFIX = ".json"
@@ -146,8 +146,8 @@ def _read(path: Path) -> bytes:
         raise PayloadFileError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
-def entry_of(head: Head, kpis: KPIs, facts: Facts, **others: Any) -> Entry:
-    """The entry of a run, out of what is at hand of it; *others* are its further attributes.
+def entry_of(head: Head, names: Sequence[str], facts: Facts, **others: Any) -> Entry:
+    """The entry of a run, out of what is at hand of it; *names* are its KPIs', *others* further attributes.
 
     Raises:
         one of NO_PAYLOAD: it has no settings that can be, or a KPI whose value is no number.
@@ -163,7 +163,7 @@ def entry_of(head: Head, kpis: KPIs, facts: Facts, **others: Any) -> Entry:
         has_own_uuid=True,
         campaign=block.campaign,
         round=block.round,
-        kpis={kpi.name: _number(value) for kpi, value in zip(kpis, head.values, strict=True)},
+        kpis=_kpis(names, head.values),
         missing_kpis=dict(head.missing_kpis or {}),
         facts=facts,
         **others,
@@ -182,7 +182,7 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
     doubts = doubts_of(workload, content)
     entry = entry_of(
         head,
-        kpis,
+        [kpi.name for kpi in kpis],
         facts_of_head(head, start_us if end_us is None else end_us, others_of(workload, kpis)),
         location=source.location,
         name=source.name,
@@ -197,10 +197,11 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
     return entry
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
-    return value
+def _kpis(names: Sequence[str], values: Sequence[Any]) -> dict[str, float]:
+    for value in values:
+        if type(value) is not float and type(value) is not int:
+            raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
+    return dict(zip(names, values, strict=True))
 
 
 class Doubts(NamedTuple):

@@ -162,7 +162,7 @@ def test_versions_with_equal_artifacts_are_two_runs_unless_they_ran_at_one_time(
 def _kept_runs() -> list[tuple[str, dict[str, Any]]]:
     """Id and settings of the runs in the default history."""
     with contextlib.closing(sqlite3.connect("matbench.db")) as connection:
-        found = connection.execute("SELECT id, settings FROM payloads").fetchall()
+        found = connection.execute("SELECT id, head ->> 'settings' FROM runs").fetchall()
     return [(run, json.loads(settings)) for run, settings in found]
 
 
