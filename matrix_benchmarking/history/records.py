@@ -92,9 +92,10 @@ class Record:
 
     def check_kpis(self) -> None:
         """Raise HistoryError for a KPI that is none."""
+        known: str | None = None  # the KPIs of a run have one time
         for name, kpi in self.payload["kpis"].items():
             if kpi is not None:
-                _check_kpi(self, name, kpi)
+                known = _check_kpi(self, name, kpi, known)
 
 
 def record(payload: Any, recorded: Recorded | None = None) -> Record:
@@ -169,7 +170,8 @@ def next_moment(last_us: int | None) -> int:
     return now if last_us is None else max(now, last_us + 1)
 
 
-def _check_kpi(of: Record, name: str, kpi: Any) -> None:
+def _check_kpi(of: Record, name: str, kpi: Any, known: str | None) -> str | None:
+    """The timestamp of a KPI that is one; *known* is a timestamp that is a time."""
     try:
         value, unit, help_text, labels = kpi["value"], kpi["unit"], kpi["help"], kpi.get("labels")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(float(value)):
@@ -180,6 +182,9 @@ def _check_kpi(of: Record, name: str, kpi: Any) -> None:
             raise TypeError(f"its labels are {labels!r:.50}, and should be a mapping")
         if not name or len(name) > LONGEST_NAME:
             raise ValueError(f"its name has {len(name)} characters; 1 to {LONGEST_NAME} are possible")
-        microseconds(kpi.get("@timestamp"))
+        timestamp: str | None = kpi.get("@timestamp")
+        if timestamp != known:
+            microseconds(timestamp)
+        return timestamp
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise HistoryError(f"KPI '{name:.80}' of test {of.id} can't be kept: {error}") from error

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from .port import Event, Row, batched
 
 CHUNK = 500
-COLUMNS = "runs.id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape, head"
+COLUMNS = ", ".join(f"runs.{name}" for name in Row._fields[:9])
 TABLES = (
     """
     CREATE TABLE runs (

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from ..errors import os_reason
 from .errors import HistoryError
 from .sql import SQLReader
-from .sqlite_schema import MIGRATIONS, migrate, transaction, version
+from .sqlite_schema import migrate, show_as_today, transaction, version
 
 SCHEME = "sqlite:///"
 BUSY_TIMEOUT_S = 120.0
@@ -82,7 +82,7 @@ class SQLiteStorage(SQLiteReader):
     def __init__(self, path: Path, *, writable: bool = True) -> None:
         self.location = str(SQLiteLocation(path))
         self.path = path
-        self._is_writable, self._is_copy = writable, False
+        self._is_writable = writable
         if not writable and not path.is_file():
             raise HistoryError(f"there is no history '{path}' yet: 'matbench upload_lts' makes it")
         if writable:
@@ -106,14 +106,14 @@ class SQLiteStorage(SQLiteReader):
     @contextlib.contextmanager
     def reading(self) -> Iterator[SQLiteReader]:
         """A connection of its own holds one state, whatever others write meanwhile."""
-        if self._is_copy:
-            yield self
-            return
         with contextlib.closing(_connect(self.path, writable=False)) as connection:
+            show_as_today(connection, self.location)
             connection.execute("BEGIN")
             yield SQLiteReader(connection)
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
+        if not self._is_writable:
+            raise HistoryError(f"history '{self.path}' was opened for reading: it is read-only")
         return transaction(self._connection)
 
     def settle(self) -> None:
@@ -139,16 +139,9 @@ class SQLiteStorage(SQLiteReader):
         migrate(connection, self.location)
 
     def _check(self) -> None:
-        found = version(self._connection, self.location)
-        if found == 0:
+        if version(self._connection, self.location) == 0:
             raise HistoryError(f"there is no history in '{self.path}' yet: 'matbench upload_lts' makes it")
-        if found < len(MIGRATIONS):  # written by an older matbench, and not to be changed: a copy of it is brought on
-            copy = sqlite3.connect("", isolation_level=None)
-            self._connection.backup(copy)
-            self._connection.close()
-            self._connection, self._is_copy = copy, True
-            migrate(copy, self.location)
-            copy.execute("PRAGMA query_only = ON")
+        show_as_today(self._connection, self.location)
 
 
 def _reason(error: sqlite3.Error) -> str:

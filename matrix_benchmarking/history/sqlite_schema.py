@@ -123,6 +123,9 @@ _ONE_MODEL = (
     *(f"DROP TABLE {name}" for name in ("payloads_before", "alarm_events_before", "kpis", "series")),
 )
 
+WITH_ALARMS, WITH_RECORDED, ONE_MODEL = 2, 3, 5
+"""The first versions that keep what happened to alarms, when a run was first seen, and what is at hand of it."""
+
 MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS, _RECORDED, _WITHOUT_DIRECTION, _ONE_MODEL)
 """The statements that lead from each version to the next, from an empty database on."""
 
@@ -169,13 +172,38 @@ def migrate(connection: sqlite3.Connection, location: str, migrations: Sequence[
         return
     with transaction(connection):
         found = version(connection, location, migrations)  # another process may have been faster
-        for place, name in enumerate(("shape_of", "head_of")):
-            connection.create_function(name, 1, functools.partial(_column, place), deterministic=True)
+        _add_functions(connection)
         for statements in migrations[found:]:
             for statement in statements:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def show_as_today(connection: sqlite3.Connection, location: str) -> None:
+    """Let the tables of an older matbench, open for reading, look like today's: what is at hand of a run is then made
+    of its payload.
+
+    Raises:
+        HistoryError: as :func:`version`.
+    """
+    found = version(connection, location)
+    if not 0 < found < ONE_MODEL:
+        return
+    _add_functions(connection)
+    seen = "measurement, recorded_us, recorded_place"
+    if found < WITH_RECORDED:
+        seen = "NULL AS measurement, NULL AS recorded_us, number AS recorded_place"
+    columns = f"id, workload, time_us, digest, {seen}, shape_of(payload) AS shape, head_of(payload) AS head"
+    connection.execute(f"CREATE TEMP VIEW runs AS SELECT {columns} FROM payloads")  # noqa: S608 - our own names
+    if found < WITH_ALARMS:
+        none = "SELECT '' AS id, '' AS workload, 0 AS at_us, '' AS event WHERE FALSE"
+        connection.execute(f"CREATE TEMP VIEW alarm_events AS {none}")
+
+
+def _add_functions(connection: sqlite3.Connection) -> None:
+    for place, name in enumerate(("shape_of", "head_of")):
+        connection.create_function(name, 1, functools.partial(_column, place), deterministic=True)
 
 
 def _column(place: int, payload: str | bytes) -> str | None:
