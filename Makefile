@@ -80,9 +80,9 @@ bench: $(VENV)/installed-for-tests unpacked opensearch
 	$(BIN)/python benchmarks/report.py
 	$(BIN)/python benchmarks/detector.py
 
-# The browser tests need Chromium, those of the history nginx, OpenSSL and OpenSearch, which Maven collects, and those
-# of other days faketime. Tests whose parts can't be installed are skipped, and say so.
-PARTS = chromium-headless-shell nginx openssl faketime mvn:maven
+# The browser tests need Chromium, those of the history nginx, OpenSSL, PostgreSQL and OpenSearch, which Maven collects,
+# and those of other days faketime. Tests whose parts can't be installed are skipped, and say so.
+PARTS = chromium-headless-shell nginx openssl faketime mvn:maven pg_ctlcluster:postgresql
 system-packages:
 	@missing=$$(for part in $(PARTS); do command -v $${part%:*} >/dev/null || echo $${part#*:}; done); \
 	[ -z "$$missing" ] || { \

@@ -31,7 +31,7 @@ from toy_runs import entry, workload  # noqa: E402
 from matrix_benchmarking import history  # noqa: E402
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
 from matrix_benchmarking.cli import garbage_is_rare  # noqa: E402
-from matrix_benchmarking.history.credentials import Credentials  # noqa: E402
+from matrix_benchmarking.history.opensearch.credentials import Credentials  # noqa: E402
 
 MOST = 12.0
 
@@ -100,7 +100,7 @@ def _opensearch(few: int, many: int, directory: Path) -> None:
 
         def pushed(count: int) -> float:
             name = f"g{next(number)}"
-            return _pushed(count, history.OpenSearchLocation(server.url, name, f"{name}-prom", Credentials()))
+            return _pushed(count, history.OpenSearchLocation(server.url, name, Credentials()))
 
         _report("pushed to OpenSearch", few, many, pushed)
     finally:

@@ -1,255 +1,195 @@
-"""How fast a history is: pushed and read beside the plain driver, and one long series out of a large SQLite file.
+"""How fast a history is: runs pushed, read and judged, beside the plain driver, in each engine.
 
-Everything is a ratio within one run. OpenSearch is the genuine server that ``make opensearch`` collects; without it its
-lines are left out.
+Everything is a ratio within one run, of CPU seconds of our own process, which other work on the machine moves least.
+The servers are the genuine ones of the tests; lines of those that are missing are left out.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
-import json
+import dataclasses
+import datetime as dt
+import itertools
 import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tests")]
 
+from builders import speed_workload  # noqa: E402
 from history_support.payloads import payload  # noqa: E402
 
 from matrix_benchmarking import history  # noqa: E402
-from matrix_benchmarking.history import sqlite_rows  # noqa: E402
-from matrix_benchmarking.history.credentials import Credentials  # noqa: E402
-from matrix_benchmarking.history.opensearch import documents, mappings  # noqa: E402
+from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
+from matrix_benchmarking.cli import garbage_is_rare  # noqa: E402
+from matrix_benchmarking.history import location, read, rows  # noqa: E402
+from matrix_benchmarking.history.opensearch.credentials import Credentials  # noqa: E402
+from matrix_benchmarking.workload import RegressionKeys  # noqa: E402
 
-SERIES, VALUES = 100, 100_000
-KPIS = 10
-ROUNDS = 3
-SINGLE = 200
+KPIS, ROUNDS, MOST = 10, 3, 3.0
+NOW = dt.datetime(2400, 1, 1, tzinfo=dt.UTC)
+WORKLOAD = dataclasses.replace(speed_workload(), regression=RegressionKeys(comparison_keys=["version"]))
+
+Place = tuple[history.Location, Callable[[], object], Callable[[list[dict[str, Any]]], object]]
+"""A location, what reads its rows by the driver alone, and what writes documents by the driver alone."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=3000, help="runs that are pushed, of ten KPIs each")
-    parser.add_argument("--values", type=int, default=SERIES * VALUES, help="KPI values in the large SQLite file")
+    parser.add_argument("--runs", type=int, default=100_000, help=f"of {KPIS} KPIs each")
+    parser.add_argument("--series", type=int, default=1000, help="among which they are shared out")
+    parser.add_argument("--engines", default="sqlite,postgresql,opensearch", help="those to measure")
     options = parser.parse_args()
-    payloads = [_payload(number) for number in range(options.runs)]
+    print(f"{options.runs:,} runs of {KPIS} KPIs in {options.series:,} series; best of {ROUNDS}, pushed once")
+    with garbage_is_rare():  # as in a command
+        for name in options.engines.split(","):
+            try:
+                with ENGINES[name]() as place:
+                    _measure(name, place, options.runs, options.series)
+            except BaseException as error:  # pytest's way to say that something is missing is no Exception
+                if isinstance(error, KeyboardInterrupt) or type(error).__name__ not in ("Skipped", "Failed"):
+                    raise
+                print(f"{name}: left out ({error})")
+
+
+def _measure(name: str, place: Place, runs: int, series: int) -> None:
+    at, bare_read, bare_write = place
+    with history.open_history(at, writable=True) as kept:
+        pushed = _timed(lambda: kept.push(map(history.record, _payloads(runs, series))))
+        made = _timed(lambda: [history.record(each) for each in _payloads(runs, series)])
+    few = list(_payloads(min(runs, 5000), series))
+    written = _timed(lambda: bare_write(few)) * runs / len(few)
+    bare = min(_timed(bare_read) for _ in range(ROUNDS))
+
+    def ours() -> None:
+        with history.open_history(at, writable=False) as opened:
+            for _ in opened.runs():
+                pass
+
+    own = min(_timed(ours) for _ in range(ROUNDS))
+    as_matrix = min(_timed(lambda: read.read_matrix(WORKLOAD, at)) for _ in range(ROUNDS))
+    matrix = read.read_matrix(WORKLOAD, at)
+    judged = _timed(lambda: analyse_runs(matrix, WORKLOAD, data="speed", now=NOW))
+    missed = "" if max(own, as_matrix) <= MOST * bare else "  MISSED"
+    print(name)
+    print(f"  pushed      {pushed:7.2f} s, {runs / pushed:9,.0f} runs a second ({made:.2f} s of it ids and digests)")
+    print(f"  the driver  {written:7.2f} s for documents that were made beforehand: {pushed / written:.2f} ×")
+    print(f"  read        {own:7.2f} s; the driver's own read of the same rows {bare:.2f} s: {own / bare:.2f} ×")
+    print(f"  as a matrix {as_matrix:7.2f} s: {as_matrix / bare:.2f} ×{missed}")
+    print(f"  judged      {judged:7.2f} s", flush=True)
+
+
+def _payloads(runs: int, series: int) -> Iterator[dict[str, Any]]:
+    names = ["speed", *(f"kpi_{number}" for number in range(1, KPIS))]
+    for number in range(runs):
+        build, configuration = divmod(number, series)
+        settings = {"hw_type": f"gpu-{configuration % 4}", "vus": configuration // 4, "version": f"1.{build}.0"}
+        values: dict[str, float | None] = dict.fromkeys(names, 100.0 + number * 7919 % 97 / 97)
+        yield payload(number, values, settings=settings, throughput=[0.1 * each for each in range(20)])
+
+
+@contextlib.contextmanager
+def _sqlite() -> Iterator[Place]:
     with tempfile.TemporaryDirectory() as directory:
-        print(f"{options.runs:,} runs of {KPIS} KPIs each; KPI values a second, best of {ROUNDS}")
-        _sqlite(payloads, Path(directory))
-        _opensearch(payloads, Path(directory))
-        print()
-        _long_series(options.values, Path(directory))
+        path = Path(directory) / "h.db"
+        text = "SELECT id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape, head FROM runs"
+        with contextlib.closing(sqlite3.connect(Path(directory) / "bare.db", isolation_level=None)) as bare:
+            bare.execute("PRAGMA journal_mode = WAL")
+            bare.execute("PRAGMA synchronous = FULL")
+            bare.execute(f"CREATE TABLE both ({', '.join(history_columns())})")
+
+            def write(payloads: list[dict[str, Any]]) -> None:
+                _in_chunks(payloads, bare, "?")
+
+            def fetch() -> list[Any]:
+                with contextlib.closing(sqlite3.connect(path)) as connection:
+                    return connection.execute(f"{text} ORDER BY time_us DESC NULLS LAST, id").fetchall()
+
+            yield history.SQLiteLocation(path), fetch, write
 
 
-def _payload(number: int) -> dict[str, Any]:
-    values = {f"kpi_{kpi}": number * 0.37 + kpi for kpi in range(KPIS)}
-    settings = {"hw_type": f"gpu-{number % 3}", "vus": 2 ** (number % 5), "image": "onnx-fp32", "batch_size": 32}
-    return payload(number, values, settings=settings, throughput=[0.1 * each for each in range(20)])
+@contextlib.contextmanager
+def _postgresql() -> Iterator[Place]:
+    import psycopg
+    from history_support.postgresql_server import PostgreSQLServer
 
-
-def _sqlite(payloads: list[dict[str, Any]], directory: Path) -> None:
-    def ours(number: int) -> float:
-        with history.open_history(history.SQLiteLocation(directory / f"ours{number}.db"), writable=True) as kept:
-            return _timed(lambda: kept.push(map(history.record, payloads)))
-
-    def plain(number: int) -> float:
-        """The same documents as JSON and their KPIs as rows, all in one transaction by executemany."""
-        with history.open_history(history.SQLiteLocation(directory / f"plain{number}.db"), writable=True):
-            pass
-        connection = sqlite3.connect(directory / f"plain{number}.db", isolation_level=None)
-        connection.execute("PRAGMA synchronous = FULL")
-        rows = _kpi_rows(connection, payloads)
-        elapsed = _timed(lambda: _insert(connection, payloads, rows))
-        connection.close()
-        return elapsed
-
-    with history.open_history(history.SQLiteLocation(directory / "read.db"), writable=True) as kept:
-        kept.push(map(history.record, payloads))
-        read = min(_timed(lambda: _read_all(kept)) for _ in range(ROUNDS))
-    with contextlib.closing(sqlite3.connect(directory / "read.db")) as connection:
-        text = "SELECT series, k.time_us, value, p.id FROM kpis k JOIN payloads p ON p.number = k.payload ORDER BY 1, 2"
-        bare = min(_timed(lambda: connection.execute(text).fetchall()) for _ in range(ROUNDS))
-    _report("SQLite", len(payloads), _best(ours), _best(plain), None, read, bare)
-
-
-def _kpi_rows(connection: sqlite3.Connection, payloads: Iterable[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """The rows of the table of KPIs; the series are made on the way."""
-    numbers: dict[str, int] = {}
-    rows = []
-    for number, each in enumerate(map(history.record, payloads), start=1):
-        for kpi in each.kpis():
-            if kpi.series not in numbers:
-                cursor = connection.execute(sqlite_rows.INSERT_SERIES, sqlite_rows.series_row(each, kpi))
-                numbers[kpi.series] = cursor.lastrowid or 0
-            rows.append((numbers[kpi.series], kpi.time_us, number, kpi.value))
-    return rows
-
-
-def _insert(connection: sqlite3.Connection, payloads: Iterable[dict[str, Any]], rows: list[tuple[Any, ...]]) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    connection.executemany(
-        sqlite_rows.INSERT_PAYLOAD,
-        (
-            (
-                each["metadata"]["test_uuid"],
-                "speed",
-                number,
-                "",
-                json.dumps(each["metadata"]["settings"]),
-                0,
-                json.dumps(each),
-            )
-            for number, each in enumerate(payloads)
-        ),
-    )
-    connection.executemany("INSERT INTO kpis VALUES (?, ?, ?, ?)", rows)
-    connection.execute("COMMIT")
-
-
-def _opensearch(payloads: list[dict[str, Any]], directory: Path) -> None:
-    from history_support.opensearch_server import OpenSearchServer
-
+    server = PostgreSQLServer()
     try:
-        server = OpenSearchServer(directory / "opensearch")
         server.start()
-    except BaseException as error:  # pytest's way to say that something is missing is no Exception
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        print(f"OpenSearch: left out ({error})")
-        return
-    try:
-        _with_server(payloads, server.url)
+        at, _ = location.parse(server.url, {})
+        text = "SELECT id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape, head "
+        with psycopg.connect(server.url, autocommit=True) as bare:
+            bare.execute(f"CREATE TABLE both_ ({', '.join(f'{name} TEXT' for name in history_columns())})".encode())
+
+            def write(payloads: list[dict[str, Any]]) -> None:
+                _in_chunks(payloads, bare.cursor(), "%s", "both_")
+
+            def fetch() -> list[Any]:
+                with psycopg.connect(server.url) as connection:
+                    order = "FROM matbench.runs ORDER BY time_us DESC NULLS LAST, id"
+                    return connection.execute((text + order).encode()).fetchall()
+
+            yield at, fetch, write
     finally:
         server.stop()
 
 
-def _with_server(payloads: list[dict[str, Any]], url: str) -> None:
+@contextlib.contextmanager
+def _opensearch() -> Iterator[Place]:
+    from history_support.opensearch_server import OpenSearchServer
     from opensearchpy import OpenSearch, helpers
 
-    client = OpenSearch([url], timeout=60)
+    from matrix_benchmarking.history.opensearch import mappings
+    from matrix_benchmarking.history.opensearch.storage import _document
 
-    def location(name: str) -> history.OpenSearchLocation:
-        return history.OpenSearchLocation(url, name, f"{name}-prom", Credentials())
+    with tempfile.TemporaryDirectory() as directory:
+        server = OpenSearchServer(Path(directory))
+        try:
+            server.start()
+            with OpenSearch([server.url], timeout=60) as client:
+                client.indices.create(index="bare", body={"mappings": mappings.PAYLOADS, "settings": mappings.SETTINGS})
 
-    def ours(number: int) -> float:
-        with history.open_history(location(f"ours{number}"), writable=True) as kept:
-            return _timed(lambda: kept.push(map(history.record, payloads)))
+                def write(payloads: list[dict[str, Any]]) -> None:
+                    made = (rows.row_of(history.record(each, (1, 1))) for each in payloads)
+                    actions = ({"_index": "bare", "_id": row.id, "_source": _document(row)} for row in made)
+                    helpers.bulk(client, actions, chunk_size=500)
+                    client.indices.refresh(index="bare")
 
-    def plain(number: int) -> float:
-        """The same documents by the driver's own bulk helper, into indices with the same mappings."""
-        name = f"plain{number}"
-        for index, mapping in ((name, mappings.PAYLOADS), (f"{name}-prom", mappings.KPIS)):
-            client.indices.create(index=index, body={"mappings": mapping, "settings": mappings.SETTINGS})
-        actions = list(_actions(payloads, name))
+                def fetch() -> list[Any]:
+                    return list(helpers.scan(client, index="runs", size=5000, query={"_source": ["matbench"]}))
 
-        def push() -> None:
-            helpers.bulk(client, actions, chunk_size=500)
-            client.indices.refresh(index=f"{name},{name}-prom")
-
-        return _timed(push)
-
-    def one_by_one() -> float:
-        """A request with a refresh for each KPI, for the time of all of them."""
-        client.indices.create(index="single", body={"mappings": mappings.KPIS, "settings": mappings.SETTINGS})
-        kpis = [action for action in _actions(payloads[:SINGLE], "x") if action["_index"] == "x-prom"][:SINGLE]
-
-        def push() -> None:
-            for each in kpis:
-                client.index(index="single", id=each["_id"], body=each["_source"], params={"refresh": "true"})
-
-        return _timed(push) * len(payloads) * KPIS / SINGLE
-
-    plain(ROUNDS)  # warms up the server
-    pushed, floor = _best(ours), _best(plain)
-    with history.open_history(location("ours0"), writable=False) as kept:
-        read = min(_timed(lambda: _read_all(kept)) for _ in range(ROUNDS))
-    bare = min(_timed(lambda: list(helpers.scan(client, index="ours0-prom", size=1000))) for _ in range(ROUNDS))
-    _report("OpenSearch", len(payloads), pushed, floor, one_by_one(), read, bare)
-    client.close()
+                yield history.OpenSearchLocation(server.url, "runs", Credentials()), fetch, write
+        finally:
+            server.stop()
 
 
-def _actions(payloads: Iterable[dict[str, Any]], name: str) -> Iterable[dict[str, Any]]:
-    for each in map(history.record, payloads):
-        for kpi in each.kpis():
-            source = documents.kpi_document(each, kpi)
-            yield {"_index": f"{name}-prom", "_id": documents.kpi_id(each.id, kpi.name), "_source": source}
-        yield {"_index": name, "_id": each.id, "_source": documents.payload_document(each)}
+def history_columns() -> tuple[str, ...]:
+    return (*rows.Row._fields[:9], "payload")
 
 
-def _read_all(kept: history.History) -> None:
-    for series in kept.series():
-        kept.values(series)
+def _in_chunks(payloads: list[dict[str, Any]], cursor: Any, mark: str, table: str = "both") -> None:
+    made = [rows.row_of(history.record(each, (1, 1)))[:10] for each in payloads]
+    for start in itertools.count(0, 500):
+        if not (some := made[start : start + 500]):
+            return
+        cursor.execute("BEGIN")
+        cursor.executemany(f"INSERT INTO {table} VALUES ({', '.join([mark] * 10)})", some)
+        cursor.execute("COMMIT")
 
 
-def _long_series(values: int, directory: Path) -> None:
-    """One series of a hundred out of a large file, beside fetchall of the same rows."""
-    place = history.SQLiteLocation(directory / "large.db")
-    each = values // SERIES
-    with history.open_history(place, writable=True) as kept:
-        kept.push([history.record(_with_series(SERIES))])
-    _fill(place.path, each)
-    connection = sqlite3.connect(place.path)
-    text = sqlite_rows.VALUES
-    with history.open_history(place, writable=False) as kept:
-        chosen = kept.series()[SERIES // 2]
-        bare = min(_timed(lambda: connection.execute(text, (chosen.key,)).fetchall()) for _ in range(ROUNDS + 2))
-        ours = min(_timed(lambda: kept.values(chosen)) for _ in range(ROUNDS + 2))
-        count = len(kept.values(chosen).values)
-        listed = _timed(kept.series)
-    connection.close()
-    size = place.path.stat().st_size / 2**20
-    print(f"SQLite file of {values:,} KPI values, {size:,.0f} MiB")
-    print(f"  a series of {count:,} values: {ours:.3f} s; bare fetchall of its rows: {bare:.3f} s; {ours / bare:.2f} ×")
-    print(f"  the list of its {SERIES} series with counts and times: {listed:.2f} s")
-
-
-def _with_series(count: int) -> dict[str, Any]:
-    return payload(0, {f"kpi_{number:03d}": 1.0 for number in range(count)})
-
-
-def _fill(path: Path, each: int) -> None:
-    """Runs as a push would write them, run by run; without the time that making payloads takes."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    template = msgspec.json.encode(_with_series(1)).decode()
-    connection.execute("BEGIN")
-    (start,) = connection.execute("SELECT max(time_us) FROM kpis").fetchone()
-    connection.executemany(
-        sqlite_rows.INSERT_PAYLOAD,
-        ((f"00000000-0000-4000-8000-{n:012d}", "speed", start + n, str(n), "{}", 0, template) for n in range(1, each)),
-    )
-    connection.executemany(
-        "INSERT INTO kpis VALUES (?, ?, ?, ?)",
-        ((series, start + n, n + 1, n * 0.5) for n in range(1, each) for series in range(1, SERIES + 1)),
-    )
-    connection.execute("COMMIT")
-    connection.close()
+ENGINES = {"sqlite": _sqlite, "postgresql": _postgresql, "opensearch": _opensearch}
 
 
 def _timed(call: Callable[[], object]) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     call()
-    return time.perf_counter() - start
-
-
-def _best(call: Callable[[int], float]) -> float:
-    return min(call(number) for number in range(ROUNDS))
-
-
-def _report(name: str, runs: int, pushed: float, floor: float, single: float | None, read: float, bare: float) -> None:
-    count = runs * KPIS
-    print(f"{name}")
-    print(f"  pushed {count / pushed:9,.0f}; plain driver in bulk {count / floor:9,.0f}: {floor / pushed:.2f} ×")
-    if single is not None:
-        print(f"  pushed one by one, with a refresh each {count / single:9,.0f}: {single / pushed:,.0f} ×")
-    print(f"  read   {count / read:9,.0f}; plain driver, all at once {count / bare:9,.0f}: {bare / read:.2f} ×")
+    return time.process_time() - start
 
 
 if __name__ == "__main__":

@@ -136,12 +136,12 @@ class Entry:
     round: int | None = None
     span_us: tuple[int | None, int | None] = (None, None)
     measurement: str | None = None
-    problems: tuple[Problem, ...] = ()
+    problems: Sequence[Problem] = ()
     missing_files: tuple[str, ...] = ()
     kpis: Mapping[str, float] = dataclasses.field(default_factory=dict)
     missing_kpis: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
-    implausible: tuple[str, ...] = ()
+    warnings: Sequence[str] = ()
+    implausible: Sequence[str] = ()
     facts: Facts | None = None
     recorded: tuple[int, int] | None = None
     kept_in: str | None = None

@@ -15,6 +15,7 @@ import forked
 import hypothesis
 import pytest
 from history_support.opensearch_server import OpenSearchServer
+from history_support.postgresql_server import PostgreSQLServer
 from plotting_support import app_process
 from requirements import missing
 
@@ -121,6 +122,17 @@ def tab(browser: Any) -> Any:
 def opensearch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenSearchServer]:
     """A genuine OpenSearch, one for all tests of this process; they are in the xdist group ``opensearch``."""
     server = OpenSearchServer(tmp_path_factory.mktemp("opensearch"))
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSQLServer]:
+    """A genuine PostgreSQL, one for all tests of this process; they are in the xdist group ``postgresql``."""
+    server = PostgreSQLServer()
     try:
         server.start()
         yield server

@@ -107,7 +107,7 @@ def _say(
     from ..analyze.verdict import handling
     from ..analyze.verdict.alarm_wording import about, standing
     from ..analyze.verdict.lifecycle import known_alarms
-    from ..history import open_history
+    from ..history import Query, open_history
 
     assert invocation.config is not None
     now = dt.datetime.now(dt.UTC)
@@ -118,7 +118,10 @@ def _say(
         known = known_alarms(history.alarm_events())
         chosen = handling.chosen(known, ids, action)
         by_kpi = {} if until is None else {(each.subject.workload, each.subject.kpi): each for each in chosen}
-        notes = {handling.unseen(until, handling.versions_of(one, history.series(*of))) for of, one in by_kpi.items()}
+        notes = {
+            handling.unseen(until, handling.versions_of(one, history.runs(Query(workload))))
+            for (workload, _), one in by_kpi.items()
+        }
     said = handling.events(chosen, action, author=author, now=now, reason=reason, until=until)
     with open_history(location, writable=True) as history:
         history.record_alarms(said)

@@ -74,7 +74,7 @@ def command(
     with open_history(location, writable=False) as history:
         if strength(click.get_current_context(), "filters") >= TYPED:
             _check_values(history, chosen.name, query.filters)
-        written = files.write_payloads(history.payloads(query), lts_results_dirname, force=force, clean=clean)
+        written = files.write_payloads(history.records(query), lts_results_dirname, force=force, clean=clean)
     total = written.written + written.unchanged
     if total == 0:
         raise ConfigError(f"no run of workload '{chosen.name}' in {location} is selected")
@@ -96,7 +96,7 @@ def _check_values(history: History, workload: str, filters: Filters) -> None:
 
     for name, values in filters.items():
         for value in values if len(values) > 1 else ():
-            if next(iter(history.payloads(Query(workload, {name: (value,)}, None, 1))), None) is None:
+            if next(history.runs(Query(workload, {name: (value,)}, None, 1)), None) is None:
                 raise ConfigError(f"no run of workload '{workload}' in {history.location} has {name}={value.text}")
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..history import History, Series, Summary, WorkloadSummary
+    from ..history import History, Series, Span, Summary
 
 
 @click.group("history", cls=Group)
@@ -53,7 +53,7 @@ def show(invocation: Invocation, place: Place, series: bool) -> None:
         console.print(run.printable(f"{location}: {_size(summary.size_bytes)}"))
         console.print(_workloads(summary))
         if series:
-            console.print(_series(history.series()))
+            console.print(_series(summary.series))
         alarms = _alarms(history)
     if alarms:
         click.echo(alarms)
@@ -93,10 +93,10 @@ def _workloads(summary: Summary) -> Table:
     for each in summary.workloads:
         table.add_row(
             Text(run.printable(each.workload)),
-            f"{each.runs:,}",
+            f"{each.runs.count:,}",
             f"{each.series:,}",
             f"{each.values:,}",
-            *_span(each),
+            *_span(each.runs),
         )
     return table
 
@@ -118,7 +118,7 @@ def _series(found: Sequence[Series]) -> Table:
         labels = ", ".join(f"{name}={shown(value)}" for name, value in each.labels.items() if name not in constant)
         name = f"{each.kpi} ({each.unit})" if each.unit else each.kpi
         row = [Text(run.printable(name)), Text(run.printable(labels))]
-        table.add_row(*row, f"{each.count:,}", *_span(each))
+        table.add_row(*row, f"{each.span.count:,}", *_span(each.span))
     return table
 
 
@@ -134,7 +134,7 @@ def _constant_labels(found: Sequence[Series]) -> set[str]:
     }
 
 
-def _span(of: Series | WorkloadSummary) -> tuple[str, str]:
+def _span(of: Span) -> tuple[str, str]:
     return _time(of.first_us), _time(of.last_us)
 
 

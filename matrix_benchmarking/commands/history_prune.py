@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import datetime as dt
 
 import click
@@ -41,11 +42,13 @@ def command(
     before_us = None if before is None else parse_time(before, dt.datetime.now(dt.UTC))
     location = locate(invocation.config, place)
     with open_history(location, writable=delete) as history:
-        names = [each.workload for each in history.summary().workloads]
-        if only_workload is not None and only_workload not in names:
-            raise ConfigError(f"{location} has no workload '{only_workload}': {did_you_mean(only_workload, names)}")
+        runs = collections.Counter(each.workload for each in history.runs())
+        if only_workload is not None and only_workload not in runs:
+            raise ConfigError(
+                f"{location} has no workload '{only_workload}': {did_you_mean(only_workload, sorted(runs))}"
+            )
         chosen = prune.prunable(history, prune.Choice(before_us, keep, only_workload))
-        total = sum(each.runs for each in history.summary().workloads)
+        total = runs.total()
         if delete:
             gone = history.delete(chosen)
             click.echo(run.printable(f"{location}: {gone} of {total} runs deleted"))

@@ -64,7 +64,7 @@ def place(function: C) -> C:
             "--history",
             config_key="history",
             metavar="LOCATION",
-            help="Where the history is: sqlite:///matbench.db or https://host:9200/index.",
+            help="Where the history is: sqlite:///matbench.db, postgresql://host/database or https://host:9200/index.",
         ),
         option("--opensearch-host", config_key="", metavar="HOST", help="Host of an OpenSearch server with TLS."),
         option(
@@ -94,11 +94,12 @@ def locate(config: Config, place: Place) -> Location:
         HistoryError: it is no location, or not enough is known of it.
     """
     from ..history import location
+    from ..history.opensearch.location import of_instance
 
     instance = config.lts.opensearch.instance
     indices = indices_of(config, place.index)
     if place.host is None and place.history is None and instance is not None:
-        found, warnings = location.of_instance(instance, os.environ, indices)
+        found, warnings = of_instance(instance, os.environ, indices)
         run.warn(warnings)
         return found
     text = place.history or location.DEFAULT
@@ -130,7 +131,7 @@ def indices_of(config: Config, index: str | None) -> Indices:
     from ..history import Indices
 
     opensearch = config.lts.opensearch
-    return Indices(index or opensearch.index, opensearch.index_prefix, opensearch.prom_index_suffix)
+    return Indices(index or opensearch.index, opensearch.index_prefix)
 
 
 def outboxes() -> Path:
@@ -146,7 +147,7 @@ def _check(ctx: click.Context, history: str | None, host: str | None) -> None:
         if "/" in host or "@" in host:
             raise ConfigError("--opensearch-host is the name of a host; --history takes a whole address")
         return
-    is_server = history is not None and not history.lower().strip().startswith("sqlite:")
+    is_server = history is not None and not history.lower().strip().startswith(("sqlite:", "postgresql:"))
     for name in ("opensearch_port", "opensearch_username", "opensearch_index"):
         is_allowed = is_server and name != "opensearch_port"
         if strength(ctx, name) == GIVEN_BY_FLAG and not is_allowed:

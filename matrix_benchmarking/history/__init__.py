@@ -1,4 +1,4 @@
-"""The history: where payloads and KPIs are kept, each run once. SQLite by default, OpenSearch for a team.
+"""The history: where payloads are kept, each run once. SQLite by default, a server for a team.
 
 :func:`open_history` gives what a location names; all that commands and analyses need is in :class:`History`.
 """
@@ -6,9 +6,13 @@
 from __future__ import annotations
 
 from .errors import HistoryError, UnavailableError
-from .location import DEFAULT, Indices, Location, OpenSearchLocation, SQLiteLocation
-from .port import EVERYTHING, History, Pushed, Query, Run, Series, SeriesValues, Summary, WorkloadSummary
+from .history import History
+from .location import DEFAULT, Location
+from .opensearch.location import Indices, OpenSearchLocation
+from .port import EVERYTHING, Pushed, Query, Run
 from .records import Record, moment, record
+from .sqlite import SQLiteLocation
+from .summary import Series, Span, Summary, WorkloadSummary
 
 __all__ = [
     "DEFAULT",
@@ -24,7 +28,7 @@ __all__ = [
     "Run",
     "SQLiteLocation",
     "Series",
-    "SeriesValues",
+    "Span",
     "Summary",
     "UnavailableError",
     "WorkloadSummary",
@@ -44,10 +48,4 @@ def open_history(location: Location, *, writable: bool) -> History:
     Raises:
         HistoryError: it can't be opened.
     """
-    if isinstance(location, SQLiteLocation):
-        from .sqlite import SQLiteHistory
-
-        return SQLiteHistory(location.path, writable=writable)
-    from .opensearch import OpenSearchHistory
-
-    return OpenSearchHistory(location, writable=writable)
+    return History(location.open(writable=writable))

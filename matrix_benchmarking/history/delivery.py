@@ -11,9 +11,10 @@ from typing import IO
 
 from . import open_history, plan
 from .errors import HistoryError, UnavailableError
-from .location import Location, SQLiteLocation
+from .history import History
+from .location import Location
 from .outbox import Batch, Outbox, Writer, records
-from .port import History, Pushed
+from .port import Pushed
 from .twins import twins
 
 Progress = Callable[[int, int], None]
@@ -53,7 +54,7 @@ def upload(
         HistoryError: the history can't be used. Payloads for a server wait, then, too.
         MatbenchError: whatever *write* raises; then nothing was sent, and nothing waits.
     """
-    if isinstance(location, SQLiteLocation):
+    if not location.is_server:
         return _into_file(write, location, replace=replace, progress=progress)
     outbox = Outbox(outboxes, str(location))
     batch = outbox.add(write, replace=replace)
@@ -76,7 +77,7 @@ def flush(location: Location, outboxes: Path, progress: Progress | None = None) 
     Raises:
         UndeliveredError, HistoryError: as :func:`upload`.
     """
-    if isinstance(location, SQLiteLocation):
+    if not location.is_server:
         return None
     outbox = Outbox(outboxes, str(location))
     batches, strange = outbox.batches(), outbox.strange()
@@ -101,7 +102,7 @@ def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Deli
     with tempfile.TemporaryFile() as spool:
         write(spool)
         spool.seek(0)
-        if isinstance(location, SQLiteLocation) and not location.path.exists():
+        if not location.is_there():
             return Delivered(plan.foresee(records(spool, "the upload"), plan.Nothing(), replace=replace))
         with open_history(location, writable=False) as history:
             foreseen = history.foresee(records(spool, "the upload"), replace=replace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 from ..errors import ConfigError, os_reason
 from ..files import atomic_write, read_regular
 from .errors import HistoryError
-from .records import record
+from .records import Record
 
 RECORD = Path(".matbench") / "download_lts.json"
 VERSION = 1
@@ -27,30 +27,28 @@ class Written:
     removed: int = 0
 
 
-def write_payloads(payloads: Iterable[Mapping[str, Any]], directory: Path, *, force: bool, clean: bool) -> Written:
-    """Write each payload to ``<test_uuid>.json`` in *directory*, unless it is there.
+def write_payloads(records: Iterable[Record], directory: Path, *, force: bool, clean: bool) -> Written:
+    """Write the payload of each of *records* to ``<test_uuid>.json`` in *directory*, unless it is there.
 
     Args:
-        payloads: whole payloads.
         directory: made where it is missing; else it has to come from a download, or be empty.
         force: write into a directory with other things in it, too.
-        clean: remove the files of earlier downloads that are not among *payloads*. Without any payload nothing is
+        clean: remove the files of earlier downloads that are not among *records*. Without any nothing is
             changed.
 
     Raises:
         ConfigError: the directory holds other things.
-        HistoryError: the directory can't be read, or a payload is none.
+        HistoryError: the directory, or the history that *records* come from, can't be read.
         OutputError: a file can't be written.
     """
     known = _known(directory, force=force)
     outcome, names = Written(), set[str]()
-    for payload in payloads:
-        kept = record(payload)
+    for kept in records:
         name = f"{kept.id}.json"
         if not names:
             _note(directory, known)  # so that a download that is interrupted can go on
         names.add(name)
-        content = msgspec.json.format(msgspec.json.encode(payload), indent=2)
+        content = msgspec.json.format(msgspec.json.encode(kept.payload), indent=2)
         if _content(directory / name) == content:
             outcome.unchanged += 1
             continue

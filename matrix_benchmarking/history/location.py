@@ -1,192 +1,72 @@
-"""Where a history is: ``sqlite:///matbench.db``, or ``https://host:9200/index`` for OpenSearch."""
+"""Where a history is. The beginning of a location says which engine keeps it; that engine's module knows the rest."""
 
 from __future__ import annotations
 
-import dataclasses
-import ipaddress
-import re
-import urllib.parse
+import importlib
 from collections.abc import Mapping
-from pathlib import Path
+from typing import Any, Protocol
 
-from . import credentials
-from .credentials import Credentials
 from .errors import HistoryError
+from .port import Storage
 
 DEFAULT = "sqlite:///matbench.db"
-DEFAULT_INDEX = "matbench"
-DEFAULT_SUFFIX = "-prom"
-ALARM_SUFFIX = "-alarms"
-_SQLITE = "sqlite:///"
-_INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
+ENGINES = {
+    "sqlite:///": ".sqlite",
+    "postgresql://": ".postgresql",
+    "http://": ".opensearch.location",
+    "https://": ".opensearch.location",
+}
+"""By the beginning of a location the module whose ``locate(text, environment, **options)`` gives it, and warnings."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SQLiteLocation:
-    """A SQLite file."""
-
-    path: Path
-
-    def __str__(self) -> str:
-        return f"{_SQLITE}{self.path}"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class OpenSearchLocation:
-    """The indices of a history on an OpenSearch server.
-
-    Attributes:
-        url: scheme, host, port and, behind a proxy, the path in front of the server's own.
-        index: the index of the payloads.
-        kpi_index: the index of the KPIs.
-        access: who we are there.
-    """
-
-    url: str
-    index: str
-    kpi_index: str
-    access: Credentials
-
-    def __str__(self) -> str:
-        return f"{self.url}/{self.index}"
+class Location(Protocol):
+    """Where a history is; as text it names no credentials."""
 
     @property
-    def alarm_index(self) -> str:
-        """The index of what happened to alarms."""
-        return f"{self.index}{ALARM_SUFFIX}"
+    def is_server(self) -> bool:
+        """True if it can be away: what goes there waits in the outbox until it is acknowledged."""
 
-    @property
-    def is_local(self) -> bool:
-        """True if the server is on this machine."""
-        host = urllib.parse.urlsplit(self.url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
+    def is_there(self) -> bool:
+        """False if nothing was kept there yet, as far as that can be told without opening it."""
 
-    def warnings(self) -> list[str]:
-        """What makes the connection insecure."""
-        if self.url.startswith("http:"):
-            if self.access.password and not self.is_local:
-                return [f"the password goes to {self.url} unencrypted: use https"]
-            return []
-        if not self.access.verify_certs:
-            return [
-                f"the certificate of {self.url} is not verified: anybody may answer in its name, and read the password"
-            ]
-        return []
+    def open(self, *, writable: bool) -> Storage:
+        """The engine; *writable* makes a history where there is none. Raises HistoryError."""
 
 
-Location = SQLiteLocation | OpenSearchLocation
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Indices:
-    """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
-
-    Attributes:
-        index: used where the URL names none.
-        prefix, suffix: in front of all, and behind that of the KPIs.
-        path_is_prefix: the path of a URL is what a proxy puts in front, where ``index`` is given; else its last part is
-            the index.
-    """
-
-    index: str | None = None
-    prefix: str = ""
-    suffix: str = DEFAULT_SUFFIX
-    path_is_prefix: bool = False
-
-
-def parse(
-    text: str,
-    environment: Mapping[str, str],
-    *,
-    indices: Indices = Indices(),
-    username: str | None = None,
-) -> tuple[Location, list[str]]:
+def parse(text: str, environment: Mapping[str, str], **options: Any) -> tuple[Location, list[str]]:
     """The location that *text* means, and warnings about it.
 
     Args:
-        text: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``http(s)://host:port/index``.
+        text: such as ``sqlite:///relative.db``, ``sqlite:////absolute.db`` ``postgresql://host/database`` or
+            ``http(s)://host:port/index``.
         environment: where credentials are found.
-        indices: names of OpenSearch indices; the one in *text* comes first.
-        username: wins over the environment's.
+        options: what the engines take besides.
 
     Raises:
         HistoryError: it means none, or holds a password.
     """
     text = text.strip()
     scheme, separator, rest = text.partition("://")
-    text = f"{scheme.lower()}{separator}{rest}"
-    if text.startswith(_SQLITE):
-        name = text.removeprefix(_SQLITE)
-        if not name or name.endswith("/") or "\0" in name:
-            raise HistoryError(f"'{text}' names no file, as in {DEFAULT}")
-        return SQLiteLocation(Path(name)), []
-    if "@" in text:
-        raise HistoryError(
-            "the location of the history holds a user name or password, which others could see: give them in "
-            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD"
-        )
-    if text.startswith(("http://", "https://")):
-        access, warnings = credentials.find(environment)
-        location = _opensearch(text, indices, dataclasses.replace(access, username=username or access.username))
-        return location, warnings + location.warnings()
+    text = f"{scheme.lower()}{separator}{rest}" if separator else text
+    for beginning, name in ENGINES.items():
+        if text.startswith(beginning):
+            try:
+                module = importlib.import_module(name, __package__)
+            except ImportError as error:
+                extra = f"pip install 'matrix-benchmarking[{name[1:]}]'"
+                raise HistoryError(f"a history at {beginning} needs more: {extra} ({error})") from error
+            found: tuple[Location, list[str]] = module.locate(text, environment, **options)
+            return found
     named = (rest if separator else text).lstrip("/")
     is_file = named.endswith((".db", ".sqlite", ".sqlite3")) and scheme.lower() in ("sqlite", text.lower())
-    hint = f": did you mean {_SQLITE}{named}?" if is_file else ""
+    hint = f": did you mean sqlite:///{named}?" if is_file else ""
     shown = text.partition("?")[0].partition("#")[0]
-    raise HistoryError(f"'{shown}' is no location of a history, which is {DEFAULT} or https://host:9200/index{hint}")
-
-
-def of_instance(
-    instance: str,
-    environment: Mapping[str, str],
-    indices: Indices = Indices(),
-) -> tuple[OpenSearchLocation, list[str]]:
-    """The location of the named OpenSearch *instance*, and warnings about it.
-
-    Raises:
-        HistoryError: its URL is not known, or holds a password.
-    """
-    access, warnings = credentials.find(environment, instance)
-    if access.url is None:
-        variable = f"{credentials.variable_prefix(instance)}URL"
-        raise HistoryError(f"the URL of the OpenSearch instance '{instance}' is not known: set {variable}")
-    location = _opensearch(access.url, dataclasses.replace(indices, path_is_prefix=True), access)
-    return location, warnings + location.warnings()
-
-
-def _opensearch(text: str, indices: Indices, access: Credentials) -> OpenSearchLocation:
     if "@" in text:
         raise HistoryError(
-            "the URL of the OpenSearch server holds a user name or password, which others could see: give them in "
-            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD, or in the variables of the instance"
+            "the location of the history holds a user name or password, which others could see, and begins with "
+            f"none of {', '.join(ENGINES)}"
         )
-    try:
-        parts = urllib.parse.urlsplit(text)
-        host, port = parts.hostname, parts.port
-    except ValueError:
-        raise HistoryError("the URL of the OpenSearch server has no valid host and port") from None
-    shown = text.partition("?")[0].partition("#")[0]
-    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
-        raise HistoryError(f"'{shown}' is no URL of an OpenSearch server, such as https://host:9200/index")
-    *above, last = parts.path.strip("/").split("/")
-    if indices.path_is_prefix and indices.index and last and last != indices.index:
-        above, last = [*above, last], ""
-    index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
-    for name in (index, index + indices.suffix, index + ALARM_SUFFIX):
-        if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
-            raise HistoryError(
-                f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
-            )
-    if not indices.suffix:
-        raise HistoryError("prom_index_suffix is empty: payloads and KPIs need an index each")
-    if indices.suffix == ALARM_SUFFIX:
-        raise HistoryError(
-            f"prom_index_suffix is {ALARM_SUFFIX}, which is for the alarms: KPIs need an index of their own"
-        )
-    shown = f"[{host}]" if ":" in host else host
-    default_port = 443 if parts.scheme == "https" else 9200
-    base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
-    return OpenSearchLocation(base, index, index + indices.suffix, access)
+    raise HistoryError(
+        f"'{shown}' is no location of a history, which is {DEFAULT}, postgresql://host/database or "
+        f"https://host:9200/index{hint}"
+    )

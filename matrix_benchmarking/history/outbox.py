@@ -21,7 +21,8 @@ import platformdirs
 from ..errors import os_reason
 from ..files import atomic_write
 from .errors import HistoryError, UnavailableError
-from .port import History, Progress, Pushed
+from .history import History
+from .port import Progress, Pushed
 from .records import Record, Recorded, next_moment, record
 
 VERSION = 1

@@ -1,4 +1,4 @@
-"""What becomes of pushed records, decided once for both histories: which are new, there already, or take a place.
+"""What becomes of pushed records, decided once for all histories: which are new, there already, or take a place.
 
 A record has its place by its id, or, where that is new, by its measurement: one run that was described wrongly, kept,
 and described anew has another id where that follows from its settings. The kept run keeps its id.
@@ -8,39 +8,34 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from .errors import HistoryError
-from .port import Corrected, Pushed, Refused, conflict
-from .records import KPIRecord, Record
+from .port import Corrected, Pushed, Refused, Row, batched, conflict
+from .records import Record
+from .rows import record_of
 from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
 from .twins import twin_of
 
 CHUNK = 500
-H = TypeVar("H")
+_DAMAGED: Mapping[str, Any] = {"metadata": {}, "kpis": {}}
+"""What is known of a payload that was damaged: it can be replaced."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Kept(Generic[H]):
-    """A run that is there, and how its history finds it again."""
+class Lookup(Protocol):
+    """What a plan asks of a history; see :class:`.port.Storage`."""
+
+    def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]: ...
+
+    def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]: ...
+
+
+class Kept(NamedTuple):
+    """A run that is there, and what :class:`.port.Row` says of its version."""
 
     record: Record
-    handle: H
-
-
-class Lookup(Protocol[H]):
-    """What a plan asks of a history."""
-
-    def digests(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """The digests of those of *ids* that are there."""
-
-    def kept(self, ids: Sequence[str]) -> Mapping[str, Kept[H]]:
-        """Those of *ids* that are there."""
-
-    def measured(self, measurements: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        """The ids of the runs of each of *measurements* of which there are any."""
+    version: Any
 
 
 @dataclasses.dataclass(slots=True)
@@ -64,7 +59,7 @@ class Upload:
 
 
 @dataclasses.dataclass(slots=True)
-class Write(Generic[H]):
+class Write:
     """A record to be written, as new or in the place of *over*.
 
     Attributes:
@@ -74,8 +69,7 @@ class Write(Generic[H]):
     """
 
     record: Record
-    kpis: Sequence[KPIRecord]
-    over: Kept[H] | None
+    over: Kept | None
     counted: str
     pushed_as: str
     corrected: Corrected | None = None
@@ -90,11 +84,10 @@ class Write(Generic[H]):
 
 
 @dataclasses.dataclass(slots=True)
-class Plan(Generic[H]):
-    """What is to be written, what is there as it is, and what became of the others."""
+class Plan:
+    """What is to be written, and what became of the others."""
 
-    writes: list[Write[H]] = dataclasses.field(default_factory=list)
-    same: list[Record] = dataclasses.field(default_factory=list)
+    writes: list[Write] = dataclasses.field(default_factory=list)
     pushed: Pushed = dataclasses.field(default_factory=Pushed)
 
     def foreseen(self) -> Pushed:
@@ -104,14 +97,14 @@ class Plan(Generic[H]):
         return self.pushed
 
 
-def plan(chunk: Iterable[Record], upload: Upload, lookup: Lookup[H]) -> Plan[H]:
+def plan(chunk: Iterable[Record], upload: Upload, storage: Lookup) -> Plan:
     """What is to be done with *chunk*; what depends on the rest of the push goes to :attr:`Upload.waiting`."""
-    made: Plan[H] = Plan()
+    made: Plan = Plan()
     first = [each for each in chunk if not _came_before(each, upload, made)]
-    there = lookup.digests([each.id for each in first])
+    there = {row.id: row.digest for row in storage.find([each.id for each in first], payload=False)}
     others = [each for each in first if there.get(each.id, each.digest) != each.digest]
-    kept = lookup.kept([each.id for each in others])
-    measured = _measured([each for each in first if each.id not in there], lookup)
+    kept = _kept([each.id for each in others], storage)
+    measured = _measured([each for each in first if each.id not in there], storage)
     for each in first:
         if _came_before(each, upload, made):
             continue
@@ -120,7 +113,6 @@ def plan(chunk: Iterable[Record], upload: Upload, lookup: Lookup[H]) -> Plan[H]:
             _place(each, each, kept[each.id], upload, made)
         elif there.get(each.id) == each.digest:
             made.pushed.unchanged += 1
-            made.same.append(each)
             upload.seen[each.id] = each.digest
         elif each.measurement in measured:
             upload.waiting.append(each)
@@ -129,13 +121,13 @@ def plan(chunk: Iterable[Record], upload: Upload, lookup: Lookup[H]) -> Plan[H]:
     return made
 
 
-def plan_waiting(upload: Upload, lookup: Lookup[H]) -> Plan[H]:
+def plan_waiting(upload: Upload, storage: Lookup) -> Plan:
     """What is to be done with the records that waited, at the end of the push."""
-    made: Plan[H] = Plan()
+    made: Plan = Plan()
     waiting = upload.waiting
-    measured = {name: set(ids) - upload.ids for name, ids in _measured(waiting, lookup).items()}
+    measured = {name: set(ids) - upload.ids for name, ids in _measured(waiting, storage).items()}
     times = collections.Counter(of.measurement for of in {each.id: each for each in waiting}.values())
-    kept = lookup.kept([run for ids in measured.values() if len(ids) == 1 for run in ids])
+    kept = _kept([run for ids in measured.values() if len(ids) == 1 for run in ids], storage)
     for each in waiting:
         if _came_before(each, upload, made):
             continue
@@ -148,28 +140,25 @@ def plan_waiting(upload: Upload, lookup: Lookup[H]) -> Plan[H]:
 
 
 class Nothing:
-    """The lookup of a history that is not there yet."""
+    """A history that is not there yet."""
 
-    def digests(self, ids: Sequence[str]) -> Mapping[str, str]:
-        return {}
+    def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]:
+        return ()
 
-    def kept(self, ids: Sequence[str]) -> Mapping[str, Kept[None]]:
-        return {}
-
-    def measured(self, measurements: Sequence[str]) -> Mapping[str, Sequence[str]]:
-        return {}
+    def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]:
+        return ()
 
 
-def foresee(records: Iterable[Record], lookup: Lookup[H], *, replace: bool) -> Pushed:
+def foresee(records: Iterable[Record], storage: Lookup, *, replace: bool) -> Pushed:
     """What a push of *records* would do."""
-    pushed, upload, iterator = Pushed(), Upload(replace), iter(records)
-    while chunk := list(itertools.islice(iterator, CHUNK)):
-        pushed.add(plan(chunk, upload, lookup).foreseen())
-    pushed.add(plan_waiting(upload, lookup).foreseen())
+    pushed, upload = Pushed(), Upload(replace)
+    for chunk in batched(records, CHUNK):
+        pushed.add(plan(chunk, upload, storage).foreseen())
+    pushed.add(plan_waiting(upload, storage).foreseen())
     return pushed
 
 
-def _came_before(each: Record, upload: Upload, made: Plan[H]) -> bool:
+def _came_before(each: Record, upload: Upload, made: Plan) -> bool:
     """True if this push has brought a run of this id before, which is counted."""
     if each.id not in upload.seen:
         return False
@@ -180,7 +169,7 @@ def _came_before(each: Record, upload: Upload, made: Plan[H]) -> bool:
     return True
 
 
-def _place(each: Record, pushed_as: Record, kept: Kept[H], upload: Upload, made: Plan[H]) -> None:
+def _place(each: Record, pushed_as: Record, kept: Kept, upload: Upload, made: Plan) -> None:
     """Decide about *each*, which has the id of *kept*, and was *pushed_as* this one."""
     what = difference(kept.record, each, is_copy=upload.are_copies)
     if each.digest == kept.record.digest or (what is Difference.NOTHING and each.measurement is None):
@@ -201,21 +190,21 @@ def _place(each: Record, pushed_as: Record, kept: Kept[H], upload: Upload, made:
 def _write(
     each: Record,
     pushed_as: Record,
-    over: Kept[H] | None,
+    over: Kept | None,
     counted: str,
     upload: Upload,
-    made: Plan[H],
+    made: Plan,
     corrected: Corrected | None = None,
 ) -> None:
     """Plan to write *each*, unless a KPI of it can't be kept."""
     try:
-        kpis = list(each.kpis())
+        each.check_kpis()
     except HistoryError as error:
         made.pushed.rejected.append(Refused(pushed_as.id, str(error)))
         return
     recorded = each.recorded if over is None else over.record.recorded
     of = dataclasses.replace(each, recorded=recorded)
-    made.writes.append(Write(of, kpis, over, counted, pushed_as.id, corrected))
+    made.writes.append(Write(of, over, counted, pushed_as.id, corrected))
     upload.seen[pushed_as.id] = pushed_as.digest
 
 
@@ -229,6 +218,14 @@ def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Ref
     return Refused(pushed_as, conflict(within_a_push=False))
 
 
-def _measured(records: Iterable[Record], lookup: Lookup[H]) -> Mapping[str, Sequence[str]]:
+def _kept(ids: Sequence[str], storage: Lookup) -> Mapping[str, Kept]:
+    return {row.id: Kept(record_of(row, damaged_as=_DAMAGED), row.version) for row in storage.find(ids, payload=True)}
+
+
+def _measured(records: Iterable[Record], storage: Lookup) -> Mapping[str, Sequence[str]]:
+    """The ids of the runs that are there, by the measurement that they share with some of *records*."""
     wanted = {each.measurement or "" for each in records if identifies(each.measurement)}
-    return lookup.measured(sorted(wanted)) if wanted else {}
+    found: dict[str, list[str]] = {}
+    for measurement, run in storage.measured(sorted(wanted)) if wanted else ():
+        found.setdefault(measurement, []).append(run)
+    return found

@@ -1,19 +1,24 @@
-"""The port of a history: what a place can do in which payloads and KPIs are kept.
+"""The port of a history: what goes in and comes out, and what an engine has to do for it, which is little.
 
-There are two real ones, :mod:`.sqlite` and :mod:`.opensearch`; the same contract tests run on both.
+There are three real engines, :mod:`.sqlite`, :mod:`.postgresql` and :mod:`.opensearch`; the same tests run on all.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
-from typing import Any, Protocol, Self
+from contextlib import AbstractContextManager
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import msgspec
 
 from .. import filters
 from ..filters import Filters
-from .alarms import AlarmEvent
-from .records import Record
+from ..lts.heads import Head, KPIs
+from .records import Recorded
+
+T = TypeVar("T")
 
 Progress = Callable[[int], None]
 """Called with the number of records that are dealt with so far."""
@@ -107,153 +112,139 @@ class Query:
 
     def selects(self, settings: Mapping[str, Any], repeat: int) -> bool:
         """True if the filters let a run with these *settings* pass."""
-        return not self.filters or filters.matches(self.filters, settings, repeat)
+        return filters.matches(self.filters, settings, repeat)
 
 
 EVERYTHING = Query()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Run:
-    """One run without its payload; ``time_us`` as in :class:`.records.Record`."""
+class Run(msgspec.Struct, frozen=True):
+    """One run without its payload.
+
+    Attributes:
+        time_us, recorded: as in :class:`.records.Record`.
+        head: what its payload says of it, with the values of its KPIs.
+        kpis: what its payload says of those KPIs; runs of which it is the same share it.
+    """
 
     id: str
     workload: str
     time_us: int | None
     digest: str
+    measurement: str | None
+    recorded: Recorded | None
+    head: Head
+    kpis: KPIs
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.head.settings or {}
+
+    @property
+    def repeat(self) -> int:
+        return self.head.repeat or 0
+
+    @property
+    def exit_code(self) -> int | None:
+        code: int | None = self.head.exit_code
+        return code
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Series:
-    """One KPI with the same labels.
-
-    Attributes:
-        key: digest of workload, KPI, unit and labels.
-        labels: without ``urls``, which lead to pages about single runs.
-        help, lower_better, ignored_for_regression: those of the newest value.
-        count: number of values.
-        first_us, last_us: of the values whose time is known; None where there are none.
-    """
-
-    key: str
-    workload: str
-    kpi: str
-    unit: str
-    help: str
-    lower_better: bool | None
-    ignored_for_regression: bool
-    labels: Mapping[str, Any]
-    count: int
-    first_us: int | None
-    last_us: int | None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SeriesValues:
-    """The values of one series, oldest first; those of unknown time before all others, ties in the order of the ids.
+class Row(NamedTuple):
+    """A run as an engine keeps it, and gives it back.
 
     Attributes:
-        times_us: microseconds since 1970, UTC, or None.
-        values: in the series' unit.
-        ids: the tests behind them.
+        id, workload, time_us, digest, measurement: as in :class:`.records.Record`.
+        recorded_us: the moment at which it was first seen, in microseconds since 1970, or else
+        recorded_place: its place in the order of insertion; both None where neither is known.
+        shape: a digest of what its payload says of its KPIs besides their values; see :mod:`..lts.heads`.
+        head: the head of its payload as JSON; None for a payload that was damaged before there were heads.
+        payload: as JSON; None where it wasn't asked for.
+        version: of what is kept under this id, where the engine needs it to replace exactly that.
     """
 
-    times_us: Sequence[int | None]
-    values: Sequence[float]
-    ids: Sequence[str]
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class WorkloadSummary:
-    """What a history holds of one workload; ``first_us`` and ``last_us`` as in :class:`Series`."""
-
+    id: str
     workload: str
-    runs: int
-    series: int
-    values: int
-    first_us: int | None
-    last_us: int | None
+    time_us: int | None
+    digest: str
+    measurement: str | None
+    recorded_us: int | None
+    recorded_place: int | None
+    shape: str | None
+    head: str | bytes | None
+    payload: str | bytes | None = None
+    version: Any = None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Summary:
-    """What a history holds, workload by workload in the order of their names, and its size on disk."""
+class Reader(Protocol):
+    """How an engine is read. All raise its own errors, which :meth:`Storage.sentences` turns into ours."""
 
-    workloads: Sequence[WorkloadSummary]
-    size_bytes: int
+    def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
+        """The runs of *workload* not before *since_us*, where given, without payloads.
+
+        Newest first, those of unknown time last, ties in the order of the ids.
+        """
+
+    def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]:
+        """Those of *ids*, some hundred, that are there, in any order."""
 
 
-class History(Protocol):
-    """Payloads and KPIs, each run once. Use it as a context manager, in one thread.
-
-    Every method raises :class:`.errors.HistoryError`, and :class:`.errors.UnavailableError` where the server is away.
-    """
+class Storage(Reader, Protocol):
+    """What an engine does; all else is the same for all, and in :class:`.history.History`."""
 
     location: str
 
-    def push(
-        self,
-        records: Iterable[Record],
-        *,
-        replace: bool = False,
-        are_copies: bool = False,
-        progress: Progress | None = None,
-    ) -> Pushed:
-        """Keep *records*; one that is there already is not kept twice. :mod:`.plan` decides what becomes of each.
+    def sentences(self) -> AbstractContextManager[None]:
+        """The engine's errors as HistoryError, and UnavailableError where its server is away."""
 
-        Args:
-            records: they are taken a few hundred at a time, and are visible to all when this returns. Those that don't
-                say when they were first seen are of one upload: all get one moment, later than any that is kept.
-            replace: a record whose content is another one takes the place of the one that is there, and of the moment
-                when that was first seen.
-            are_copies: they were computed some time ago, and so don't take the place of other computations.
-            progress: see :data:`Progress`.
+    def reading(self) -> AbstractContextManager[Reader]:
+        """One state as far as the engine can, whatever others write meanwhile."""
 
-        Raises:
-            UnavailableError: it says how many of *records* are dealt with.
-        """
+    def writing(self) -> AbstractContextManager[None]:
+        """All that is written within or nothing, and nobody else between what is read and written, where it can."""
 
-    def foresee(self, records: Iterable[Record], *, replace: bool = False) -> Pushed:
-        """What :meth:`push` would do; nothing is changed."""
+    def settle(self) -> None:
+        """Let everybody see what was written, and give back space that isn't needed; around each change."""
 
-    def known(self, ids: Sequence[str]) -> Mapping[str, str]:
-        """The digests of those of *ids* that are there."""
-
-    def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
-        """Newest first, those of unknown time last, ties in the order of the ids."""
-
-    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
-        """The runs with their payloads, as they were pushed, in the order of :meth:`runs`."""
-
-    def payloads(self, query: Query = EVERYTHING) -> Iterator[Mapping[str, Any]]:
-        """The payloads of :meth:`records`."""
+    def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """The runs of *measurements*: measurement and id of each."""
 
     def last_recorded(self) -> int | None:
-        """The last moment at which a run was first seen, in microseconds since 1970; None where none is kept."""
+        """The last moment at which a run was first seen."""
 
-    def series(self, workload: str | None = None, kpi: str | None = None) -> list[Series]:
-        """All series, by workload, KPI and key."""
+    def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
+        """Keep *rows*: new ones, and those with a version, which are there, in the place of exactly that.
 
-    def values(self, series: Series) -> SeriesValues:
-        """The values of *series*."""
+        By id, for those that are not kept: why, or None where another process was faster.
+        """
 
-    def delete(self, ids: Sequence[str]) -> int:
-        """Remove these runs and their KPIs; how many there were."""
+    def remove(self, ids: Sequence[str]) -> int:
+        """Remove these runs, some hundred; how many there were."""
 
-    def summary(self) -> Summary:
-        """What is in it."""
+    def events(self, workload: str | None) -> Iterable[tuple[Any, ...]]:
+        """The events of alarms (of *workload*, where given), id and JSON, in the order of time and id."""
 
-    def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
-        """What happened to alarms (of *workload*, where given), oldest first, ties in the order of the ids."""
+    def add_events(self, events: Sequence[Event]) -> int:
+        """Keep those of *events* that are not there yet; how many were new."""
 
-    def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
-        """Keep *events*; one that is there already is not kept twice. How many were new."""
+    def size_bytes(self) -> int:
+        """What it takes on disk."""
 
     def close(self) -> None:
         """Let go of files and connections."""
 
-    def __enter__(self) -> Self: ...
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+class Event(NamedTuple):
+    """An event of an alarm as an engine keeps it: *text* is JSON, and says what happened."""
+
+    id: str
+    workload: str
+    at_us: int
+    text: str
+
+
+def batched(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """*items* in lists of at most *size*."""
+    iterator = iter(items)
+    while chunk := list(itertools.islice(iterator, size)):
+        yield chunk

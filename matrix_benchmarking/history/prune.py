@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from .port import History, Query
+from .history import History
+from .port import Query
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

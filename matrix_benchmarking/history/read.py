@@ -1,37 +1,38 @@
-"""A matrix out of a history: entries with settings, KPIs and payload, but without a test directory."""
+"""A matrix out of a history: entries with settings and KPIs, without a test directory; payloads are read on demand."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
-import uuid
-import zlib
-from collections.abc import Iterator
+import threading
+import types
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ..filters import Filters
-from ..lts.facts import time_of_entry
-from ..lts.read import Source, matrix_of
+from ..lts.facts import Others, facts_of_head, others_of, time_of_entry
+from ..lts.read import NO_PAYLOAD, Doubts, doubts_of, entry_of, lts_in, no_payload, results_in
 from ..matrix import Entry, Matrix
 from ..workload import Workload
 from . import open_history
 from .errors import HistoryError
 from .location import Location
-from .port import History, Query
+from .port import Query
+from .records import Record
 from .sameness import identifies
 
-NOWHERE = Path(os.devnull)
-"""Below it there is nothing on any machine, so what asks for an artifact of such an entry finds none."""
+CHUNK = 500
+NOWHERE = Path(os.devnull, "history")
+"""There is nothing on any machine, so what asks for an artifact of such an entry finds none."""
 
 
 def read_matrix(workload: Workload, location: Location, filters: Filters | None = None) -> Matrix:
     """The runs of *workload* in the history at *location*, oldest first, those of unknown time before all others.
 
-    The history is closed when this returns. Payloads are held compressed and decoded on demand.
+    The history is closed when this returns, and opened again where a payload is asked for.
 
     Args:
         filters: on the settings; the history itself selects by them.
@@ -39,11 +40,39 @@ def read_matrix(workload: Workload, location: Location, filters: Filters | None 
     Raises:
         HistoryError: the history can't be read.
     """
-    query = Query(workload.name, filters or {})
     with open_history(location, writable=False) as history:
-        sources = list(_sources(history, query))
-    sources.reverse()
-    return matrix_of(workload, sources)
+        runs = list(history.runs(Query(workload.name, filters or {})))
+    runs.reverse()
+    payloads = _Payloads(location, [run.id for run in runs])
+    entries: list[Entry] = []
+    notes: list[str] = []
+    said: dict[int, tuple[list[str], Others]] = {}
+    kept_in = str(location)
+    for run in runs:
+        if (known := said.get(id(run.kpis))) is None:  # they live as long as the runs that share them
+            names = [kpi.name for kpi in run.kpis]
+            known = said[id(run.kpis)] = names, others_of(workload, run.kpis)
+        kept = _Kept(workload, run.id, run.digest, payloads)
+        try:
+            entry = entry_of(
+                run.head,
+                known[0],
+                facts_of_head(run.head, run.time_us, known[1]),
+                name=run.id,
+                location=NOWHERE,
+                test_uuid=run.id,
+                measurement=run.measurement,
+                recorded=run.recorded,
+                kept_in=kept_in,
+                load_results=kept.results,
+                load_lts=kept.lts,
+                **{name: _Doubt(kept, name) for name in Doubts._fields},
+            )
+        except NO_PAYLOAD as error:
+            notes.append(no_payload(run.id, error))
+            continue
+        entries.append(entry)
+    return Matrix(entries, notes=notes)
 
 
 def require_matrix(workload: Workload, location: Location) -> Matrix:
@@ -85,16 +114,79 @@ def _is_same_time(one: Entry, other: Entry) -> bool:
     return len({time_of_entry(one), time_of_entry(other)} - {None}) < 2
 
 
-def _sources(history: History, query: Query) -> Iterator[Source]:
-    for each in history.records(query):
-        name, content = _name(each.payload), zlib.compress(msgspec.json.encode(each.payload), level=1)
-        load = functools.partial(zlib.decompress, content)
-        yield Source(name, NOWHERE / name, load, history.location, each.recorded)
+class _Kept:
+    """The payload of one run in a history; what speaks against it is found once."""
+
+    __slots__ = ("_doubts", "_payloads", "_workload", "digest", "run")
+
+    def __init__(self, workload: Workload, run: str, digest: str, payloads: _Payloads) -> None:
+        self._workload, self.run, self.digest, self._payloads = workload, run, digest, payloads
+        self._doubts: Doubts | None = None
+
+    def lts(self) -> types.SimpleNamespace:
+        return lts_in(self._workload, self._content())
+
+    def results(self) -> types.SimpleNamespace:
+        return results_in(self._workload, self._content())
+
+    def doubts(self) -> Doubts:
+        if self._doubts is None:
+            self._doubts = doubts_of(self._workload, self._content())
+        return self._doubts
+
+    def _content(self) -> bytes:
+        found = self._payloads.record(self.run)
+        if found is None or found.digest != self.digest:
+            what = "is not there any more" if found is None else "was changed meanwhile"
+            raise HistoryError(f"run {self.run} of {self._payloads.location} {what}: read the history again")
+        return msgspec.json.encode(found.payload)
 
 
-def _name(payload: Any) -> str:
-    """The run's id, under which the history keeps it."""
-    try:
-        return str(uuid.UUID(payload["metadata"]["test_uuid"]))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return "a payload without an id"  # which the matrix then notes
+class _Doubt(Sequence[Any]):
+    """One field of :class:`.lts.read.Doubts`, for which the payload is read when somebody looks at it."""
+
+    __slots__ = ("_kept", "_name")
+
+    def __init__(self, kept: _Kept, name: str) -> None:
+        self._kept, self._name = kept, name
+
+    @property
+    def _found(self) -> Sequence[Any]:
+        found: Sequence[Any] = getattr(self._kept.doubts(), self._name)
+        return found
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._found[place]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, _Doubt) and self._kept.digest == other._kept.digest:
+            return self._name == other._name
+        return self._found == (other._found if isinstance(other, _Doubt) else other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class _Payloads:
+    """The payloads of the runs *ids* of a history: one, or some hundred where one after the other is asked for."""
+
+    def __init__(self, location: Location, ids: Sequence[str]) -> None:
+        self.location = location
+        self._ids = ids
+        self._places = {run: place for place, run in enumerate(ids)}
+        self._next, self._held = 0, dict[str, Record]()
+        self._lock = threading.Lock()
+
+    def record(self, run: str) -> Record | None:
+        """The run with its payload; None where it is gone."""
+        with self._lock:
+            place = self._places[run]
+            if run not in self._held:
+                count = CHUNK if place == self._next else 1
+                with open_history(self.location, writable=False) as history:
+                    wanted = self._ids[place : place + count]
+                    self._held = {each.id: each for each in history.records_of(wanted)}
+            self._next = place + 1
+            return self._held.get(run)

@@ -1,4 +1,4 @@
-"""A payload as a history keeps it: with its id, its time, a digest of its content, and its KPIs one by one.
+"""A payload as a history keeps it: with its id, its time, and a digest of its content.
 
 Gets decoded LTS payloads, gives records; two payloads are the same if their digests are. Types are kept: labels
 ``1``, ``"1"``, ``1.0`` and ``true`` belong to different series.
@@ -13,7 +13,7 @@ import math
 import re
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -48,31 +48,6 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _canonical = msgspec.json.Encoder(order="deterministic").encode
-
-
-class KPIRecord(msgspec.Struct, frozen=True):
-    """One KPI of one payload; there are many, and a Struct is made in a tenth of a dataclass's time.
-
-    Attributes:
-        name, value, unit, help, lower_better, ignored_for_regression: as in the payload.
-        timestamp: ``@timestamp`` as it is written in the payload.
-        time_us: the same in microseconds since 1970, UTC; None where unknown.
-        labels: without :data:`URLS_LABEL`.
-        urls: that label's value.
-        series: digest of workload, name, unit and labels.
-    """
-
-    name: str
-    value: float
-    unit: str
-    help: str
-    lower_better: bool | None
-    ignored_for_regression: bool
-    timestamp: str | None
-    time_us: int | None
-    labels: Mapping[str, Any]
-    urls: Any
-    series: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -110,18 +85,17 @@ class Record:
     def repeat(self) -> int:
         return int(self.payload["metadata"].get("repeat") or 0)
 
-    def kpis(self) -> Iterator[KPIRecord]:
-        """The KPIs that have a value.
+    @property
+    def exit_code(self) -> int | None:
+        code: int | None = self.payload["metadata"].get("exit_code")
+        return code
 
-        Raises:
-            HistoryError: a KPI that is none.
-        """
-        known: tuple[str | None, int | None] = None, None  # the KPIs of a run have one time
+    def check_kpis(self) -> None:
+        """Raise HistoryError for a KPI that is none."""
+        known: str | None = None  # the KPIs of a run have one time
         for name, kpi in self.payload["kpis"].items():
             if kpi is not None:
-                made = _kpi(self, name, kpi, known)
-                known = made.timestamp, made.time_us
-                yield made
+                known = _check_kpi(self, name, kpi, known)
 
 
 def record(payload: Any, recorded: Recorded | None = None) -> Record:
@@ -196,31 +170,21 @@ def next_moment(last_us: int | None) -> int:
     return now if last_us is None else max(now, last_us + 1)
 
 
-def _kpi(of: Record, name: str, kpi: Any, known: tuple[str | None, int | None]) -> KPIRecord:
-    """*known* is a timestamp whose microseconds are known."""
+def _check_kpi(of: Record, name: str, kpi: Any, known: str | None) -> str | None:
+    """The timestamp of a KPI that is one; *known* is a timestamp that is a time."""
     try:
-        timestamp = kpi.get("@timestamp")
-        labels = dict(kpi.get("labels") or {})
-        urls = labels.pop(URLS_LABEL, None)
-        value, unit, help_text = kpi["value"], kpi["unit"], kpi["help"]
+        value, unit, help_text, labels = kpi["value"], kpi["unit"], kpi["help"], kpi.get("labels")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(float(value)):
             raise TypeError(f"its value is {value!r:.50}, and should be a finite number")
         if not (isinstance(unit, str) and isinstance(help_text, str) and isinstance(kpi["lower_better"], bool | None)):
             raise TypeError("unit and help should be text, and lower_better true, false or null")
+        if not isinstance(labels, dict | None):
+            raise TypeError(f"its labels are {labels!r:.50}, and should be a mapping")
         if not name or len(name) > LONGEST_NAME:
             raise ValueError(f"its name has {len(name)} characters; 1 to {LONGEST_NAME} are possible")
-        return KPIRecord(
-            name=name,
-            value=value,
-            unit=unit,
-            help=help_text,
-            lower_better=kpi["lower_better"],
-            ignored_for_regression=bool(kpi.get("ignored_for_regression", False)),
-            timestamp=timestamp,
-            time_us=known[1] if timestamp == known[0] else microseconds(timestamp),
-            labels=labels,
-            urls=urls,
-            series=digest([of.workload, name, unit, labels]),
-        )
+        timestamp: str | None = kpi.get("@timestamp")
+        if timestamp != known:
+            microseconds(timestamp)
+        return timestamp
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise HistoryError(f"KPI '{name:.80}' of test {of.id} can't be kept: {error}") from error

@@ -7,13 +7,15 @@ matbench's are recognised before anything is read or changed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sqlite3
 from collections.abc import Iterator, Sequence
 
+from . import sql
 from .errors import HistoryError
+from .rows import shape_and_head
 
 APPLICATION_ID = 0x6D617462  # "matb"
-UNKNOWN_TIME = -(2**63)  # part of a primary key, which can't hold NULL; before all others
 
 _FIRST = (
     """
@@ -104,14 +106,27 @@ _WITHOUT_DIRECTION = (
     "CREATE INDEX series_by_name ON series (workload, kpi)",
 )
 
-WITH_ALARMS = 2
-"""The first version that keeps what happened to alarms."""
+# What is said of a run without its payload lies by itself, so that reading it for all runs reads nothing else.
+_ONE_MODEL = (
+    "ALTER TABLE payloads RENAME TO payloads_before",
+    "ALTER TABLE alarm_events RENAME TO alarm_events_before",
+    "DROP INDEX payloads_by_recorded",
+    "DROP INDEX payloads_by_measurement",
+    *(statement.format(id="TEXT", descending="DESC") for statement in sql.TABLES),
+    """
+    INSERT INTO runs SELECT
+        id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape_of(payload), head_of(payload)
+    FROM payloads_before
+    """,
+    "INSERT INTO payloads SELECT id, payload FROM payloads_before",
+    "INSERT INTO alarm_events SELECT id, workload, at_us, event FROM alarm_events_before",
+    *(f"DROP TABLE {name}" for name in ("payloads_before", "alarm_events_before", "kpis", "series")),
+)
 
-WITH_RECORDED = 3
-"""The first version that keeps when it first saw a run, and what was measured; of the rows of before it knows the
-order."""
+WITH_ALARMS, WITH_RECORDED, ONE_MODEL = 2, 3, 5
+"""The first versions that keep what happened to alarms, when a run was first seen, and what is at hand of it."""
 
-MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS, _RECORDED, _WITHOUT_DIRECTION)
+MIGRATIONS: Sequence[Sequence[str]] = (_FIRST, _ALARMS, _RECORDED, _WITHOUT_DIRECTION, _ONE_MODEL)
 """The statements that lead from each version to the next, from an empty database on."""
 
 
@@ -157,11 +172,42 @@ def migrate(connection: sqlite3.Connection, location: str, migrations: Sequence[
         return
     with transaction(connection):
         found = version(connection, location, migrations)  # another process may have been faster
+        _add_functions(connection)
         for statements in migrations[found:]:
             for statement in statements:
                 connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {len(migrations)}")
+
+
+def show_as_today(connection: sqlite3.Connection, location: str) -> None:
+    """Let the tables of an older matbench, open for reading, look like today's: what is at hand of a run is then made
+    of its payload.
+
+    Raises:
+        HistoryError: as :func:`version`.
+    """
+    found = version(connection, location)
+    if not 0 < found < ONE_MODEL:
+        return
+    _add_functions(connection)
+    seen = "measurement, recorded_us, recorded_place"
+    if found < WITH_RECORDED:
+        seen = "NULL AS measurement, NULL AS recorded_us, number AS recorded_place"
+    columns = f"id, workload, time_us, digest, {seen}, shape_of(payload) AS shape, head_of(payload) AS head"
+    connection.execute(f"CREATE TEMP VIEW runs AS SELECT {columns} FROM payloads")  # noqa: S608 - our own names
+    if found < WITH_ALARMS:
+        none = "SELECT '' AS id, '' AS workload, 0 AS at_us, '' AS event WHERE FALSE"
+        connection.execute(f"CREATE TEMP VIEW alarm_events AS {none}")
+
+
+def _add_functions(connection: sqlite3.Connection) -> None:
+    for place, name in enumerate(("shape_of", "head_of")):
+        connection.create_function(name, 1, functools.partial(_column, place), deterministic=True)
+
+
+def _column(place: int, payload: str | bytes) -> str | None:
+    return shape_and_head(payload)[place]
 
 
 @contextlib.contextmanager

@@ -22,7 +22,8 @@ from ..files import read_regular
 from . import alarms
 from .alarms import AlarmEvent
 from .errors import HistoryError
-from .port import EVERYTHING, History, Progress, Pushed, Query
+from .history import History
+from .port import EVERYTHING, Progress, Pushed, Query, Run
 from .records import Record, record
 
 VERSION = 3
@@ -149,11 +150,11 @@ def _has_strange_places(history: History, path: Path) -> bool:
         theirs = {place: each.id for each in _records(stream, path, _BEFORE) if (place := _place(each)) is not None}
     if not theirs:
         return False
-    ours = {place: each.id for each in history.records() if (place := _place(each)) is not None}
+    ours = {place: each.id for each in history.runs() if (place := _place(each)) is not None}
     return any(ours[place] != theirs[place] for place in ours.keys() & theirs.keys())
 
 
-def _place(of: Record) -> int | None:
+def _place(of: Record | Run) -> int | None:
     return of.recorded[1] if of.recorded is not None and of.recorded[0] == 0 else None
 
 

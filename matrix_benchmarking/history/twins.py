@@ -6,22 +6,24 @@ A run without an id of its own has that of its content, so a changed artifact ma
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from .port import History, Query, Twin
+from .port import Query, Run, Twin
 from .records import Record, digest
 
+if TYPE_CHECKING:
+    from .history import History
 
-def twin_of(record: Record) -> Twin | None:
-    """What twins of *record* have in common with it; None for a run that failed, or whose time is unknown."""
-    if record.time_us is None or record.payload["metadata"].get("exit_code") not in (0, None):
+
+def twin_of(of: Record | Run) -> Twin | None:
+    """What twins of a run have in common with it; None for a run that failed, or whose time is unknown."""
+    if of.time_us is None or of.exit_code not in (0, None):
         return None
-    return record.workload, record.time_us, digest([record.settings, record.repeat])
+    return of.workload, of.time_us, digest([of.settings, of.repeat])
 
 
 def twins(history: History, new: Mapping[str, Twin]) -> list[str]:
     """The ids of the *new* runs that have a twin among them or in *history*, and of those twins.
-
-    Payloads are read only where a kept run has the time of a new one.
 
     Raises:
         HistoryError: the history can't be read.
@@ -30,10 +32,7 @@ def twins(history: History, new: Mapping[str, Twin]) -> list[str]:
     for run, twin in new.items():
         found.setdefault(twin, []).append(run)
     times = {time_us for _, time_us, _ in found}
-    query = Query(since_us=min(times, default=None))
-    kept = {run.id: run.time_us for run in history.runs(query) if run.time_us in times and run.id not in new}
-    if kept:
-        for record in history.records(Query(since_us=min(filter(None, kept.values())))):
-            if record.id in kept and (same := twin_of(record)) in found and same is not None:
-                found[same].append(record.id)
+    for kept in history.runs(Query(since_us=min(times, default=None))):
+        if kept.time_us in times and kept.id not in new and (same := twin_of(kept)) in found and same is not None:
+            found[same].append(kept.id)
     return [run for runs in found.values() if len(runs) > 1 for run in runs]

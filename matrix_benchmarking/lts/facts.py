@@ -5,40 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .. import environment_file
+from .. import moments
 from ..matrix import Entry, Facts
-from ..moments import time_us
 from ..workload import Workload
+from .heads import Head, KPIs
 from .labels import kpi_labels
 from .payloads import payload_model, validate
 
 _ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 
 
-def facts_of_payload(workload: Workload, payload: Mapping[str, Any]) -> Facts:
-    """The facts in a decoded *payload*; its KPIs have the labels with which they were kept."""
-    metadata, kpis = payload["metadata"], payload["kpis"]
-    present = {name: kpi for name, kpi in kpis.items() if kpi is not None}
-    labels = next((kpi.get("labels") for kpi in present.values()), None)
-    start_us, end_us = time_us(metadata.get("start")), time_us(metadata.get("end"))
-    return Facts(
-        time_us=start_us if end_us is None else end_us,
-        labels=labels if isinstance(labels, dict) else None,
-        other_units=frozenset(
-            name
-            for name, kpi in present.items()
-            if name in workload.kpis and kpi.get("unit") not in (None, workload.kpis[name].unit)
-        ),
-        other_directions=frozenset(
-            name
-            for name, kpi in present.items()
-            if name in workload.kpis
-            and {kpi.get("lower_better"), workload.kpis[name].lower_better} == {True, False}  # neither contradicts none
-        ),
-        schema_version=metadata.get("lts_schema_version"),
-        start_us=start_us,
-        host=environment_file.parse(metadata.get("environment")).host,
+Others = tuple[frozenset[str], frozenset[str]]
+"""The KPIs that runs have in another unit than the workload today, and those that were better the other way round."""
+
+
+def others_of(workload: Workload, kpis: KPIs) -> Others:
+    """What of *kpis* the *workload* says otherwise today; the same for all runs that share them."""
+    known = [(each, workload.kpis[each.name]) for each in kpis if each.name in workload.kpis]
+    directions = ((each, {each.lower_better, today.lower_better}) for each, today in known)
+    return (
+        frozenset(each.name for each, today in known if each.unit not in (None, today.unit)),
+        frozenset(each.name for each, both in directions if both == {True, False}),  # neither contradicts none
     )
+
+
+def facts_of_head(head: Head, time_us: int | None, others: Others) -> Facts:
+    """The facts of a run that ended at *time_us*; its KPIs have the labels with which they were kept."""
+    labels = head.labels if isinstance(head.labels, dict) else None
+    return Facts(time_us, labels, *others, head.lts_schema_version, moments.time_us(head.start), head.host)
 
 
 def facts_of_entry(workload: Workload, entry: Entry) -> Facts:

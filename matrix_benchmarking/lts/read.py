@@ -11,23 +11,26 @@ import hashlib
 import os
 import types
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pydantic
 
-from .. import block_file, plausible
+from .. import block_file, moments, plausible
 from ..errors import MatbenchError, os_reason
 from ..files import read_regular
-from ..matrix import Entry, Matrix, Problem
+from ..matrix import Entry, Facts, Matrix, Problem
 from ..settings import check_settings
 from ..workload import Workload
-from .facts import facts_of_payload
+from .facts import facts_of_head, others_of
+from .heads import Head, head_of, kpis_of
 from .payloads import payload_model
 
 SUFFIX = ".json"
+NO_PAYLOAD = (MatbenchError, KeyError, TypeError, ValueError, AttributeError, RecursionError)
+"""What is raised where something is no payload."""
 
 
 class PayloadFileError(MatbenchError):
@@ -42,15 +45,11 @@ class Source:
         name: what people call it.
         location: the file that it is in.
         load: gives its bytes, each time anew.
-        kept_in: the history that it came from; None for one out of a file.
-        recorded: when that history first saw it, see :class:`.Entry`.
     """
 
     name: str
     location: Path
     load: Callable[[], bytes]
-    kept_in: str | None = None
-    recorded: tuple[int, int] | None = None
 
 
 def read_matrix(workload: Workload, directory: str | os.PathLike[str]) -> Matrix:
@@ -82,8 +81,8 @@ def matrix_of(workload: Workload, sources: Iterable[Source], notes: list[str] | 
     for source in sources:
         try:
             entry = _entry(workload, source)
-        except (MatbenchError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-            notes.append(f"{source.name}: no LTS payload: {_reason(error)}")
+        except NO_PAYLOAD as error:
+            notes.append(no_payload(source.name, error))
             continue
         if isinstance(entry, str):
             others[entry] = others.get(entry, 0) + 1
@@ -147,45 +146,83 @@ def _read(path: Path) -> bytes:
         raise PayloadFileError(f"cannot read '{path}': {os_reason(error)}") from error
 
 
-def _entry(workload: Workload, source: Source) -> Entry | str:
-    """The entry of one payload; the name of the other workload that it belongs to."""
-    load = source.load
-    content = load()
-    payload = msgspec.json.decode(content)
-    metadata = payload["metadata"]
-    if metadata["workload"] != workload.name:
-        return str(metadata["workload"])
-    settings, repeat = check_settings({**metadata["settings"], "repeat": metadata.get("repeat", 0)})
-    typed, problem = _typed(workload, content)
-    block = block_file.parse(metadata)
+def entry_of(head: Head, names: Sequence[str], facts: Facts, **others: Any) -> Entry:
+    """The entry of a run, out of what is at hand of it; *names* are its KPIs', *others* further attributes.
+
+    Raises:
+        one of NO_PAYLOAD: it has no settings that can be, or a KPI whose value is no number.
+    """
+    if head.settings is None:
+        raise KeyError("settings")
+    settings, repeat = check_settings({**head.settings, "repeat": 0 if head.repeat is None else head.repeat})
+    block = block_file.parse({"campaign": head.campaign, "round": head.round})
     return Entry(
         settings=settings,
         repeat=repeat,
-        location=source.location,
-        name=source.name,
-        exit_code=metadata.get("exit_code"),
-        test_uuid=str(uuid.UUID(metadata["test_uuid"])),
+        exit_code=head.exit_code,
         has_own_uuid=True,
         campaign=block.campaign,
         round=block.round,
-        measurement=metadata.get("measurement"),
-        problems=() if problem is None else (Problem(problem),),
-        kpis={kpi: _number(each["value"]) for kpi, each in payload["kpis"].items() if each is not None},
-        missing_kpis=dict(metadata.get("missing_kpis") or {}),
-        warnings=_warnings(workload, typed),
-        implausible=plausible.findings(typed, workload.implausible),
-        facts=facts_of_payload(workload, payload),
-        recorded=source.recorded,
-        kept_in=source.kept_in,
-        load_results=lambda: _results(_typed(workload, load())[0]),
-        load_lts=lambda: _typed(workload, load())[0],
+        kpis=_kpis(names, head.values),
+        missing_kpis=dict(head.missing_kpis or {}),
+        facts=facts,
+        **others,
     )
 
 
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
-    return value
+def _entry(workload: Workload, source: Source) -> Entry | str:
+    """The entry of one payload; the name of the other workload that it belongs to."""
+    load = source.load
+    payload = msgspec.json.decode(content := load())
+    metadata = payload["metadata"]
+    if metadata["workload"] != workload.name:
+        return str(metadata["workload"])
+    head, kpis = head_of(payload), kpis_of(payload)
+    start_us, end_us = moments.time_us(metadata.get("start")), moments.time_us(metadata.get("end"))
+    doubts = doubts_of(workload, content)
+    entry = entry_of(
+        head,
+        [kpi.name for kpi in kpis],
+        facts_of_head(head, start_us if end_us is None else end_us, others_of(workload, kpis)),
+        location=source.location,
+        name=source.name,
+        measurement=metadata.get("measurement"),
+        problems=doubts.problems,
+        warnings=doubts.warnings,
+        implausible=doubts.implausible,
+        load_results=lambda: results_in(workload, load()),
+        load_lts=lambda: lts_in(workload, load()),
+    )
+    entry.test_uuid = str(uuid.UUID(metadata["test_uuid"]))
+    return entry
+
+
+def _kpis(names: Sequence[str], values: Sequence[Any]) -> dict[str, float]:
+    for value in values:
+        if type(value) is not float and type(value) is not int:
+            raise TypeError(f"a KPI's value is {value!r:.50}, and should be a number")
+    return dict(zip(names, values, strict=True))
+
+
+class Doubts(NamedTuple):
+    """What speaks against a payload; see :class:`.Entry`."""
+
+    problems: tuple[Problem, ...]
+    warnings: tuple[str, ...]
+    implausible: tuple[str, ...]
+
+
+def doubts_of(workload: Workload, content: bytes) -> Doubts:
+    """What speaks against the payload in *content*, by the model and the rules of *workload*."""
+    payload, problem = _typed(workload, content)
+    problems = () if problem is None else (Problem(problem),)
+    return Doubts(problems, _warnings(workload, payload), plausible.findings(payload, workload.implausible))
+
+
+def lts_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
+    """The payload in *content*, with ``metadata`` and ``results``."""
+    payload: types.SimpleNamespace = _typed(workload, content)[0]
+    return payload
 
 
 def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
@@ -202,8 +239,9 @@ def _typed(workload: Workload, content: bytes) -> tuple[Any, str | None]:
         return lenient, f"not as the workload's payloads are today: {where}: {first['msg']}"
 
 
-def _results(payload: Any) -> types.SimpleNamespace:
-    results = payload.results
+def results_in(workload: Workload, content: bytes) -> types.SimpleNamespace:
+    """The results in *content*, by name."""
+    results = _typed(workload, content)[0].results
     if isinstance(results, pydantic.BaseModel):
         return types.SimpleNamespace(**{name: getattr(results, name) for name in type(results).model_fields})
     if isinstance(results, Mapping):
@@ -224,5 +262,6 @@ def _warnings(workload: Workload, payload: Any) -> tuple[str, ...]:
         return (f"whether its numbers are doubtful is not known: {type(error).__name__}: {error}",)
 
 
-def _reason(error: Exception) -> str:
-    return f"it has no {error}" if isinstance(error, KeyError) else str(error)
+def no_payload(name: str, error: Exception) -> str:
+    """Why *name* is left out, as one of :data:`NO_PAYLOAD` says it."""
+    return f"{name}: no LTS payload: {f'it has no {error}' if isinstance(error, KeyError) else error}"

@@ -122,7 +122,7 @@ class Writer:
             round=entry.round,
             span_us=entry.span_us,
             measurement=None if entry.measurement is None else to_bytes(entry.measurement),
-            problems=self._problems(entry.problems),
+            problems=self._problems(tuple(entry.problems)),
             missing_files=self._list(entry.missing_files),
             kpi_names=self._list(entry.kpis),
             kpis=kpis,

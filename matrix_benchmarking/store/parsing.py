@@ -355,7 +355,7 @@ def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) 
     if entry.measurement is not None and not entry.has_own_uuid and times == (None, None):
         entry.measurement = of_its_version(entry.measurement, workload, entry.settings)
     if problem is not None:
-        entry.problems += (problem,)
+        entry.problems = (*entry.problems, problem)
     values = kpi.compute(workload.kpis, payload)
     entry.kpis, entry.missing_kpis = values.values, values.missing
     entry.implausible = plausible.findings(payload, workload.implausible)
@@ -363,7 +363,7 @@ def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) 
         try:
             entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))
         except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
-            entry.problems += (_parser_problem("warnings", error),)
+            entry.problems = (*entry.problems, _parser_problem("warnings", error))
 
 
 def _parser_problem(function: str, error: BaseException, recorder: Recorder | None = None) -> Problem:

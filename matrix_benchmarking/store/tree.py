@@ -255,7 +255,7 @@ def _mark_without_settings(entries: Sequence[Entry]) -> None:
     if len(without) < len(entries):
         reason = "gives no settings, and no file above it does; the other tests have some"
         for entry in without:
-            entry.problems += (Problem(reason, SETTINGS_FILE),)
+            entry.problems = (*entry.problems, Problem(reason, SETTINGS_FILE))
 
 
 def _unfinished(context: Context, candidate: Candidate) -> Entry:

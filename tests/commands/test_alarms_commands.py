@@ -18,9 +18,8 @@ from rich.console import Console
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.commands import alarms_list
-from matrix_benchmarking.history import record
+from matrix_benchmarking.history import SQLiteLocation, open_history, record
 from matrix_benchmarking.history.alarms import Action, AlarmEvent
-from matrix_benchmarking.history.sqlite import SQLiteHistory
 
 Capture = pytest.CaptureFixture[str]
 Keep = Callable[..., None]
@@ -32,7 +31,7 @@ def keep(directory: Path) -> Keep:
     """Records events in matbench.db, which has a run, too."""
 
     def record_events(*events: AlarmEvent) -> None:
-        with SQLiteHistory(directory / "matbench.db") as kept:
+        with open_history(SQLiteLocation(directory / "matbench.db"), writable=True) as kept:
             kept.push([record(payload(1))])
             kept.record_alarms(events)
 

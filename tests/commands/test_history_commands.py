@@ -163,7 +163,7 @@ def test_versions_with_equal_artifacts_are_two_runs_unless_they_ran_at_one_time(
 def _kept_runs() -> list[tuple[str, dict[str, Any]]]:
     """Id and settings of the runs in the default history."""
     with contextlib.closing(sqlite3.connect("matbench.db")) as connection:
-        found = connection.execute("SELECT id, settings FROM payloads").fetchall()
+        found = connection.execute("SELECT id, head ->> 'settings' FROM runs").fetchall()
     return [(run, json.loads(settings)) for run, settings in found]
 
 
@@ -452,17 +452,16 @@ def test_a_table_of_an_earlier_download_does_not_get_stale(uploaded: None) -> No
 def test_a_first_download_that_was_interrupted_can_go_on(
     uploaded: None, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from matrix_benchmarking.history.sqlite import SQLiteHistory
+    from matrix_benchmarking.history import History
 
-    genuine = SQLiteHistory.payloads
+    genuine = History.records
 
     def interrupted(self, query):
-        payloads = genuine(self, query)
-        yield next(payloads)
+        yield next(genuine(self, query))
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(SQLiteHistory, "payloads", interrupted)
+        patch.setattr(History, "records", interrupted)
         assert main(DOWNLOAD) == 130
     assert len(list(Path("lts").glob("*.json"))) == 1
     assert main(DOWNLOAD) == 0

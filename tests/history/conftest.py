@@ -1,4 +1,4 @@
-"""Both histories, each new for its test, on the genuine OpenSearch and on SQLite."""
+"""Histories of each engine, new for each test: in a file, and on the genuine OpenSearch and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ import pytest
 from history_support.opensearch_server import OpenSearchServer
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history.credentials import Credentials
+from matrix_benchmarking.history import location
 from matrix_benchmarking.history.opensearch import client
+from matrix_benchmarking.history.opensearch.credentials import Credentials
 
-ON_OPENSEARCH = pytest.mark.xdist_group("opensearch")
-BOTH = [pytest.param("sqlite"), pytest.param("opensearch", marks=ON_OPENSEARCH)]
+ENGINES = [
+    pytest.param("sqlite"),
+    pytest.param("opensearch", marks=pytest.mark.xdist_group("opensearch")),
+    pytest.param("postgresql", marks=pytest.mark.xdist_group("postgresql")),
+]
 
 NewPlace = Callable[[str], history.Location]
 
 
 @pytest.fixture
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """From ``sqlite`` or ``opensearch`` to a location at which there is nothing yet, nor after the test.
+    """From the name of an engine to a location at which there is nothing yet, nor after the test.
 
     The more indices a server has, the longer it takes for each.
     """
@@ -34,9 +38,11 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPla
         name = f"t{uuid.uuid4().hex[:12]}"
         if kind == "sqlite":
             return history.SQLiteLocation(tmp_path / f"{name}.db")
+        if kind == "postgresql":
+            return location.parse(f"{request.getfixturevalue('postgresql').url}?schema={name}", {})[0]
         server: OpenSearchServer = request.getfixturevalue("opensearch")
         made.append(f"{server.url}/{name}*")
-        return history.OpenSearchLocation(server.url, name, f"{name}-prom", Credentials())
+        return history.OpenSearchLocation(server.url, name, Credentials())
 
     yield make
     for indices in made:
@@ -44,15 +50,15 @@ def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPla
             urllib.request.urlopen(urllib.request.Request(indices, method="DELETE"), timeout=60).close()
 
 
-@pytest.fixture(params=BOTH)
+@pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, new_place: NewPlace) -> history.Location:
-    """A location of either kind."""
+    """A location of each kind."""
     return new_place(request.param)
 
 
 @pytest.fixture
 def kept(place: history.Location) -> Iterator[history.History]:
-    """An empty history of either kind, open for writing."""
+    """An empty history of each kind, open for writing."""
     with history.open_history(place, writable=True) as opened:
         yield opened
 
@@ -62,9 +68,9 @@ def at(opensearch: OpenSearchServer, new_place: NewPlace) -> Callable[[str], his
     """A new location on the server, reached by another URL."""
 
     def make(url: str) -> history.OpenSearchLocation:
-        location = new_place("opensearch")
-        assert isinstance(location, history.OpenSearchLocation)
-        return dataclasses.replace(location, url=url)
+        found = new_place("opensearch")
+        assert isinstance(found, history.OpenSearchLocation)
+        return dataclasses.replace(found, url=url)
 
     return make
 

@@ -18,11 +18,9 @@ from history_support.payloads import payload, test_id
 from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history import HistoryError, Indices, SQLiteLocation, location, record
+from matrix_benchmarking.history import HistoryError, SQLiteLocation, record
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, decode, encode
-from matrix_benchmarking.history.credentials import Credentials
 from matrix_benchmarking.history.opensearch import mappings
-from matrix_benchmarking.history.sqlite import SQLiteHistory
 from matrix_benchmarking.history.sqlite_schema import MIGRATIONS, migrate
 
 RECORDER = """
@@ -161,6 +159,10 @@ def test_what_a_newer_matbench_did_to_an_alarm_is_a_sentence() -> None:
         decode(text)
 
 
+def sqlite_history(path: Path, *, writable: bool = True) -> history.History:
+    return history.open_history(SQLiteLocation(path), writable=writable)
+
+
 class TestSQLite:
     """What is SQLite's own."""
 
@@ -175,7 +177,7 @@ class TestSQLite:
 
     def test_a_history_of_before_has_no_events_and_is_not_changed_by_a_look(self, old: Path) -> None:
         before = old.read_bytes()
-        with SQLiteHistory(old, writable=False) as kept:
+        with sqlite_history(old, writable=False) as kept:
             assert kept.alarm_events() == []
             assert len(list(kept.runs())) == 5
             with pytest.raises(HistoryError):
@@ -183,48 +185,48 @@ class TestSQLite:
         assert old.read_bytes() == before
 
     def test_a_history_of_before_is_migrated_when_it_is_opened_for_writing(self, old: Path) -> None:
-        with SQLiteHistory(old, writable=False) as reader, SQLiteHistory(old) as kept:
+        with sqlite_history(old) as kept:
             assert kept.record_alarms([event(1)]) == 1
-            assert reader.alarm_events() == [event(1)]
+            assert kept.alarm_events() == [event(1)]
+            with history.open_history(SQLiteLocation(old), writable=False) as later:
+                assert later.alarm_events() == [event(1)]
             assert kept.push([record(payload(5))]).unchanged == 1
 
     def test_a_matbench_of_before_refuses_it_clearly(self, path: Path) -> None:
-        with SQLiteHistory(path) as kept:
+        with sqlite_history(path) as kept:
             kept.record_alarms([event(1)])
         connection = sqlite3.connect(path)
-        with pytest.raises(HistoryError, match=r"newer matbench \(schema 4; this one knows 1\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(schema 5; this one knows 1\): update matbench"):
             migrate(connection, "h.db", MIGRATIONS[:1])
         connection.close()
 
     @pytest.mark.parametrize("damage", ["'garbage'", "'{}'", "5", "x'ff00'", "cast(x'22ff22' AS TEXT)"])
     def test_a_damaged_event_is_a_sentence(self, path: Path, damage: str) -> None:
-        with SQLiteHistory(path) as kept:
+        with sqlite_history(path) as kept:
             kept.record_alarms([event(1), event(2)])
         connection = sqlite3.connect(path)
         connection.execute(f"UPDATE alarm_events SET event = {damage} WHERE id = ?", (event(1).id,))
         connection.commit()
         connection.close()
-        with SQLiteHistory(path) as kept:
-            with pytest.raises(
-                HistoryError, match=r"history '.*h.db': (the event \w{32} of an alarm|Could not decode)"
-            ):
+        with sqlite_history(path) as kept:
+            with pytest.raises(HistoryError, match=r"h\.db'?: (the event \w{32} of an alarm|Could not decode)"):
                 kept.alarm_events()
             assert kept.record_alarms([event(3)]) == 1
 
     def test_a_read_only_history_takes_no_event(self, path: Path) -> None:
-        SQLiteHistory(path).close()
-        with SQLiteHistory(path, writable=False) as kept, pytest.raises(HistoryError, match="read-only"):
+        sqlite_history(path).close()
+        with sqlite_history(path, writable=False) as kept, pytest.raises(HistoryError, match="read-only"):
             kept.record_alarms([event(1)])
 
     def test_people_can_read_events_with_sqlite_alone(self, path: Path) -> None:
-        with SQLiteHistory(path) as kept:
+        with sqlite_history(path) as kept:
             kept.record_alarms([event(1, Action.RESOLVED, alarm="ab", reason="done")])
         connection = sqlite3.connect(path)
         rows = connection.execute(
-            "SELECT workload, at_us, alarm, action, author, json_extract(event, '$.reason') FROM alarm_events"
+            "SELECT workload, at_us, event ->> 'action', event ->> 'author', event ->> 'reason' FROM alarm_events"
         ).fetchall()
         connection.close()
-        assert rows == [("speed", AT_US + 1_000_000, "ab", "resolved", "ann", "done")]
+        assert rows == [("speed", AT_US + 1_000_000, "resolved", "ann", "done")]
 
     def test_a_kill_at_any_moment_leaves_whole_records_only(self, path: Path) -> None:
         recorder = record_in_a_process(SQLiteLocation(path), 0, "on and on")
@@ -240,7 +242,7 @@ class TestSQLite:
             recorder.send_signal(signal.SIGKILL)
             rest = recorder.stdout.read().split()
         told = max([told, *(int(number) for number in rest if number.isdecimal())])
-        with SQLiteHistory(path) as kept:
+        with sqlite_history(path) as kept:
             found = kept.alarm_events()
             assert len(found) % 2 == 0
             assert len(found) // 2 in (told + 1, told + 2)  # the last may have been just made
@@ -269,15 +271,8 @@ class TestOpenSearch:
         found = admin.indices.get_mapping(index=there.alarm_index)[there.alarm_index]["mappings"]
         assert (found["_meta"], found["dynamic"]) == (mappings.ALARMS["_meta"], "strict")
         (hit,) = admin.search(index=there.alarm_index)["hits"]["hits"]
-        shown = {name: hit["_source"][name] for name in ("@timestamp", "action", "author", "until", "kpi", "first_bad")}
-        assert shown == {
-            "@timestamp": "2026-03-01T12:00:01+00:00",
-            "action": "acknowledged",
-            "author": "ann",
-            "until": "2026-12-31",
-            "kpi": "p95_latency",
-            "first_bad": "1.3.0",
-        }
+        shown = {name: hit["_source"][name] for name in ("@timestamp", "workload")}
+        assert shown == {"@timestamp": "2026-03-01T12:00:01+00:00", "workload": "speed"}
 
     def test_another_index_in_its_place_is_refused(self, admin, there):
         admin.indices.create(index=there.alarm_index)
@@ -300,14 +295,8 @@ class TestOpenSearch:
             kept.record_alarms([event(1)])
             for document in ({"matbench": {"at_us": 1, "id": "a", "event": "garbage"}}, {"workload": "speed"}):
                 admin.index(index=there.alarm_index, id="a", body=document, refresh=True)
-                with pytest.raises(HistoryError, match=r"the event a of an alarm in the index '.*' is damaged"):
+                with pytest.raises(HistoryError, match=r"the event a of an alarm in it is damaged"):
                     kept.alarm_events()
-
-    def test_the_kpis_can_not_be_in_the_index_of_the_alarms(self) -> None:
-        with pytest.raises(HistoryError, match="prom_index_suffix is -alarms, which is for the alarms"):
-            location.parse("http://localhost:9200/runs", {}, indices=Indices(suffix="-alarms"))
-        place = history.OpenSearchLocation("http://localhost:9200", "runs", "runs-prom", Credentials())
-        assert place.alarm_index == "runs-alarms"
 
 
 def test_events_are_told_apart_by_everything_that_is_said_in_them() -> None:

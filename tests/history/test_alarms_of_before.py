@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from history_support.before import HERE
+from history_support.before import HERE, old_mapping
 from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
@@ -90,8 +90,7 @@ def test_documents_on_a_server(
 ) -> None:
     place = new_place("opensearch")
     with OpenSearch([place.url]) as admin:
-        meta = {"matbench": {**mappings.ALARMS["_meta"]["matbench"], "mapping_version": 1}}
-        body = {"mappings": {**mappings.ALARMS, "_meta": meta}, "settings": dict(mappings.SETTINGS)}
+        body = {"mappings": old_mapping("alarms", 1), "settings": dict(mappings.SETTINGS)}
         admin.indices.create(index=place.alarm_index, body=body)
         for text in (RELEASES / "documents.jsonl").read_text(encoding="utf-8").splitlines():
             document = json.loads(text)

@@ -7,6 +7,7 @@ import random
 
 import pytest
 from history_support.payloads import payload, test_id
+from history_support.uploads import payloads, series, values
 
 from matrix_benchmarking import filters, history
 from matrix_benchmarking.history import HistoryError, Query, record
@@ -27,13 +28,13 @@ def ids(kept, **query):
 
 
 def numbers(kept, **query):
-    return [each["results"]["number"] for each in kept.payloads(Query(**query))]
+    return [each["results"]["number"] for each in payloads(kept, Query(**query))]
 
 
 def test_what_was_pushed_comes_back_unchanged(kept):
     pushed = [payload(1), payload(2, {"speed": 3}, note="ünï ☃ 漢字 \U0001f600 \x00 \x1b <script>"), payload(3, {})]
     assert kept.push(records(*pushed)) == history.Pushed(added=3)
-    assert as_text(kept.payloads()) == as_text(reversed(pushed))
+    assert as_text(payloads(kept)) == as_text(reversed(pushed))
 
 
 def in_block(number, campaign, of_round=None, **more):
@@ -46,7 +47,7 @@ def in_block(number, campaign, of_round=None, **more):
 def test_what_a_run_was_measured_together_with_is_kept_beside_runs_that_do_not_say_it(kept):
     pushed = [payload(1), in_block(2, "night"), in_block(3, "night", 2)]
     kept.push(records(*pushed))
-    assert as_text(kept.payloads()) == as_text(reversed(pushed))
+    assert as_text(payloads(kept)) == as_text(reversed(pushed))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_the_same_content_again_changes_nothing(kept):
     assert kept.push(records(payload(2), payload(1))) == history.Pushed(unchanged=2)
     reordered = {name: payload(1)[name] for name in ("kpis", "results", "metadata")}
     assert kept.push(records(reordered)) == history.Pushed(unchanged=1)
-    assert kept.summary().workloads[0].runs == 2
+    assert kept.summary().workloads[0].runs.count == 2
     assert kept.summary().workloads[0].values == 2
 
 
@@ -75,8 +76,8 @@ def test_another_content_under_one_id_is_a_conflict_and_changes_nothing(kept):
     kept.push(records(payload(1)))
     pushed = kept.push(records(payload(1, {"speed": 99.0}), payload(2)))
     assert (pushed.added, [each.id for each in pushed.conflicts]) == (1, [test_id(1)])
-    assert as_text(kept.payloads()) == as_text([payload(2), payload(1)])
-    assert kept.values(kept.series()[0]).values[0] == 11.0
+    assert as_text(payloads(kept)) == as_text([payload(2), payload(1)])
+    assert values(kept)[0] == 11.0
 
 
 def test_new_runs_with_the_settings_the_repeat_and_the_time_of_another_one_are_its_twins(kept):
@@ -96,24 +97,48 @@ def test_new_runs_with_the_settings_the_repeat_and_the_time_of_another_one_are_i
 def test_two_contents_under_one_id_in_one_push_are_a_conflict(kept):
     pushed = kept.push(records(payload(1), payload(1, {"speed": 99.0})))
     assert (pushed.added, len(pushed.conflicts)) == (1, 1)
-    assert kept.values(kept.series()[0]).values[0] == 11.0
+    assert values(kept)[0] == 11.0
 
 
 def test_a_conflicting_content_replaces_the_old_one_where_that_is_wanted(kept):
     kept.push(records(payload(1, {"speed": 1.0, "height": 2.0}), payload(2)))
     new = payload(1, {"speed": 5.0, "width": 3.0}, time="2026-03-02T12:00:00+00:00")
     assert kept.push(records(new, payload(2)), replace=True) == history.Pushed(replaced=1, unchanged=1)
-    assert as_text(kept.payloads()) == as_text([new, payload(2)])
-    assert sorted(each.kpi for each in kept.series()) == ["speed", "width"]
-    speed = next(each for each in kept.series() if each.kpi == "speed")
-    assert list(kept.values(speed).values) == [12.0, 5.0]
+    assert as_text(payloads(kept)) == as_text([new, payload(2)])
+    assert series(kept) == {"speed": 2, "width": 1}
+    assert values(kept) == [12.0, 5.0]
 
 
-def test_known_gives_the_digests_of_what_is_there(kept):
-    one, two = records(payload(1), payload(2))
-    kept.push([one])
-    assert kept.known([one.id, two.id]) == {one.id: one.digest}
-    assert kept.known([]) == {}
+def test_payloads_come_by_id_in_the_order_in_which_they_are_asked_for(kept):
+    kept.push(records(*(payload(number) for number in range(4))))
+    wanted = [test_id(number) for number in (2, 99, 0, 3)]
+    assert [each.payload["results"]["number"] for each in kept.records_of(wanted)] == [2, 0, 3]
+    assert list(kept.records_of([])) == []
+
+
+def test_a_run_says_what_a_series_needs_without_its_payload(kept):
+    made = payload(1, {"speed": 3, "gone": None, "height": -0.5}, labels={"x": 1.0, "urls": {"log": "https://x"}})
+    made["metadata"] |= {"campaign": "night", "round": 2, "measurement": "m", "missing_kpis": {"gone": "no gauge"}}
+    made["metadata"]["environment"] = {"cpu_model": "Xeon", "gpus": [{"model": "H200"}]}
+    kept.push(records(made))
+    (run,) = kept.runs()
+    assert (run.id, run.workload, run.digest, run.measurement) == (test_id(1), "speed", record(made).digest, "m")
+    assert (run.settings, run.repeat, run.exit_code, run.recorded[0]) == ({"hw_type": "cpu-1", "vus": 8}, 1, 0, 1)
+    head = run.head
+    assert (head.campaign, head.round, head.host, head.start) == ("night", 2, "Xeon, H200", None)
+    assert (head.labels, head.missing_kpis) == (made["kpis"]["speed"]["labels"], {"gone": "no gauge"})
+    assert list(map(repr, head.values)) == ["3", "-0.5"]
+    assert [(each.name, each.unit, each.help, each.lower_better) for each in run.kpis] == [
+        ("speed", "m/s", "How fast it is", False),
+        ("height", "m/s", "How fast it is", False),
+    ]
+
+
+def test_runs_share_what_their_payloads_say_of_the_kpis(kept):
+    kept.push(records(payload(1), payload(2), payload(3, unit="km/h"), payload(4)))
+    first, other, *same = [run.kpis for run in kept.runs()]
+    assert other[0].unit == "km/h"
+    assert all(each is first for each in same)
 
 
 def test_runs_come_newest_first_and_those_of_unknown_time_last(kept):
@@ -135,14 +160,14 @@ def test_moments_are_ordered_to_the_microsecond(kept):
     random.Random(1).shuffle(shuffled)
     kept.push(records(*(payload(number, time=moment) for number, moment in shuffled)))
     assert numbers(kept) == [5, 4, 3, 2, 1, 0]
-    assert list(kept.values(kept.series()[0]).values) == [10.0, 11.0, 12.0, 13.0, 14.0, 15.0]
+    assert values(kept) == [10.0, 11.0, 12.0, 13.0, 14.0, 15.0]
 
 
 def test_moments_are_compared_across_time_zones_and_kept_as_written(kept):
     east, utc = "2026-03-01T13:30:00+02:00", "2026-03-01T12:00:00Z"
     kept.push(records(payload(1, time=utc), payload(2, time=east)))
     assert numbers(kept) == [1, 2]
-    assert [each["metadata"]["end"] for each in kept.payloads()] == [utc, east]
+    assert [each["metadata"]["end"] for each in payloads(kept)] == [utc, east]
 
 
 def test_since_leaves_out_what_is_older_and_what_has_no_time(kept):
@@ -163,9 +188,7 @@ def test_only_one_workload(kept):
     assert numbers(kept, workload="speed") == [1]
     assert numbers(kept, workload='Écran :\\"') == [2]
     assert numbers(kept, workload="spee") == []
-    assert [each.workload for each in kept.series()] == ["speed", 'Écran :\\"']
-    assert [each.workload for each in kept.series(workload="speed", kpi="speed")] == ["speed"]
-    assert kept.series(kpi="height") == []
+    assert {each.workload for each in kept.summary().series} == {"speed", 'Écran :\\"'}
 
 
 @pytest.mark.parametrize(
@@ -198,12 +221,10 @@ def test_filters_select_by_settings_and_know_their_types(kept, text, found):
 
 
 def test_series_are_told_apart_by_the_types_of_their_labels(kept):
-    values = [1, "1", 1.0, True, None, "", "é"]
-    kept.push(records(*(payload(number, labels={"x": value}) for number, value in enumerate(values))))
-    series = kept.series()
-    assert sorted(map(repr, (each.labels["x"] for each in series))) == sorted(map(repr, values))
-    for each in series:
-        assert list(kept.values(each).values) == [10.0 + [repr(v) for v in values].index(repr(each.labels["x"]))]
+    labels = [1, "1", 1.0, True, None, "", "é"]
+    kept.push(records(*(payload(number, labels={"x": value}) for number, value in enumerate(labels))))
+    found = kept.summary().series
+    assert sorted(map(repr, (each.labels["x"] for each in found))) == sorted(map(repr, labels))
 
 
 def test_labels_of_any_name_and_shape_are_kept(kept):
@@ -220,79 +241,44 @@ def test_labels_of_any_name_and_shape_are_kept(kept):
     }
     other = {**labels, "urls": {"log": "https://example.org/2"}, "object": {"deep": "er"}}
     kept.push(records(payload(1, labels=labels), payload(2, labels=labels | {"urls": None}), payload(3, labels=other)))
-    assert sorted(each.count for each in kept.series()) == [1, 2]
+    found = kept.summary().series
+    assert sorted(each.span.count for each in found) == [1, 2]
     identity = {name: value for name, value in labels.items() if name != "urls"}
-    assert [each.labels for each in kept.series() if each.count == 2] == [identity]
-    assert next(iter(kept.payloads(Query(limit=1))))["kpis"]["speed"]["labels"] == other
+    assert [each.labels for each in found if each.span.count == 2] == [identity]
+    assert payloads(kept, Query(limit=1))[0]["kpis"]["speed"]["labels"] == other
 
 
 def test_values_come_oldest_first_with_their_runs(kept):
     kept.push(records(payload(3, {"speed": 3}), payload(1, {"speed": 1.5}), payload(2, {"speed": -2}, time=None)))
-    (series,) = kept.series()
-    values = kept.values(series)
-    assert list(values.values) == [-2, 1.5, 3]
-    assert [type(value) for value in values.values] == [int, float, int]
-    assert list(values.ids) == [test_id(2), test_id(1), test_id(3)]
-    assert list(values.times_us) == [None, record(payload(1)).time_us, record(payload(3)).time_us]
-    assert (series.count, series.first_us, series.last_us) == (3, values.times_us[1], values.times_us[2])
+    assert values(kept) == [-2, 1.5, 3]
+    assert [type(value) for value in values(kept)] == [int, float, int]
+    (one,) = kept.summary().series
+    assert one.span == history.Span(3, record(payload(1)).time_us, record(payload(3)).time_us)
 
 
 def test_values_of_any_size_are_kept(kept):
     sizes = [0.0, -0.0, 1e-300, 1.7976931348623157e308, 0.1 + 0.2, 2**53 + 1, -(2**63)]
     kept.push(records(*(payload(number, {"speed": size}) for number, size in enumerate(sizes))))
-    assert list(map(repr, kept.values(kept.series()[0]).values)) == list(map(repr, sizes))
+    assert list(map(repr, values(kept))) == list(map(repr, sizes))
 
 
 def test_a_kpi_without_a_value_is_none(kept):
     kept.push(records(payload(1, {"speed": None, "height": 1.0})))
-    assert [each.kpi for each in kept.series()] == ["height"]
-    assert next(kept.payloads())["kpis"]["speed"] is None
+    assert series(kept) == {"height": 1}
+    assert payloads(kept)[0]["kpis"]["speed"] is None
 
 
 def test_another_unit_is_another_series(kept):
     kept.push(records(payload(1), payload(2, unit="km/h")))
-    assert sorted(each.unit for each in kept.series()) == ["km/h", "m/s"]
-
-
-def test_the_newest_value_describes_its_series(kept):
-    old, new = payload(1), payload(2)
-    new["kpis"]["speed"].update(help="How fast it is, measured better", lower_better=True, ignored_for_regression=True)
-    kept.push(records(new))
-    kept.push(records(old))
-    (series,) = kept.series()
-    assert (series.help, series.lower_better) == ("How fast it is, measured better", True)
-    assert series.ignored_for_regression is True
-    newest = payload(3)
-    kept.push(records(newest))
-    assert kept.series()[0].help == "How fast it is"
+    assert sorted(each.unit for each in kept.summary().series) == ["km/h", "m/s"]
 
 
 def test_a_kpi_of_which_neither_direction_is_better_is_kept_as_such(kept):
     old, new = payload(1), payload(2)
     new["kpis"]["speed"]["lower_better"] = None
     kept.push(records(old))
-    assert kept.series()[0].lower_better is False
     kept.push(records(new))
-    assert [each.lower_better for each in kept.series()] == [None]
-    assert {one["kpis"]["speed"]["lower_better"] for one in kept.payloads()} == {False, None}
-
-
-def test_after_a_delete_the_newest_that_is_left_describes_its_series(kept):
-    old, new = payload(1), payload(2)
-    new["kpis"]["speed"].update(help="Wrong", lower_better=True)
-    kept.push(records(old, new))
-    kept.delete([test_id(2)])
-    (series,) = kept.series()
-    assert (series.help, series.lower_better) == ("How fast it is", False)
-
-
-def test_of_values_of_one_moment_that_of_the_largest_id_describes_the_series(kept):
-    moment = "2026-03-01T12:00:00+00:00"
-    payloads = [payload(number, time=moment) for number in range(6)]
-    for each in payloads:
-        each["kpis"]["speed"]["help"] = f"help of {each['metadata']['test_uuid']}"
-    kept.push(records(*payloads))
-    assert kept.series()[0].help == f"help of {max(test_id(number) for number in range(6))}"
+    assert [run.kpis[0].lower_better for run in kept.runs()] == [None, False]
 
 
 def test_two_contents_under_one_id_in_one_push_are_a_conflict_even_if_they_may_replace(kept):
@@ -301,19 +287,18 @@ def test_two_contents_under_one_id_in_one_push_are_a_conflict_even_if_they_may_r
     pushed = kept.push(twice, replace=True)
     assert (pushed.replaced, pushed.unchanged) == (1, 1)
     assert [each.reason for each in pushed.conflicts] == ["it came twice in this upload, with different contents"]
-    assert list(kept.values(kept.series()[0]).values) == [5.0]
+    assert values(kept) == [5.0]
     pushed = kept.push(twice, replace=True)
     assert (pushed.replaced, pushed.unchanged, len(pushed.conflicts)) == (0, 2, 1)
 
 
 def test_a_run_without_kpis_is_a_run(kept):
     kept.push(records(payload(1, {})))
-    assert (kept.summary().workloads[0].runs, kept.summary().workloads[0].series) == (1, 0)
-    assert kept.series() == []
+    assert (kept.summary().workloads[0].runs.count, kept.summary().workloads[0].series) == (1, 0)
 
 
 def test_an_empty_history_has_nothing(kept):
-    assert (list(kept.runs()), list(kept.payloads()), kept.series(), kept.summary().workloads) == ([], [], [], [])
+    assert (list(kept.runs()), payloads(kept), kept.summary().series, kept.summary().workloads) == ([], [], [], [])
     assert kept.push([]) == history.Pushed()
     assert kept.delete([test_id(1)]) == 0
 
@@ -322,9 +307,9 @@ def test_deleted_runs_are_gone_with_their_kpis(kept):
     kept.push(records(payload(1), payload(2), payload(3, {"height": 1.0}), payload(4, {"speed": 1.0}, time=None)))
     assert kept.delete([test_id(1), test_id(3), test_id(4), test_id(99)]) == 3
     assert numbers(kept) == [2]
-    assert [(each.kpi, each.count) for each in kept.series()] == [("speed", 1)]
+    assert series(kept) == {"speed": 1}
     assert kept.push(records(payload(1))) == history.Pushed(added=1)
-    assert list(kept.values(kept.series()[0]).values) == [11.0, 12.0]
+    assert values(kept) == [11.0, 12.0]
 
 
 def test_the_summary_tells_workloads_times_and_size(kept):
@@ -332,8 +317,8 @@ def test_the_summary_tells_workloads_times_and_size(kept):
     summary = kept.summary()
     assert summary.size_bytes > 1000
     assert list(summary.workloads) == [
-        history.WorkloadSummary("b", 1, 1, 1, None, None),
-        history.WorkloadSummary("speed", 2, 2, 3, record(payload(1)).time_us, record(payload(2)).time_us),
+        history.WorkloadSummary("b", history.Span(1, None, None), 1, 1),
+        history.WorkloadSummary("speed", history.Span(2, record(payload(1)).time_us, record(payload(2)).time_us), 2, 3),
     ]
 
 
@@ -345,10 +330,10 @@ def test_many_more_than_a_page_come_back_complete_and_in_order(kept):
     pushed = kept.push((record(payload(number)) for number in order), progress=progress.append)
     assert pushed.added == progress[-1] == count
     assert numbers(kept) == list(range(count))[::-1]
-    assert list(kept.values(kept.series()[0]).values) == [10.0 + number for number in range(count)]
+    assert values(kept) == [10.0 + number for number in range(count)]
     assert numbers(kept, limit=1200) == list(range(count))[::-1][:1200]
     assert kept.delete([test_id(number) for number in range(1000)]) == 1000
-    assert kept.series()[0].count == count - 1000
+    assert series(kept) == {"speed": count - 1000}
 
 
 def test_a_kpi_that_can_not_be_kept_is_rejected_and_the_others_are_not(kept):
@@ -358,7 +343,7 @@ def test_a_kpi_that_can_not_be_kept_is_rejected_and_the_others_are_not(kept):
     assert (pushed.added, [each.id for each in pushed.rejected]) == (2, [test_id(2)])
     assert "'speed'" in pushed.rejected[0].reason
     assert numbers(kept) == [3, 1]
-    assert sum(each.count for each in kept.series()) == 2
+    assert series(kept) == {"speed": 2}
 
 
 def test_what_was_pushed_is_there_after_opening_again(place):
@@ -397,4 +382,4 @@ def test_a_kpi_that_is_none_is_named_and_the_others_are_kept(kept, changes):
         return  # what JSON can't hold is no payload at all
     pushed = kept.push([*records(payload(1)), bad, *records(payload(3))])
     assert (pushed.added, [each.id for each in pushed.rejected]) == (2, [test_id(2)])
-    assert sum(each.count for each in kept.series()) == 2
+    assert series(kept) == {"speed": 2}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from matrix_benchmarking.history import HistoryError, Indices, SQLiteLocation, location
-from matrix_benchmarking.history.credentials import Credentials
+from matrix_benchmarking.history.opensearch.credentials import Credentials
+from matrix_benchmarking.history.opensearch.location import of_instance
 
 
 def parsed(text, environment=None, **options):
@@ -39,19 +40,19 @@ def test_sqlite_locations(text, path):
 )
 def test_opensearch_locations(text, url, index):
     found, warnings = parsed(text)
-    assert (found.url, found.index, found.kpi_index, warnings) == (url, index, f"{index}-prom", [])
+    assert (found.url, found.index, warnings) == (url, index, [])
     assert str(found) == f"{url}/{index}"
 
 
-def test_indices_are_prefix_and_index_and_suffix():
-    found, _ = parsed("https://host:9200", indices=Indices("runs", "psap-", "-kpis"))
-    assert (found.index, found.kpi_index) == ("psap-runs", "psap-runs-kpis")
+def test_an_index_is_prefix_and_index():
+    found, _ = parsed("https://host:9200", indices=Indices("runs", "psap-"))
+    assert (found.index, found.alarm_index) == ("psap-runs", "psap-runs-alarms")
     found, _ = parsed("https://host:9200/mine", indices=Indices("configured"))
     assert (found.url, found.index) == ("https://host:9200", "mine")  # the more explicit one
     environment = {"MATBENCH_OPENSEARCH_SMOKE_URL": "https://host:9200/search/"}
-    found, _ = location.of_instance("smoke", environment, Indices("runs"))
+    found, _ = of_instance("smoke", environment, Indices("runs"))
     assert (found.url, found.index) == ("https://host:9200/search", "runs")
-    found, _ = location.of_instance("smoke", environment)
+    found, _ = of_instance("smoke", environment)
     assert (found.url, found.index) == ("https://host:9200", "search")
 
 
@@ -97,13 +98,8 @@ def test_the_scheme_may_be_in_capitals():
 @pytest.mark.parametrize("url", ["https://u:secret#1@host:9200", "https://u:secret@host"])
 def test_an_instances_url_with_a_password_is_not_shown(url):
     with pytest.raises(HistoryError, match="holds a user name or password") as caught:
-        location.of_instance("smoke", {"MATBENCH_OPENSEARCH_SMOKE_URL": url})
+        of_instance("smoke", {"MATBENCH_OPENSEARCH_SMOKE_URL": url})
     assert "secret" not in str(caught.value)
-
-
-def test_payloads_and_kpis_need_an_index_each():
-    with pytest.raises(HistoryError, match="prom_index_suffix is empty"):
-        parsed("https://host", indices=Indices("runs", "", ""))
 
 
 def test_credentials_come_from_the_environment():
@@ -126,7 +122,7 @@ def test_an_instance_has_credentials_of_its_own():
         "MATBENCH_OPENSEARCH_SMOKE_TEST_USERNAME": "ann",
         "MATBENCH_OPENSEARCH_SMOKE_TEST_PASSWORD": "top-secret",
     }
-    found, _ = location.of_instance("smoke-test", environment, Indices("runs"))
+    found, _ = of_instance("smoke-test", environment, Indices("runs"))
     assert (found.url, found.index) == ("https://smoke:9200", "runs")
     assert (found.access.username, found.access.password) == ("ann", "top-secret")
 
@@ -136,10 +132,10 @@ def test_an_instance_can_stand_in_a_file(tmp_path):
     path.write_text("smoke:\n  url: https://smoke:9200/\n  username: ann\n  password: top-secret\n")
     path.chmod(0o600)
     environment = {"MATBENCH_OPENSEARCH_CREDENTIALS": str(path), "MATBENCH_OPENSEARCH_SMOKE_USERNAME": "bob"}
-    found, warnings = location.of_instance("smoke", environment)
+    found, warnings = of_instance("smoke", environment)
     assert (found.access.username, found.access.password, warnings) == ("bob", "top-secret", [])
     path.chmod(0o644)
-    _, warnings = location.of_instance("smoke", environment)
+    _, warnings = of_instance("smoke", environment)
     assert warnings == [f"{path} holds a password and can be read by others: chmod 600 {path}"]
 
 
@@ -150,15 +146,15 @@ def test_a_wrong_file_of_credentials_is_a_sentence_without_secrets(tmp_path, con
     path = tmp_path / "credentials.yaml"
     path.write_text(content)
     with pytest.raises(HistoryError, match="'smoke' is not a mapping") as caught:
-        location.of_instance("smoke", {"MATBENCH_OPENSEARCH_CREDENTIALS": str(path)})
+        of_instance("smoke", {"MATBENCH_OPENSEARCH_CREDENTIALS": str(path)})
     assert "top-secret" not in str(caught.value)
 
 
 def test_an_unknown_instance_says_what_to_set():
     with pytest.raises(HistoryError, match="set MATBENCH_OPENSEARCH_SMOKE_URL"):
-        location.of_instance("smoke", {})
+        of_instance("smoke", {})
     with pytest.raises(HistoryError, match="the URL of the OpenSearch instance 'smoke' is not known"):
-        location.of_instance("smoke", {"MATBENCH_OPENSEARCH_SMOKE_USERNAME": "ann"})
+        of_instance("smoke", {"MATBENCH_OPENSEARCH_SMOKE_USERNAME": "ann"})
 
 
 def test_what_is_insecure_is_said_each_time():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
+import dataclasses
 
 import pytest
+from history_support.alarms import event
+from history_support.before import old_mapping
 from history_support.payloads import payload
+from history_support.uploads import payloads, series, values
 from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, record
-from matrix_benchmarking.history.opensearch import bulk, documents, mappings
+from matrix_benchmarking.history.opensearch import bulk, mappings
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 
@@ -33,69 +36,35 @@ def opened(location, *, writable=True):
 def test_templates_and_indices_are_made_on_first_use(admin, location):
     with opened(location):
         pass
-    for name, wanted in ((location.index, mappings.PAYLOADS), (location.kpi_index, mappings.KPIS)):
-        (template,) = admin.indices.get_index_template(name=f"matbench-{name}")["index_templates"]
-        assert template["index_template"]["index_patterns"] == [name]
-        assert template["index_template"]["version"] == mappings.VERSION
-        found = admin.indices.get_mapping(index=name)[name]["mappings"]
-        assert found["_meta"] == wanted["_meta"]
-        assert found["dynamic"] == "strict"
-        settings = admin.indices.get_settings(index=name)[name]["settings"]["index"]
-        assert settings["number_of_shards"] == "1"
-
-
-def test_the_fields_have_their_types(admin, location):
-    labels = {"vus": 8, "image": "fp32", "beta": True, "note": None, "urls": {"log": "https://x"}, "deep": {"a": [1]}}
-    with opened(location) as kept:
-        kept.push([record(payload(1, labels=labels))])
-    fields = admin.indices.get_mapping(index=location.kpi_index)[location.kpi_index]["mappings"]["properties"]
-    assert {name: fields[name]["type"] for name in ("@timestamp", "value", "workload", "kpi", "test_uuid")} == {
-        "@timestamp": "date",
-        "value": "double",
-        "workload": "keyword",
-        "kpi": "keyword",
-        "test_uuid": "keyword",
-    }
-    assert fields["urls"] == {"type": "object", "enabled": False}
-    kinds = {name: field["type"] for name, field in fields["labels"]["properties"].items()}
-    assert kinds == {"vus": "keyword", "image": "keyword", "beta": "keyword", "deep": "keyword"}
-    (hit,) = admin.search(index=location.kpi_index)["hits"]["hits"]
-    shown = {name: value for name, value in labels.items() if name != "urls"}
-    assert hit["_source"]["labels"] == {**shown, "deep": '{"a":[1]}'}
-    assert json.loads(hit["_source"]["matbench"]["labels"]) == shown
-    assert hit["_source"]["urls"] == {"log": "https://x"}
-
-
-def test_dashboards_find_kpis_by_labels_and_time(admin, location):
-    with opened(location) as kept:
-        kept.push(record(payload(number, labels={"vus": number % 2})) for number in range(10))
-    query = {
-        "bool": {"filter": [{"term": {"labels.vus": "1"}}, {"range": {"@timestamp": {"lt": "2026-03-01T12:06Z"}}}]}
-    }
-    found = admin.search(index=location.kpi_index, body={"query": query, "aggs": {"m": {"avg": {"field": "value"}}}})
-    assert (found["hits"]["total"]["value"], found["aggregations"]["m"]["value"]) == (3, 13.0)
+    name = location.index
+    (template,) = admin.indices.get_index_template(name=f"matbench-{name}")["index_templates"]
+    assert template["index_template"]["index_patterns"] == [name]
+    assert template["index_template"]["version"] == mappings.VERSION
+    found = admin.indices.get_mapping(index=name)[name]["mappings"]
+    assert found["_meta"] == mappings.PAYLOADS["_meta"]
+    assert found["dynamic"] == "strict"
+    settings = admin.indices.get_settings(index=name)[name]["settings"]["index"]
+    assert settings["number_of_shards"] == "1"
 
 
 def test_unknown_fields_are_refused(admin, location):
     with opened(location):
         pass
-    for index in (location.index, location.kpi_index):
-        line = documents.action("index", index, "x", "x", {"surprise": 1})
-        ((_, status, reason),) = bulk.send(admin, [line])
-        assert (status, "strict_dynamic_mapping_exception" in reason) == (400, True)
+    line = bulk.action("index", location.index, "x", {"surprise": 1})
+    ((_, status, reason),) = bulk.send(admin, [line])
+    assert (status, "strict_dynamic_mapping_exception" in reason) == (400, True)
 
 
 def test_an_index_with_other_types_is_explained_and_untouched(admin, location):
-    body = {"mappings": {"properties": {"value": {"type": "text"}, "@timestamp": {"type": "keyword"}}}}
-    admin.indices.create(index=location.kpi_index, body=body)
+    body = {"mappings": {"properties": {"metadata": {"properties": {"repeat": {"type": "text"}}}}}}
+    admin.indices.create(index=location.index, body=body)
     with pytest.raises(HistoryError) as caught:
         opened(location)
     sentence = str(caught.value)
-    assert f"index '{location.kpi_index}' was not made for the kpis of a history" in sentence
-    assert "'value' is text and should be double" in sentence
-    assert "'@timestamp' is keyword and should be date" in sentence
+    assert f"index '{location.index}' was not made for the payloads of a history" in sentence
+    assert "'metadata.repeat' is text and should be long" in sentence
     assert "Name another index" in sentence
-    assert admin.indices.get_mapping(index=location.kpi_index)[location.kpi_index]["mappings"] == body["mappings"]
+    assert admin.indices.get_mapping(index=location.index)[location.index]["mappings"] == body["mappings"]
 
 
 def test_an_index_without_our_mark_is_not_taken(admin, location):
@@ -104,14 +73,31 @@ def test_an_index_without_our_mark_is_not_taken(admin, location):
         opened(location)
 
 
-def test_payloads_and_kpis_can_not_change_places(location):
-    with opened(location):
-        pass
-    import dataclasses
+def test_payloads_and_alarms_can_not_change_places(location):
+    with opened(location) as kept:
+        kept.record_alarms([event(1)])
+    with pytest.raises(HistoryError, match="it holds the alarms of a history"):
+        opened(dataclasses.replace(location, index=location.alarm_index))
 
-    swapped = dataclasses.replace(location, index=location.kpi_index, kpi_index=location.index)
-    with pytest.raises(HistoryError, match="it holds the kpis of a history"):
-        opened(swapped)
+
+def test_an_index_of_before_is_read_as_it_is_and_brought_on_when_it_is_written_to(admin, location):
+    body = {"mappings": old_mapping("payloads", 3), "settings": dict(mappings.SETTINGS)}
+    admin.indices.create(index=location.index, body=body)
+    for number in range(700):
+        of = record(payload(number, {"speed": float(number)}))
+        known = {"id": of.id, "workload": of.workload, "time_us": of.time_us, "digest": of.digest, "settings": []}
+        known |= {"measurement": None} | ({"recorded_us": 10**15} if number else {"recorded_place": 7})
+        admin.index(index=location.index, id=of.id, body={**of.payload, "matbench": known})
+    admin.indices.refresh(index=location.index)
+    with opened(location, writable=False) as kept:
+        before = list(kept.runs())
+        assert values(kept) == [float(number) for number in range(700)]
+        assert (before[-1].recorded, before[0].recorded) == ((0, 7), (1, 10**15))
+    with opened(location) as kept:
+        assert list(kept.runs()) == before
+        assert payloads(kept)[::-1] == [payload(number, {"speed": float(number)}) for number in range(700)]
+    with_head = {"query": {"exists": {"field": "matbench.shape"}}}
+    assert admin.count(index=location.index, body=with_head)["count"] == 700
 
 
 def test_a_newer_mapping_is_refused(admin, location):
@@ -120,7 +106,7 @@ def test_a_newer_mapping_is_refused(admin, location):
     body = {"_meta": {"matbench": {"mapping_version": 99, "kind": "payloads"}}}
     admin.indices.put_mapping(index=location.index, body=body)
     for writable in (True, False):
-        with pytest.raises(HistoryError, match=r"newer matbench \(mapping 99; this one knows 3\): update matbench"):
+        with pytest.raises(HistoryError, match=r"newer matbench \(mapping 99; this one knows 4\): update matbench"):
             opened(location, writable=writable)
 
 
@@ -147,7 +133,7 @@ def test_indices_of_before_take_runs_that_say_their_campaign_and_are_searched_by
     new["metadata"] |= {"campaign": "night", "round": 2}
     with opened(location) as kept:
         assert kept.push([record(new)]).added == 1
-        assert list(kept.payloads()) == [new, payload(1)]
+        assert payloads(kept) == [new, payload(1)]
     query = {"bool": {"filter": [{"term": {"metadata.campaign": "night"}}, {"term": {"metadata.round": 2}}]}}
     assert admin.count(index=location.index, body={"query": query})["count"] == 1
 
@@ -171,11 +157,11 @@ def test_two_that_make_the_indices_at_once_both_get_them(location):
 
 
 def test_bulk_requests_are_bounded_in_documents_and_bytes():
-    small = [documents.action("index", "i", str(n), "r", {"n": n}) for n in range(2500)]
+    small = [bulk.action("index", "i", str(n), {"n": n}) for n in range(2500)]
     assert [len(chunk) for chunk in bulk.chunks(small)] == [1000, 1000, 500]
-    large = [documents.action("index", "i", str(n), "r", {"x": "y" * 2**21}) for n in range(5)]
+    large = [bulk.action("index", "i", str(n), {"x": "y" * 2**21}) for n in range(5)]
     assert [len(chunk) for chunk in bulk.chunks(large)] == [2, 2, 1]
-    huge = [documents.action("index", "i", "1", "r", {"x": "y" * 2**23})]
+    huge = [bulk.action("index", "i", "1", {"x": "y" * 2**23})]
     assert [len(chunk) for chunk in bulk.chunks([*huge, *small[:2]])] == [1, 2]
     assert list(bulk.chunks([])) == []
 
@@ -185,7 +171,7 @@ def test_a_document_that_is_too_large_is_rejected_alone(location):
         pushed = kept.push([record(payload(1)), record(payload(2, note="x" * (101 * 2**20))), record(payload(3))])
         assert (pushed.added, len(pushed.rejected)) == (2, 1)
         assert "more than the server takes at once" in pushed.rejected[0].reason
-        assert sum(each.count for each in kept.series()) == 2
+        assert series(kept) == {"speed": 2}
 
 
 def test_more_runs_than_a_search_gives_at_once_come_back_complete_and_in_order(location):
@@ -195,7 +181,7 @@ def test_more_runs_than_a_search_gives_at_once_come_back_complete_and_in_order(l
         seen = [run.time_us for run in kept.runs()]
         assert len(seen) == count
         assert seen == sorted(seen, reverse=True)
-        assert list(kept.values(kept.series()[0]).values) == [10.0 + number for number in range(count)]
+        assert values(kept) == [10.0 + number for number in range(count)]
 
 
 def test_what_is_written_during_a_read_is_not_in_it(location):
@@ -207,24 +193,12 @@ def test_what_is_written_during_a_read_is_not_in_it(location):
         assert sum(1 for _ in reading) == 1199
 
 
-def test_filters_find_what_is_too_long_for_the_index_in_any_alphabet(location):
-    from matrix_benchmarking import filters
-
-    values = ["x" * 999, "x" * 1000, "\U0001f600" * 499, "\U0001f600" * 600, "é" * 1200]
-    with opened(location) as kept:
-        kept.push(record(payload(number, settings={"s": value})) for number, value in enumerate(values))
-        for number, value in enumerate(values):
-            query = history.Query(filters=filters.parse(f"s={value}"))
-            assert [each["results"]["number"] for each in kept.payloads(query)] == [number]
-
-
 def test_an_older_mapping_that_lacks_no_field_gets_its_version(admin, location):
     with opened(location):
         pass
-    for index, kind in ((location.index, "payloads"), (location.kpi_index, "kpis")):
-        body = {"_meta": {"matbench": {"mapping_version": 2, "kind": kind}}}
-        admin.indices.put_mapping(index=index, body=body)
-        with opened(location):
-            pass
-        found = admin.indices.get_mapping(index=index)[index]["mappings"]
-        assert found["_meta"]["matbench"]["mapping_version"] == mappings.VERSION
+    body = {"_meta": {"matbench": {"mapping_version": 2, "kind": "payloads"}}}
+    admin.indices.put_mapping(index=location.index, body=body)
+    with opened(location):
+        pass
+    found = admin.indices.get_mapping(index=location.index)[location.index]["mappings"]
+    assert found["_meta"]["matbench"]["mapping_version"] == mappings.VERSION

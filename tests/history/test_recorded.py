@@ -9,6 +9,7 @@ import pytest
 from builders import speed_workload
 from history_support.before import EXPORTS, PLACES, make_old_documents, make_old_file
 from history_support.payloads import payload, test_id
+from history_support.uploads import payloads
 from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
@@ -68,7 +69,7 @@ def test_what_is_there_keeps_its_first_moment_when_it_comes_again_or_is_replaced
     push(kept, payload(1), payload(2))
     first = seen(kept)
     push(kept, payload(1), payload(2, {"speed": 99.0}), payload(3), replace=True)
-    assert [each["kpis"]["speed"]["value"] for each in kept.payloads()][1] == 99.0
+    assert [each["kpis"]["speed"]["value"] for each in payloads(kept)][1] == 99.0
     assert {number: seen(kept)[number] for number in (1, 2)} == first
     assert seen(kept)[3] > first[1]
 
@@ -148,7 +149,7 @@ class TestHistoriesOfBefore:
         with history.open_history(history.SQLiteLocation(path), writable=False) as kept:
             assert seen(kept) == PLACES
             assert kept.last_recorded() is None
-            assert kept.known([test_id(1)])
+            assert [each.id for each in kept.records_of([test_id(1)])] == [test_id(1)]
         assert path.read_bytes() == before
 
     @pytest.mark.parametrize("schema", [1, 2])

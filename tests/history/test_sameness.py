@@ -13,6 +13,7 @@ import pytest
 from builders import speed_files, speed_workload, write_test
 from history_support.before import PLACES, make_old_documents, make_old_file
 from history_support.payloads import payload, test_id
+from history_support.uploads import payloads, series
 
 from matrix_benchmarking import history, lts, store, workload
 from matrix_benchmarking.history import Pushed, read, record, sameness
@@ -63,7 +64,7 @@ def push(kept, *payloads, **options):
 
 
 def shown(kept):
-    return sorted(kept.payloads(), key=lambda each: each["metadata"]["test_uuid"])
+    return sorted(payloads(kept), key=lambda each: each["metadata"]["test_uuid"])
 
 
 def the_reasons(pushed):
@@ -77,7 +78,7 @@ class TestOneRun:
         newer = [recomputed(measured(number), height=2.0) for number in (1, 2)]
         assert push(kept, *newer) == Pushed(recomputed=2)
         assert {each.id: each.recorded for each in kept.records()} == first
-        assert {each.kpi: each.count for each in kept.series()} == {"speed": 2, "height": 2}
+        assert series(kept) == {"speed": 2, "height": 2}
         assert push(kept, *newer) == Pushed(unchanged=2)
 
     def test_another_measurement_is_a_conflict(self, kept):
@@ -173,7 +174,7 @@ class TestAnotherId:
             assert pushed == Pushed(replaced=1, corrected=[Corrected(test_id(1), test_id(2), said)])
             assert shown(kept) == [under(new, 1)]
             assert [each.recorded for each in kept.records()] == [first]
-            assert [each.labels["batch_size"] for each in kept.series()] == [64]
+            assert [each.labels["batch_size"] for each in kept.summary().series] == [64]
         with history.open_history(place, writable=True) as kept:
             assert push(kept, new) == Pushed(unchanged=1)
             assert push(kept, recomputed(new, height=1.0)) == Pushed(recomputed=1)

@@ -42,12 +42,12 @@ def test_there_and_back_again_changes_nothing(new_place, tmp_path, first):
     path = tmp_path / "export.jsonl"
     with filled(new_place(first)) as kept:
         path.write_bytes(exported(kept))
-        series = [(each, list(kept.values(each).values)) for each in kept.series()]
+        runs = list(kept.runs())
         events = kept.alarm_events()
     with history.open_history(new_place(second), writable=True) as other:
         assert transfer.read_import(other, path).pushed.added == 793
         assert exported(other) == path.read_bytes()
-        assert [(each, list(other.values(each).values)) for each in other.series()] == series
+        assert list(other.runs()) == runs
         assert other.alarm_events() == events
         back = tmp_path / "back.jsonl"
         back.write_bytes(exported(other))
@@ -221,4 +221,4 @@ def test_what_was_pruned_is_gone_and_the_rest_is_not(kept):
     kept.push(record(payload(number)) for number in range(50))
     assert kept.delete(chosen(kept, keep=10)) == 40
     assert [run.id for run in kept.runs()] == [test_id(number) for number in range(49, 39, -1)]
-    assert kept.series()[0].count == 10
+    assert kept.summary().series[0].span.count == 10

@@ -6,6 +6,7 @@ The runs were kept without times in three uploads: 3, then 1 and 4, then 2 and 5
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from matrix_benchmarking.history import OpenSearchLocation, record
-from matrix_benchmarking.history.opensearch import documents, mappings
+from matrix_benchmarking.history.opensearch import mappings
 
 from .payloads import payload
 
@@ -30,32 +31,26 @@ def make_old_file(path: Path, schema: int) -> Path:
     return path
 
 
+def old_mapping(kind: str, version: int) -> dict[str, Any]:
+    """The mapping that indices of *kind* had in *version*, 1 or 3."""
+    mapping: dict[str, Any] = json.loads((HERE / "mappings_3.json").read_text())[kind]
+    mapping["_meta"]["matbench"]["mapping_version"] = version
+    engine = mapping["properties"]["matbench"]
+    if version == 1 and kind == "payloads":
+        engine["properties"] = {name: field for name, field in engine["properties"].items() if name in _KNOWN}
+    return mapping
+
+
 def make_old_documents(url: str, location: OpenSearchLocation, *, shards: int = 1) -> None:
-    """The same runs in indices of mapping version 1."""
+    """The same runs in an index of mapping version 1."""
     with OpenSearch([url]) as admin:
-        for name, wanted in ((location.index, mappings.PAYLOADS), (location.kpi_index, mappings.KPIS)):
-            settings = {**mappings.SETTINGS, "index.number_of_shards": shards}
-            admin.indices.create(index=name, body={"mappings": _of_version_1(wanted), "settings": settings})
+        settings = {**mappings.SETTINGS, "index.number_of_shards": shards}
+        admin.indices.create(index=location.index, body={"mappings": old_mapping("payloads", 1), "settings": settings})
         for number in PLACES:
             of = record(payload(number) if number == 5 else payload(number, time=None))
-            admin.index(index=location.index, id=of.id, body=_document(of), params={"refresh": "true"})
-            for kpi in of.kpis():
-                key = documents.kpi_id(of.id, kpi.name)
-                body = documents.kpi_document(of, kpi)
-                admin.index(index=location.kpi_index, id=key, body=body, params={"refresh": "true"})
-
-
-def _of_version_1(mapping: Any) -> dict[str, Any]:
-    engine = mapping["properties"]["matbench"]
-    known = {name: field for name, field in engine["properties"].items() if name in _KNOWN or mapping is mappings.KPIS}
-    meta = {"matbench": {**mapping["_meta"]["matbench"], "mapping_version": 1}}
-    properties = {**mapping["properties"], "matbench": {**engine, "properties": known}}
-    return {**mapping, "_meta": meta, "properties": properties}
+            known = {"id": of.id, "workload": of.workload, "time_us": of.time_us, "digest": of.digest, "settings": []}
+            document = {**of.payload, "matbench": known}
+            admin.index(index=location.index, id=of.id, body=document, params={"refresh": "true"})
 
 
 _KNOWN = frozenset({"id", "workload", "time_us", "digest", "settings"})
-
-
-def _document(of: Any) -> dict[str, Any]:
-    document = documents.payload_document(of)
-    return {**document, "matbench": {name: value for name, value in document["matbench"].items() if name in _KNOWN}}

@@ -6,13 +6,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
 import msgspec
 
 from matrix_benchmarking import history
+from matrix_benchmarking.lts.heads import head_of
 
 from .payloads import payload
 
@@ -31,31 +33,43 @@ def kept_at(location: history.Location) -> tuple[int, int]:
     """How many runs and KPI values there are."""
     with history.open_history(location, writable=False) as kept:
         workloads = kept.summary().workloads
-        return (workloads[0].runs, workloads[0].values) if workloads else (0, 0)
+        return (workloads[0].runs.count, workloads[0].values) if workloads else (0, 0)
 
 
 def kpis_agree(location: history.Location) -> bool:
-    """True if the values in the series are those in the payloads, run by run."""
+    """True if the values at hand of each run are those in its payload."""
     with history.open_history(location, writable=False) as kept:
-        of_payloads = {
-            (each["metadata"]["test_uuid"], name, kpi["value"])
-            for each in kept.payloads()
-            for name, kpi in each["kpis"].items()
-        }
-        of_series = set()
-        for series in kept.series():
-            values = kept.values(series)
-            of_series |= {(run, series.kpi, value) for run, value in zip(values.ids, values.values, strict=True)}
-    return of_series == of_payloads
+        return all(run.head == head_of(of.payload) for run, of in zip(kept.runs(), kept.records(), strict=True))
 
 
-def kill_after(script: str, line: str) -> None:
-    """Run the Python *script*, and kill it when it has printed *line*."""
+def payloads(kept: history.History, query: history.Query = history.EVERYTHING) -> list[Mapping[str, Any]]:
+    """The payloads, newest first."""
+    return [each.payload for each in kept.records(query)]
+
+
+def values(kept: history.History, kpi: str = "speed") -> list[float]:
+    """The values of *kpis*, oldest first."""
+    found = [dict(zip((one.name for one in run.kpis), run.head.values, strict=True)) for run in kept.runs()]
+    found.reverse()
+    return [each[kpi] for each in found if kpi in each]
+
+
+def series(kept: history.History) -> dict[str, int]:
+    """How many values each KPI has; of one with several series, the sum."""
+    found: dict[str, int] = {}
+    for each in kept.summary().series:
+        found[each.kpi] = found.get(each.kpi, 0) + each.span.count
+    return found
+
+
+def kill_after(script: str, line: str, then: float = 0.0) -> None:
+    """Run the Python *script*, and kill it when it has printed *line*, *then* seconds later."""
     tests = Path(__file__).resolve().parent.parent
     environment = {**os.environ, "PYTHONPATH": f"{tests}{os.pathsep}{tests.parent}"}
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     assert process.stdout.readline() == f"{line}\n"
+    time.sleep(then)
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stdout.close()

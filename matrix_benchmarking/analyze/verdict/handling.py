@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...errors import ConfigError, did_you_mean
 from ...filters import exact
 from ...history.alarms import Action, AlarmEvent
-from ...history.port import Series
+from ...history.port import Run
 from ...matrix import typed
 from ..select.order_sources import named
 from ..select.versions import is_commit, key, same_kind
@@ -123,10 +123,10 @@ def _ahead(text: str) -> int | None:
     return int(match[1]) * (7 if match[2] == "w" else 1)
 
 
-def versions_of(alarm: Known, series: Iterable[Series]) -> list[object]:
-    """The versions of what *alarm* is about: values of the label of a history's *series* that has those it names."""
+def versions_of(alarm: Known, runs: Iterable[Run]) -> list[object]:
+    """The versions of what *alarm* is about: values of the label of a history's *runs* that has those it names."""
     subject = alarm.subject
-    mine = [one.labels for one in series if (one.workload, one.kpi) == (subject.workload, subject.kpi)]
+    mine = [run.head.labels or {} for run in runs if any(kpi.name == subject.kpi for kpi in run.kpis)]
     pairs = [(name, value) for labels in mine for name, value in labels.items() if name not in subject.labels]
     pairs = [(name, value) for name, value in pairs if isinstance(value, str | int | float)]
     # Beside it may stand the values of other comparison keys.

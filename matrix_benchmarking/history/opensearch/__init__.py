@@ -1,5 +1,1 @@
-"""A history on an OpenSearch server, for a team: payloads in one index, each KPI as a flat document in another."""
-
-from .history import OpenSearchHistory
-
-__all__ = ["OpenSearchHistory"]
+"""A history on an OpenSearch server, for a team: :mod:`.storage` is the engine, the rest how it talks to the server."""

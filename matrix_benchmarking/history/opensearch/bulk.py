@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 from opensearchpy.exceptions import TransportError
 
 from .client import ATTEMPTS, BUSY, patiently, pause_s, read, reading
-from .documents import Action
 
 if TYPE_CHECKING:
     import opensearchpy
@@ -23,6 +22,31 @@ CHUNK_BYTES = 5 * 2**20
 ALREADY_THERE, TOO_LARGE = 409, 413
 _ERROR = "items.*.error.type,items.*.error.reason,items.*.error.caused_by.reason"
 _ANSWER = f"errors,items.*._id,items.*.status,{_ERROR}"
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Action(NamedTuple):
+    """One action of a bulk request: its document's id, and its lines."""
+
+    id: str
+    lines: bytes
+
+
+def action(
+    operation: Literal["create", "index", "delete"],
+    index: str,
+    document_id: str,
+    document: Any = None,
+    version: tuple[int, int] | None = None,
+) -> Action:
+    """An action; *document* is None where it deletes, and only what is at *version* is replaced, where given."""
+    head: dict[str, Any] = {"_index": index, "_id": document_id}
+    if version is not None:
+        head |= {"if_seq_no": version[0], "if_primary_term": version[1]}
+    lines = _encode({operation: head}) + b"\n"
+    return Action(document_id, lines if document is None else lines + _encode(document) + b"\n")
 
 
 class _Cause(msgspec.Struct):

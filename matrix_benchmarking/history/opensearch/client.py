@@ -19,7 +19,7 @@ import urllib3
 from opensearchpy import exceptions
 
 from ..errors import HistoryError, UnavailableError
-from ..location import OpenSearchLocation
+from .location import OpenSearchLocation
 
 T = TypeVar("T")
 

@@ -1,6 +1,6 @@
 """The indices and their templates: made on first use, checked afterwards.
 
-Those of payloads and KPIs are made when a history is opened for writing, that of the alarms with the first of them.
+That of the payloads is made when a history is opened for writing, that of the alarms with the first of them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import msgspec
 from opensearchpy import exceptions
 
 from ..errors import HistoryError
-from ..location import OpenSearchLocation
 from . import mappings
 from .client import NotOpenSearchError, acknowledged, patiently, read, reading
 
@@ -24,46 +23,33 @@ class _Index(msgspec.Struct):
     mappings: dict[str, Any]
 
 
-def ensure(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
-    """Make the indices where they are missing, and check those that are there.
+def ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> bool:
+    """Make the index *name* where it is missing, and check it; True if an older matbench made it.
 
     Raises:
-        HistoryError: an index has other mappings, or those of a newer matbench.
+        HistoryError: it has other mappings than those that are *wanted*, or those of a newer matbench.
         opensearchpy.OpenSearchException: the server refused.
     """
-    for name, wanted in _wanted(location):
-        _ensure(client, name, wanted)
+    found = _mapping(client, name)
+    if found is None:
+        _create(client, name, wanted)
+        found = _mapping(client, name) or {}
+    _check(name, wanted, found)
+    if is_older := mappings.missing(wanted, found) or mappings.is_older(found):
+        _add_fields(client, name, wanted)
+    return is_older
 
 
-def ensure_alarms(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
-    """As :func:`ensure`, for the index of the alarms."""
-    _ensure(client, location.alarm_index, mappings.ALARMS)
-
-
-def check(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> None:
-    """Check the indices, for reading.
-
-    Raises:
-        HistoryError: as :func:`ensure`, and where they are missing.
-        opensearchpy.OpenSearchException: the server refused.
-    """
-    for name, wanted in _wanted(location):
-        found = _mapping(client, name)
-        if found is None:
-            raise HistoryError(f"{location.url} has no index '{name}' yet: 'matbench upload_lts' makes it")
-        _check(name, wanted, found)
-
-
-def has_alarms(client: opensearchpy.OpenSearch, location: OpenSearchLocation) -> bool:
-    """True if there is an index of alarms, which is checked.
+def is_there(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> bool:
+    """True if there is an index *name*, which is checked.
 
     Raises:
         HistoryError, opensearchpy.OpenSearchException: as :func:`ensure`.
     """
-    found = _mapping(client, location.alarm_index)
+    found = _mapping(client, name)
     if found is None:
         return False
-    _check(location.alarm_index, mappings.ALARMS, found)
+    _check(name, wanted, found)
     return True
 
 
@@ -73,20 +59,6 @@ def is_in_order(client: opensearchpy.OpenSearch, name: str) -> bool:
     with reading("the request for the settings of an index"):
         shards = [each["settings"]["index"]["number_of_shards"] for each in answer.values()]
     return shards == ["1"]
-
-
-def _ensure(client: opensearchpy.OpenSearch, name: str, wanted: Mapping[str, Any]) -> None:
-    found = _mapping(client, name)
-    if found is None:
-        _create(client, name, wanted)
-        found = _mapping(client, name) or {}
-    _check(name, wanted, found)
-    if mappings.missing(wanted, found) or mappings.is_older(found):
-        _add_fields(client, name, wanted)
-
-
-def _wanted(location: OpenSearchLocation) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(location.index, mappings.PAYLOADS), (location.kpi_index, mappings.KPIS)]
 
 
 def _mapping(client: opensearchpy.OpenSearch, name: str) -> Mapping[str, Any] | None:

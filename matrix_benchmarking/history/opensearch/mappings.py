@@ -1,8 +1,6 @@
-"""What the three indices look like: explicit, strict mappings with a version. Pure data.
+"""What the two indices look like: explicit, strict mappings with a version. Pure data.
 
-A document has the fields of the payload, of the KPI or of what happened to an alarm, as people query them, and below
-``matbench`` what the engine itself needs. Labels are keywords for dashboards; their types are kept in
-``matbench.labels``.
+A document has the fields of the payload, as people query them, and below ``matbench`` what the engine itself needs.
 """
 
 from __future__ import annotations
@@ -10,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-VERSION = 3
+VERSION = 4
 """2 keeps what was measured, and when a run was first seen; a matbench that knows 1 would leave it out, and so refuses
-the indices. In 3 ``lower_better`` may be null, which one that knows 2 would take for false."""
+the indices. In 3 ``lower_better`` may be null, which one that knows 2 would take for false. In 4 a
+run's head is kept beside its payload, and no KPI by itself."""
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
@@ -52,40 +51,11 @@ PAYLOADS: Mapping[str, Any] = {
                 "workload": _EXACT,
                 "time_us": {"type": "long"},
                 "digest": _EXACT,
-                "settings": _KEYWORD,
                 "measurement": _EXACT,
                 "recorded_us": {"type": "long"},
                 "recorded_place": {"type": "long"},
-            },
-        },
-    },
-}
-
-KPIS: Mapping[str, Any] = {
-    "dynamic": "strict",
-    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "kpis"}},
-    "dynamic_templates": [
-        {"labels": {"path_match": "labels.*", "mapping": _KEYWORD}},
-    ],
-    "properties": {
-        "@timestamp": {"type": "date"},
-        "workload": _EXACT,
-        "kpi": _EXACT,
-        "value": {"type": "double"},
-        "unit": _KEYWORD,
-        "help": _TEXT_ONLY_KEPT,
-        "lower_better": {"type": "boolean"},
-        "ignored_for_regression": {"type": "boolean"},
-        "test_uuid": _EXACT,
-        "labels": {"type": "object", "dynamic": "true"},
-        "urls": _UNINDEXED,
-        "matbench": {
-            "type": "object",
-            "dynamic": "strict",
-            "properties": {
-                "series": _EXACT,
-                "time_us": {"type": "long"},
-                "labels": _TEXT_ONLY_KEPT,
+                "shape": _EXACT,
+                "head": _TEXT_ONLY_KEPT,
             },
         },
     },
@@ -96,16 +66,7 @@ ALARMS: Mapping[str, Any] = {
     "_meta": {"matbench": {"mapping_version": VERSION, "kind": "alarms"}},
     "properties": {
         "@timestamp": {"type": "date"},
-        "alarm": _EXACT,
-        "action": _EXACT,
-        "author": _KEYWORD,
-        "reason": _KEYWORD,
-        "until": _KEYWORD,
-        "version": _KEYWORD,
         "workload": _EXACT,
-        "kpi": _KEYWORD,
-        "series": _KEYWORD,
-        "first_bad": _KEYWORD,
         "matbench": {
             "type": "object",
             "dynamic": "strict",

@@ -23,7 +23,8 @@ class Hit(msgspec.Struct):
 
     id: str = msgspec.field(name="_id")
     source: dict[str, Any] = msgspec.field(name="_source")
-    seq_no: int | None = msgspec.field(name="_seq_no", default=None)
+    seq_no: int = msgspec.field(name="_seq_no", default=0)
+    primary_term: int = msgspec.field(name="_primary_term", default=0)
     sort: list[Any] = []
 
 
@@ -35,19 +36,6 @@ class _Answer(msgspec.Struct):
     timed_out: bool
     shards: Shards = msgspec.field(name="_shards")
     hits: _Hits
-
-
-class _Composite(msgspec.Struct):
-    buckets: list[dict[str, Any]]
-    after_key: dict[str, Any] | None = None
-
-
-class _All(msgspec.Struct):
-    all: _Composite
-
-
-class _Aggregated(msgspec.Struct):
-    aggregations: _All
 
 
 class _PointInTime(msgspec.Struct):
@@ -95,37 +83,6 @@ def hits(
     finally:
         with contextlib.suppress(exceptions.OpenSearchException):
             client.delete_pit(body={"pit_id": [point]})
-
-
-def buckets(
-    client: opensearchpy.OpenSearch,
-    index: str,
-    *,
-    query: Mapping[str, Any],
-    sources: Mapping[str, str],
-    aggregations: Mapping[str, Any],
-    page: int = 1000,
-) -> Iterator[dict[str, Any]]:
-    """All combinations of the fields *sources* in *index*, each with its *aggregations*, in their order.
-
-    Raises:
-        UnavailableError: as :func:`hits`.
-        opensearchpy.OpenSearchException: the server refused.
-    """
-    composite: dict[str, Any] = {
-        "size": page,
-        "sources": [{name: {"terms": {"field": field}}} for name, field in sources.items()],
-    }
-    aggregation = {"all": {"composite": composite, "aggregations": dict(aggregations)}}
-    while True:
-        body = {"size": 0, "query": query, "aggregations": aggregation, "track_total_hits": False}
-        answer = _search(client, index, body)
-        _found(answer, index)
-        found = read(answer, _Aggregated, "a search").aggregations.all
-        yield from found.buckets
-        if found.after_key is None:
-            return
-        composite["after"] = found.after_key
 
 
 def _search(client: opensearchpy.OpenSearch, index: str | None, body: Mapping[str, Any]) -> Any:

@@ -77,7 +77,12 @@ def _state(entry: Entry) -> list[Any]:
     return [
         *box,
         html.P(
-            ["Test directory: ", html.Code(_nearby(entry.location)), f" · id {entry.test_uuid}"], className="provenance"
+            [
+                "Test directory: " if entry.kept_in is None else "History: ",
+                html.Code(entry.kept_in or _nearby(entry.location)),
+                f" · id {entry.test_uuid}",
+            ],
+            className="provenance",
         ),
     ]
 

@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from .. import yaml_file
-from .errors import HistoryError
+from ... import yaml_file
+from ..errors import HistoryError
 
 PREFIX = "MATBENCH_OPENSEARCH_"
 FILE_VARIABLE = f"{PREFIX}CREDENTIALS"

@@ -1,0 +1,206 @@
+"""The history: what is the same wherever it is kept. An engine behind it keeps rows, :class:`.port.Storage`."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Self
+
+from ..lts.heads import KPIs, digest_of
+from . import alarms, plan
+from .alarms import AlarmEvent
+from .errors import HistoryError, UnavailableError
+from .plan import CHUNK, Plan, Upload
+from .port import EVERYTHING, Event, Progress, Pushed, Query, Reader, Refused, Row, Run, Storage, batched
+from .records import Record, next_moment
+from .rows import kpis_in, record_of, row_of, run_of
+from .summary import Summary, summary_of
+
+BATCH = 1000
+
+
+class History(contextlib.AbstractContextManager["History"]):
+    """Payloads, each run once, and what happened to alarms. Use it as a context manager, in one thread.
+
+    Every method raises :class:`.errors.HistoryError`, and :class:`.errors.UnavailableError` where the server is away.
+    """
+
+    def __init__(self, storage: Storage) -> None:
+        self.location = storage.location
+        self._storage = storage
+        self._kpis: dict[str, KPIs] = {}
+
+    def push(
+        self,
+        records: Iterable[Record],
+        *,
+        replace: bool = False,
+        are_copies: bool = False,
+        progress: Progress | None = None,
+    ) -> Pushed:
+        """Keep *records*; one that is there already is not kept twice. :mod:`.plan` decides what becomes of each.
+
+        Args:
+            records: they are taken a few hundred at a time, and are visible to all when this returns. Those that don't
+                say when they were first seen are of one upload: all get one moment, later than any that is kept.
+            replace: a record whose content is another one takes the place of the one that is there, and of the moment
+                when that was first seen.
+            are_copies: they were computed some time ago, and so don't take the place of other computations.
+            progress: see :data:`Progress`.
+
+        Raises:
+            UnavailableError: it says how many of *records* are dealt with.
+        """
+        pushed, done, upload = Pushed(), 0, Upload(replace, are_copies)
+        try:
+            self._settle()  # what an upload that was interrupted wrote shows now
+            for chunk in batched(records, CHUNK):
+                with self._storage.sentences(), self._storage.writing():
+                    outcome = self._carry_out(plan.plan(chunk, upload, self._storage), upload)
+                pushed.add(outcome)
+                done += len(chunk)
+                if progress is not None:
+                    progress(done)
+            if upload.waiting:
+                with self._storage.sentences(), self._storage.writing():
+                    outcome = self._carry_out(plan.plan_waiting(upload, self._storage), upload)
+                pushed.add(outcome)
+            self._settle()
+        except UnavailableError as error:
+            error.acknowledged, error.not_kept = done, [each.id for each in (*pushed.conflicts, *pushed.rejected)]
+            error.not_kept += [each.id for each in upload.waiting]
+            raise
+        return pushed
+
+    def foresee(self, records: Iterable[Record], *, replace: bool = False) -> Pushed:
+        """What :meth:`push` would do; nothing is changed."""
+        with self._storage.sentences():
+            return plan.foresee(records, self._storage, replace=replace)
+
+    def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
+        """Newest first, those of unknown time last, ties in the order of the ids."""
+        with self._storage.sentences(), self._storage.reading() as reader:
+            yield from self._runs(reader, query)
+
+    def records(self, query: Query = EVERYTHING) -> Iterator[Record]:
+        """The runs with their payloads, as they were pushed, in the order of :meth:`runs`."""
+        with self._storage.sentences(), self._storage.reading() as reader:
+            yield from _records(reader, [run.id for run in self._runs(reader, query)])
+
+    def records_of(self, ids: Iterable[str]) -> Iterator[Record]:
+        """Those of *ids* that are there, with their payloads, in this order."""
+        with self._storage.sentences(), self._storage.reading() as reader:
+            yield from _records(reader, ids)
+
+    def last_recorded(self) -> int | None:
+        """The last moment at which a run was first seen, in microseconds since 1970; None where none is kept."""
+        self._settle()
+        with self._storage.sentences():
+            return self._storage.last_recorded()
+
+    def delete(self, ids: Sequence[str]) -> int:
+        """Remove these runs; how many there were."""
+        deleted = 0
+        for chunk in batched(ids, CHUNK):
+            with self._storage.sentences(), self._storage.writing():
+                deleted += self._storage.remove(chunk)
+        self._settle()
+        return deleted
+
+    def summary(self) -> Summary:
+        """What is in it, counted from its runs."""
+        summary = summary_of(self.runs())
+        with self._storage.sentences():
+            return dataclasses.replace(summary, size_bytes=self._storage.size_bytes())
+
+    def alarm_events(self, workload: str | None = None) -> list[AlarmEvent]:
+        """What happened to alarms (of *workload*, where given), oldest first, ties in the order of the ids."""
+        with self._storage.sentences():
+            return [self._event(*each) for each in self._storage.events(workload)]
+
+    def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
+        """Keep *events*; one that is there already is not kept twice. How many were new."""
+        wanted = [
+            Event(run, each.subject.workload, each.at_us, alarms.encode(each))
+            for run, each in alarms.by_id(events).items()
+        ]
+        with self._storage.sentences(), self._storage.writing():
+            added = self._storage.add_events(wanted)
+        self._settle()
+        return added
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+        self._storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    def _settle(self) -> None:
+        with self._storage.sentences():
+            self._storage.settle()
+
+    def _carry_out(self, made: Plan, upload: Upload) -> Pushed:
+        """Do what was planned for some hundred records of *upload*."""
+        for write in made.writes:
+            if write.over is None and write.record.recorded is None:
+                # The first chunk of an upload in which something is kept makes its moment known to all others.
+                if upload.moment_us is None:
+                    upload.moment_us = next_moment(self._storage.last_recorded())
+                write.record = dataclasses.replace(write.record, recorded=(1, upload.moment_us))
+        rows = [row_of(write.record, None if write.over is None else write.over.version) for write in made.writes]
+        refused = self._storage.write(rows)
+        there = {row.id: row.digest for row in self._storage.find(list(refused), payload=False)} if refused else {}
+        for write in made.writes:
+            of = write.record
+            if of.id not in refused:
+                write.count(made.pushed)
+            elif (reason := refused[of.id]) is not None:
+                made.pushed.rejected.append(Refused(write.pushed_as, reason))
+            elif there.get(of.id) == of.digest:
+                made.pushed.unchanged += 1
+            else:
+                said = "another process wrote another content at the same time"
+                made.pushed.conflicts.append(Refused(write.pushed_as, said))
+        return made.pushed
+
+    def _runs(self, reader: Reader, query: Query) -> Iterator[Run]:
+        left = query.limit
+        size = BATCH if left is None or query.filters else min(BATCH, left)
+        for rows in batched(reader.select(query.workload, query.since_us), size):
+            known = self._known_kpis(rows, reader)
+            for row in rows:
+                if left == 0:
+                    return
+                run = run_of(row, known.get(row.shape or "", ()))
+                if not query.filters or query.selects(run.settings, run.repeat):
+                    yield run
+                    left = None if left is None else left - 1
+
+    def _known_kpis(self, rows: Sequence[Row], reader: Reader) -> Mapping[str, KPIs]:
+        """What runs say of their KPIs, by shape: of each shape that is met first, one payload tells it."""
+        unknown = {row.shape: row.id for row in rows if row.shape is not None and row.shape not in self._kpis}
+        for ids in batched(unknown.values(), CHUNK):
+            for row in reader.find(ids, payload=True):
+                kpis = kpis_in(row)
+                self._kpis[digest_of(kpis)] = kpis
+        if not unknown.keys() <= self._kpis.keys():
+            raise UnavailableError(f"{self.location} was changed while it was read: try again")
+        return self._kpis
+
+    def _event(self, event_id: str, text: str) -> AlarmEvent:
+        try:
+            return alarms.decode(text)
+        except (HistoryError, TypeError) as error:
+            where = f"{self.location}: the event {event_id} of an alarm in it is damaged"
+            raise HistoryError(f"{where}, or of a newer matbench: {error}") from error
+
+
+def _records(reader: Reader, ids: Iterable[str]) -> Iterator[Record]:
+    for chunk in batched(ids, CHUNK):
+        found = {row.id: row for row in reader.find(chunk, payload=True)}
+        yield from (record_of(found[run]) for run in chunk if run in found)

@@ -1,0 +1,163 @@
+"""Where a history on an OpenSearch server is: ``https://host:9200/index``, or an instance that a variable names."""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import re
+import urllib.parse
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from ..errors import HistoryError
+from . import credentials
+from .credentials import Credentials
+
+if TYPE_CHECKING:
+    from ..port import Storage
+
+DEFAULT_INDEX = "matbench"
+ALARM_SUFFIX = "-alarms"
+_INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpenSearchLocation:
+    """The indices of a history on an OpenSearch server.
+
+    Attributes:
+        url: scheme, host, port and, behind a proxy, the path in front of the server's own.
+        index: the index of the payloads.
+        access: who we are there.
+    """
+
+    is_server: ClassVar = True
+
+    url: str
+    index: str
+    access: Credentials
+
+    def __str__(self) -> str:
+        return f"{self.url}/{self.index}"
+
+    def is_there(self) -> bool:
+        """Opening it says so."""
+        return True
+
+    def open(self, *, writable: bool) -> Storage:
+        """The engine."""
+        from .storage import OpenSearchStorage
+
+        return OpenSearchStorage(self, writable=writable)
+
+    @property
+    def alarm_index(self) -> str:
+        """The index of what happened to alarms."""
+        return f"{self.index}{ALARM_SUFFIX}"
+
+    @property
+    def is_local(self) -> bool:
+        """True if the server is on this machine."""
+        host = urllib.parse.urlsplit(self.url).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+    def warnings(self) -> list[str]:
+        """What makes the connection insecure."""
+        if self.url.startswith("http:"):
+            if self.access.password and not self.is_local:
+                return [f"the password goes to {self.url} unencrypted: use https"]
+            return []
+        if not self.access.verify_certs:
+            return [
+                f"the certificate of {self.url} is not verified: anybody may answer in its name, and read the password"
+            ]
+        return []
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Indices:
+    """How the indices of an OpenSearch history are called: ``<prefix><index>``, and with ``-alarms`` behind it.
+
+    Attributes:
+        index: used where the URL names none.
+        prefix: in front of both.
+        path_is_prefix: the path of a URL is what a proxy puts in front, where ``index`` is given; else its last part is
+            the index.
+    """
+
+    index: str | None = None
+    prefix: str = ""
+    path_is_prefix: bool = False
+
+
+def locate(
+    text: str, environment: Mapping[str, str], *, indices: Indices = Indices(), username: str | None = None
+) -> tuple[OpenSearchLocation, list[str]]:
+    """The location that *text* means, ``http(s)://host:port/index``, and warnings about it.
+
+    Args:
+        environment: where credentials are found.
+        indices: names of indices; the one in *text* comes first.
+        username: wins over the environment's.
+
+    Raises:
+        HistoryError: it means none, or holds a password.
+    """
+    if "@" in text:
+        raise HistoryError(
+            "the location of the history holds a user name or password, which others could see: give them in "
+            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD"
+        )
+    access, warnings = credentials.find(environment)
+    location = _opensearch(text, indices, dataclasses.replace(access, username=username or access.username))
+    return location, warnings + location.warnings()
+
+
+def of_instance(
+    instance: str,
+    environment: Mapping[str, str],
+    indices: Indices = Indices(),
+) -> tuple[OpenSearchLocation, list[str]]:
+    """The location of the named OpenSearch *instance*, and warnings about it.
+
+    Raises:
+        HistoryError: its URL is not known, or holds a password.
+    """
+    access, warnings = credentials.find(environment, instance)
+    if access.url is None:
+        variable = f"{credentials.variable_prefix(instance)}URL"
+        raise HistoryError(f"the URL of the OpenSearch instance '{instance}' is not known: set {variable}")
+    location = _opensearch(access.url, dataclasses.replace(indices, path_is_prefix=True), access)
+    return location, warnings + location.warnings()
+
+
+def _opensearch(text: str, indices: Indices, access: Credentials) -> OpenSearchLocation:
+    if "@" in text:
+        raise HistoryError(
+            "the URL of the OpenSearch server holds a user name or password, which others could see: give them in "
+            f"{credentials.PREFIX}USERNAME and {credentials.PREFIX}PASSWORD, or in the variables of the instance"
+        )
+    try:
+        parts = urllib.parse.urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise HistoryError("the URL of the OpenSearch server has no valid host and port") from None
+    shown = text.partition("?")[0].partition("#")[0]
+    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
+        raise HistoryError(f"'{shown}' is no URL of an OpenSearch server, such as https://host:9200/index")
+    *above, last = parts.path.strip("/").split("/")
+    if indices.path_is_prefix and indices.index and last and last != indices.index:
+        above, last = [*above, last], ""
+    index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
+    for name in (index, index + ALARM_SUFFIX):
+        if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
+            raise HistoryError(
+                f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
+            )
+    shown = f"[{host}]" if ":" in host else host
+    default_port = 443 if parts.scheme == "https" else 9200
+    base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
+    return OpenSearchLocation(base, index, access)

@@ -1,0 +1,230 @@
+"""A history on an OpenSearch server: a document for each run, and one for each event of an alarm in another index."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import msgspec
+
+from ..errors import HistoryError, UnavailableError
+from ..port import Event, Row, batched
+from ..records import moment
+from ..rows import shape_and_head
+from . import bulk, indices, mappings, search
+from .bulk import ALREADY_THERE, Action, action
+from .client import BUSY, connect, patiently, read, reading, refresh, sentences
+from .location import OpenSearchLocation
+from .search import Hit
+
+CHUNK, PAGE, EVENTS = 500, 5000, 1000
+MULTI_GET = "the request for known runs"
+_BY_TIME: Sequence[Mapping[str, Any]] = [
+    {"matbench.time_us": {"order": "desc", "missing": "_last"}},
+    {"matbench.id": "asc"},
+]
+_KEPT = ("id", "workload", "time_us", "digest", "measurement", "recorded_us", "recorded_place", "shape", "head")
+
+
+class _Document(Hit):
+    """One of the documents that were asked for: there, or not; or it can't be told, which has an error."""
+
+    source: dict[str, Any] = msgspec.field(name="_source", default_factory=dict)
+    found: bool | None = None
+    error: dict[str, Any] | None = None
+
+
+class _Documents(msgspec.Struct):
+    docs: list[_Document]
+
+
+class _Value(msgspec.Struct):
+    value: float | None
+
+
+class _Last(msgspec.Struct):
+    last: _Value
+
+
+class _Aggregated(msgspec.Struct):
+    aggregations: _Last
+
+
+class OpenSearchStorage:
+    """The indices at *place*; see :class:`..port.Storage`. There are no transactions: a run is one document.
+
+    Args:
+        place: the server, its indices, and who we are there.
+        writable: True makes the index where it is missing; False wants it to be there.
+
+    Raises:
+        HistoryError: an index is missing, or was made by something else.
+        UnavailableError: the server is away, or refuses us.
+    """
+
+    def __init__(self, place: OpenSearchLocation, *, writable: bool = True) -> None:
+        self.location = str(place)
+        self._place = place
+        self._client = connect(place)
+        self._is_in_order: bool | None = None
+        try:
+            with self.sentences():
+                if writable and indices.ensure(self._client, place.index, mappings.PAYLOADS):
+                    self._bring_on()
+                if not writable and not indices.is_there(self._client, place.index, mappings.PAYLOADS):
+                    raise HistoryError(f"{place.url} has no index '{place.index}' yet: 'matbench upload_lts' makes it")
+        except BaseException:
+            self._client.close()
+            raise
+
+    def sentences(self) -> contextlib.AbstractContextManager[None]:
+        return sentences(self._place)
+
+    def reading(self) -> contextlib.AbstractContextManager[Self]:
+        """Each search is of one state; payloads are those of the moment at which they are asked for."""
+        return contextlib.nullcontext(self)
+
+    def writing(self) -> contextlib.AbstractContextManager[None]:
+        """Who is second to write a document finds that out; what was interrupted is completed by doing it again."""
+        return contextlib.nullcontext()
+
+    def settle(self) -> None:
+        refresh(self._client, self._place.index)
+
+    def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
+        wanted: list[dict[str, Any]] = []
+        if workload is not None:
+            wanted.append({"term": {"matbench.workload": workload}})
+        if since_us is not None:
+            wanted.append({"range": {"matbench.time_us": {"gte": since_us}}})
+        hits = self._hits({"bool": {"filter": wanted}}, ["matbench"])
+        for page in batched(map(self._row, hits), CHUNK):
+            # Those of before have no head: it is made of their payloads.
+            before = [row.id for row in page if row.head is None]
+            known = {row.id: row for row in self.find(before, payload=True)} if before else {}
+            yield from (known.get(row.id, row) for row in page)
+
+    def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
+        if not ids:
+            return
+        params = {} if payload else {"_source_includes": "matbench"}
+        wanted = list(dict.fromkeys(ids))
+        answer = patiently(lambda: self._client.mget(body={"ids": wanted}, index=self._place.index, params=params))
+        found = read(answer, _Documents, MULTI_GET).docs
+        if any(each.error for each in found):
+            raise UnavailableError(f"parts of the index '{self._place.index}' can't be read: is the cluster healthy?")
+        with reading(MULTI_GET):
+            if [each.id for each in found] != wanted or any(each.found is None for each in found):
+                raise ValueError("it doesn't say of each run whether it is there")
+        yield from (self._row(each) for each in found if each.found)
+
+    def measured(self, measurements: Sequence[str]) -> Iterator[tuple[str, str]]:
+        for some in batched(measurements, CHUNK):
+            for row in map(self._row, self._hits({"terms": {"matbench.measurement": some}}, ["matbench"])):
+                yield row.measurement or "", row.id
+
+    def last_recorded(self) -> int | None:
+        body = {"size": 0, "aggregations": {"last": {"max": {"field": "matbench.recorded_us"}}}}
+        answer = patiently(lambda: self._client.search(index=self._place.index, body=body))
+        last = read(answer, _Aggregated, "a search").aggregations.last.value
+        return None if last is None else round(last)  # a float, in which microseconds until the year 2255 are exact
+
+    def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
+        actions = (
+            action("create" if row.version is None else "index", self._place.index, row.id, _document(row), row.version)
+            for row in rows
+        )
+        return {run: None if status == ALREADY_THERE else reason for run, status, reason in self._send(actions)}
+
+    def remove(self, ids: Sequence[str]) -> int:
+        there = [row.id for row in self.find(ids, payload=False)]
+        for run, status, reason in self._send(action("delete", self._place.index, run) for run in there):
+            if status != 404:  # somebody else was faster
+                raise HistoryError(f"{self._place.url} refused to delete run {run}: {reason}")
+        return len(there)
+
+    def events(self, workload: str | None) -> Iterator[tuple[str, str]]:
+        if not indices.is_there(self._client, self._place.alarm_index, mappings.ALARMS):
+            return
+        for hit in search.hits(
+            self._client,
+            self._place.alarm_index,
+            query={"match_all": {}} if workload is None else {"term": {"workload": workload}},
+            sort=[{"matbench.at_us": "asc"}, {"matbench.id": "asc"}],
+            source=["matbench.event"],
+            page=EVENTS,
+        ):
+            yield hit.id, hit.source.get("matbench", {}).get("event", "")
+
+    def add_events(self, events: Sequence[Event]) -> int:
+        name = self._place.alarm_index
+        indices.ensure(self._client, name, mappings.ALARMS)
+        failed = list(self._send(action("create", name, each.id, _event(each)) for each in events))
+        refresh(self._client, name)
+        for _, status, reason in failed:
+            if status != ALREADY_THERE:
+                raise HistoryError(f"{self._place.url} refused an event of an alarm: {reason}")
+        return len(events) - len(failed)
+
+    def size_bytes(self) -> int:
+        stats: Any = patiently(lambda: self._client.indices.stats(index=self._place.index, metric="store"))
+        with reading("the request for the size of an index"):
+            return int(stats["_all"]["total"]["store"]["size_in_bytes"])
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _hits(self, query: Mapping[str, Any], source: Sequence[str] | bool) -> Iterator[Hit]:
+        page = CHUNK if source is True else PAGE
+        return search.hits(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
+
+    def _send(self, actions: Iterable[Action]) -> Iterator[tuple[str, int, str]]:
+        """Send *actions*; of those that failed for good the id, the status and the reason.
+
+        Raises:
+            UnavailableError: the server stayed busy.
+        """
+        for each, status, reason in bulk.send(self._client, actions):
+            if status in BUSY:
+                raise UnavailableError(f"{self._place.url} is busy and stays so (status {status})")
+            yield each.id, status, reason
+
+    def _row(self, of: Hit) -> Row:
+        """The row in a document of which all was asked for, or what is below ``matbench``."""
+        with reading("a search" if type(of) is Hit else MULTI_GET):
+            source = dict(of.source)
+            known = source.pop("matbench")
+            if known.get("recorded_us") is None and "recorded_place" not in known and self._has_order():
+                known = {**known, "recorded_place": of.seq_no}  # of before, when the order of writes was all there was
+            payload = msgspec.json.encode(source) if source else None
+            kept = {name: known.get(name) for name in _KEPT}
+            if payload is not None and kept["head"] is None:
+                kept["shape"], kept["head"] = shape_and_head(payload)
+            row = Row(**kept, payload=payload, version=(of.seq_no, of.primary_term))
+            if not isinstance(row.id, str) or not isinstance(row.digest, str):
+                raise TypeError("a run has no id or no digest")
+        return row
+
+    def _has_order(self) -> bool:
+        """True if the sequence numbers of documents are in the order in which they were written."""
+        if self._is_in_order is None:
+            self._is_in_order = indices.is_in_order(self._client, self._place.index)
+        return self._is_in_order
+
+    def _bring_on(self) -> None:
+        """Give the documents of before their heads; those that somebody replaces meanwhile have theirs."""
+        without = {"bool": {"must_not": {"exists": {"field": "matbench.shape"}}}}
+        for rows in batched(map(self._row, self._hits(without, True)), CHUNK):
+            self.write(rows)
+        self.settle()
+
+
+def _document(row: Row) -> dict[str, Any]:
+    known = {name: value for name, value in zip(_KEPT, row, strict=False) if value is not None}
+    return {**msgspec.json.decode(row.payload or ""), "matbench": {"time_us": None, **known}}
+
+
+def _event(of: Event) -> dict[str, Any]:
+    known = {"id": of.id, "at_us": of.at_us, "event": of.text}
+    return {"@timestamp": moment(of.at_us).isoformat(), "workload": of.workload, "matbench": known}

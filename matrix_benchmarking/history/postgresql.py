@@ -1,0 +1,258 @@
+"""A history in a schema of a PostgreSQL database, for a team: ``postgresql://user@host:5432/database?schema=matbench``.
+
+Passwords come from libpq's own places, ``PGPASSWORD`` and ``PGPASSFILE``; a server elsewhere has to prove who it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import ipaddress
+import re
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import psycopg
+from psycopg import errors, sql
+
+from .errors import HistoryError, UnavailableError
+from .sql import TABLES, SQLReader
+
+DEFAULT_SCHEMA = "matbench"
+TIMEOUT_S = 10
+_VERIFIED = ("verify-ca", "verify-full")
+_LOCK = 0x6D617462  # "matb", for those that make the tables at once
+_VERSION_TABLE = "history_version"
+
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+MIGRATIONS: Sequence[Sequence[str]] = (
+    (
+        f"CREATE TABLE {_VERSION_TABLE} (version INTEGER NOT NULL)",
+        f"INSERT INTO {_VERSION_TABLE} VALUES (0)",  # noqa: S608 - our own name
+        *(text.format(id='TEXT COLLATE "C"', descending="DESC NULLS LAST") for text in TABLES),
+    ),
+)
+"""The statements that lead from each version to the next, from an empty schema on."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PostgreSQLLocation:
+    """A schema of a database; see :class:`.location.Location`.
+
+    Attributes:
+        url: as libpq takes it, without a password.
+        schema: where the tables are.
+        tls: what is said of TLS besides.
+    """
+
+    is_server: ClassVar = True
+
+    url: str
+    schema: str = DEFAULT_SCHEMA
+    tls: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    def __str__(self) -> str:
+        if self.schema == DEFAULT_SCHEMA:
+            return self.url
+        return f"{self.url}{'&' if '?' in self.url else '?'}schema={self.schema}"
+
+    def is_there(self) -> bool:
+        """Opening it says so."""
+        return True
+
+    def open(self, *, writable: bool) -> PostgreSQLStorage:
+        return PostgreSQLStorage(self, writable=writable)
+
+
+def locate(text: str, environment: Mapping[str, str], **others: Any) -> tuple[PostgreSQLLocation, list[str]]:
+    """The schema that *text* means, and a warning where its server need not prove who it is.
+
+    Raises:
+        HistoryError: it means none, or holds a password.
+    """
+    parts = urllib.parse.urlsplit(text)
+    query = dict(urllib.parse.parse_qsl(parts.query))
+    if (
+        ":" in parts.netloc.rpartition("@")[0]
+        or "@" in parts.path + parts.query + parts.fragment
+        or "password" in query
+    ):
+        raise HistoryError(
+            "the location of the history holds a password, which others could see: give it in PGPASSWORD, or in the "
+            "file that PGPASSFILE names"
+        )
+    schema = query.pop("schema", DEFAULT_SCHEMA)
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", schema):
+        raise HistoryError(f"'{schema}' can't be the name of a schema: small letters, digits and '_', as in my_runs")
+    rest = f"?{urllib.parse.urlencode(query)}" if query else ""
+    url = f"postgresql://{parts.netloc}{parts.path}{rest}"  # geturl() would drop the slashes of a location without host
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise HistoryError(
+            f"'{text}' is no location in PostgreSQL, as in postgresql://host/database: {error}"
+        ) from None
+    host = query.get("host") or parts.hostname or environment.get("PGHOST", "")
+    mode = query.get("sslmode") or environment.get("PGSSLMODE")
+    if _is_local(host) or mode in _VERIFIED:
+        return PostgreSQLLocation(url, schema), []
+    if mode is not None:
+        said = f"the certificate of {host} is not verified (sslmode {mode}): anybody may answer in its name"
+        return PostgreSQLLocation(url, schema), [said]
+    tls = {"sslmode": "verify-full"}
+    own = (
+        "sslrootcert" in query or "PGSSLROOTCERT" in environment or Path("~/.postgresql/root.crt").expanduser().exists()
+    )
+    return PostgreSQLLocation(url, schema, tls if own else {**tls, "sslrootcert": "system"}), []
+
+
+class PostgreSQLReader(SQLReader):
+    """Reads over one connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def execute(self, text: str, parameters: Sequence[Any] = ()) -> psycopg.Cursor[tuple[Any, ...]]:
+        return self._connection.execute(text.replace("?", "%s").encode(), parameters)
+
+    def stream(self, text: str, parameters: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        with self._connection.transaction(), self._connection.cursor(name="stream") as cursor:
+            cursor.itersize = 2000
+            yield from cursor.execute(text.replace("?", "%s").encode(), parameters)
+
+
+class PostgreSQLStorage(PostgreSQLReader):
+    """The tables at *place*; see :class:`.port.Storage`.
+
+    Args:
+        place: the database, and its schema.
+        writable: True makes the schema where it is missing; False wants it to be there, and changes nothing.
+
+    Raises:
+        HistoryError: it is missing, or belongs to another program or to a newer matbench.
+        UnavailableError: the server is away, or refuses us.
+    """
+
+    def __init__(self, place: PostgreSQLLocation, *, writable: bool = True) -> None:
+        self.location = str(place)
+        self._place = place
+        with self.sentences():
+            super().__init__(self._connect(writable=writable))
+        try:
+            with self.sentences():
+                if writable and self._version() < len(MIGRATIONS):
+                    self._migrate()
+                elif not writable and self._version() == 0:
+                    raise HistoryError(f"there is no history in {self.location} yet: 'matbench upload_lts' makes it")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @contextlib.contextmanager
+    def sentences(self) -> Iterator[None]:
+        """The driver's errors as sentences, which never hold credentials."""
+        try:
+            yield
+        except errors.InsufficientPrivilege as error:
+            raise HistoryError(f"{self.location}: the user may not do that: {_said(error)}") from error
+        except errors.ReadOnlySqlTransaction as error:
+            raise HistoryError(f"{self.location} is read-only, or was opened for reading") from error
+        except (errors.DiskFull, errors.IoError) as error:
+            raise UnavailableError(f"{self.location}: the server's disk is full or fails: {_said(error)}") from error
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            raise UnavailableError(f"{self.location} is away, or refuses us: {_said(error)}") from error
+        except psycopg.Error as error:
+            raise HistoryError(f"{self.location} says: {_said(error)}") from error
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[PostgreSQLReader]:
+        """A connection of its own holds one state, whatever others write meanwhile."""
+        with contextlib.closing(self._connect(writable=False)) as connection:
+            connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+            with connection.transaction():
+                yield PostgreSQLReader(connection)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        with self._connection.transaction():
+            self.execute("LOCK TABLE runs IN SHARE ROW EXCLUSIVE MODE")  # readers need not wait
+            yield
+
+    def settle(self) -> None:
+        """Whatever is committed shows, and the server takes back space by itself."""
+
+    def execute_many(self, text: str, rows: Sequence[Sequence[Any]]) -> None:
+        with self._connection.cursor() as cursor:
+            cursor.executemany(text.replace("?", "%s").encode(), rows)
+
+    def size_bytes(self) -> int:
+        names = ("runs", "payloads", "alarm_events")
+        return sum(
+            int(self.execute("SELECT pg_total_relation_size(?::regclass)", [each]).fetchall()[0][0]) for each in names
+        )
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _connect(self, *, writable: bool) -> Connection:
+        said = psycopg.conninfo.make_conninfo(self._place.url, **self._place.tls)
+        connection: Connection = psycopg.connect(
+            said, autocommit=True, connect_timeout=TIMEOUT_S, application_name="matbench"
+        )
+        try:
+            connection.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(self._place.schema)))
+            if not writable:
+                connection.execute("SET default_transaction_read_only = on")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _version(self) -> int:
+        """The version of the tables; 0 where there are none."""
+        tables = {
+            name for (name,) in self.execute("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+        }
+        if not tables:
+            return 0
+        if _VERSION_TABLE not in tables:
+            raise HistoryError(
+                f"schema '{self._place.schema}' of {self._place.url} is another program's: name another one"
+            )
+        ((found,),) = self.execute(f"SELECT version FROM {_VERSION_TABLE}")  # noqa: S608 - our own name
+        if found > len(MIGRATIONS):
+            raise HistoryError(
+                f"{self.location} was written by a newer matbench (schema {found}; this one knows {len(MIGRATIONS)}): "
+                "update matbench, or use another history"
+            )
+        return int(found)
+
+    def _migrate(self) -> None:
+        """Bring the tables to the newest version, in one transaction."""
+        with self._connection.transaction():
+            self.execute("SELECT pg_advisory_xact_lock(?)", [_LOCK])
+            ((there,),) = self.execute("SELECT to_regnamespace(?)", [self._place.schema])
+            if there is None:
+                self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self._place.schema)))
+            for statements in MIGRATIONS[self._version() :]:  # another process may have been faster
+                for statement in statements:
+                    self.execute(statement)
+            self.execute(f"UPDATE {_VERSION_TABLE} SET version = ?", [len(MIGRATIONS)])  # noqa: S608 - our own name
+
+
+def _said(error: psycopg.Error) -> str:
+    """The first line of what the server or the driver says."""
+    text = error.diag.message_primary or str(error)
+    return text.strip().partition("\n")[0].removeprefix("connection failed: ") or type(error).__name__
+
+
+def _is_local(host: str) -> bool:
+    """True for this machine: no name at all and a directory are sockets of it."""
+    if not host or host.startswith("/") or host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False

@@ -1,0 +1,119 @@
+"""What SQL databases that hold a history have in common: two tables of runs, one of events, and their statements."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from .port import Event, Row, batched
+
+CHUNK = 500
+COLUMNS = ", ".join(f"runs.{name}" for name in Row._fields[:9])
+TABLES = (
+    """
+    CREATE TABLE runs (
+        id {id} NOT NULL PRIMARY KEY,
+        workload TEXT NOT NULL,
+        time_us BIGINT,
+        digest TEXT NOT NULL,
+        measurement TEXT,
+        recorded_us BIGINT,
+        recorded_place BIGINT,
+        shape TEXT,
+        head TEXT
+    )
+    """,
+    "CREATE INDEX runs_by_time ON runs (time_us {descending}, id)",
+    "CREATE INDEX runs_by_recorded ON runs (recorded_us)",
+    "CREATE INDEX runs_by_measurement ON runs (measurement)",
+    "CREATE TABLE payloads (id {id} NOT NULL PRIMARY KEY, payload TEXT NOT NULL)",
+    """
+    CREATE TABLE alarm_events (
+        id {id} NOT NULL PRIMARY KEY,
+        workload TEXT NOT NULL,
+        at_us BIGINT NOT NULL,
+        event TEXT NOT NULL
+    )
+    """,
+)
+"""What makes the tables. ``{id}`` is the type of ids, which are compared by their bytes; ``{descending}`` has what is
+unknown last."""
+
+_INSERT_RUN = """
+    INSERT INTO runs (id, workload, time_us, digest, measurement, recorded_us, recorded_place, shape, head)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (id) DO UPDATE SET
+        workload = excluded.workload, time_us = excluded.time_us, digest = excluded.digest,
+        measurement = excluded.measurement, shape = excluded.shape, head = excluded.head
+"""
+_INSERT_PAYLOAD = (
+    "INSERT INTO payloads (id, payload) VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET payload = excluded.payload"
+)
+_INSERT_EVENT = "INSERT INTO alarm_events (id, workload, at_us, event) VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING"
+
+
+class Cursor(Protocol):
+    """What drivers' cursors have in common."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
+
+
+class SQLReader:
+    """Reads the tables; *execute* carries out a statement in which ``?`` stands for each parameter."""
+
+    def execute(self, text: str, parameters: Sequence[Any] = ()) -> Cursor:
+        raise NotImplementedError
+
+    def stream(self, text: str, parameters: Sequence[Any]) -> Iterable[tuple[Any, ...]]:
+        """As :meth:`execute`, for more rows than should be held at once."""
+        return self.execute(text, parameters)
+
+    def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
+        wanted = {"workload = ?": workload, "time_us >= ?": since_us}
+        given = {clause: value for clause, value in wanted.items() if value is not None}
+        where = f"WHERE {' AND '.join(given)}" if given else ""
+        text = f"SELECT {COLUMNS} FROM runs {where} ORDER BY time_us DESC NULLS LAST, id"  # noqa: S608 - our own names
+        return itertools.starmap(Row, self.stream(text, list(given.values())))
+
+    def find(self, ids: Sequence[str], *, payload: bool) -> Iterator[Row]:
+        if payload:
+            text = f"SELECT {COLUMNS}, payload FROM runs JOIN payloads ON payloads.id = runs.id WHERE runs.id IN "  # noqa: S608
+        else:
+            text = f"SELECT {COLUMNS} FROM runs WHERE id IN "  # noqa: S608 - our own names
+        return itertools.starmap(Row, self.execute(text + _marks(ids), ids))
+
+    def measured(self, measurements: Sequence[str]) -> Iterator[tuple[str, str]]:
+        for some in batched(measurements, CHUNK):
+            yield from self.execute(f"SELECT measurement, id FROM runs WHERE measurement IN {_marks(some)}", some)  # noqa: S608
+
+    def last_recorded(self) -> int | None:
+        ((last,),) = self.execute("SELECT max(recorded_us) FROM runs")
+        return None if last is None else int(last)
+
+    def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
+        self.execute_many(_INSERT_RUN, [row[:9] for row in rows])
+        self.execute_many(_INSERT_PAYLOAD, [(row.id, row.payload) for row in rows])
+        return {}
+
+    def remove(self, ids: Sequence[str]) -> int:
+        self.execute(f"DELETE FROM payloads WHERE id IN {_marks(ids)}", ids)  # noqa: S608 - our own names
+        return self.execute(f"DELETE FROM runs WHERE id IN {_marks(ids)}", ids).rowcount  # noqa: S608 - our own names
+
+    def events(self, workload: str | None) -> list[tuple[Any, ...]]:
+        where, given = ("", []) if workload is None else ("WHERE workload = ?", [workload])
+        return list(self.execute(f"SELECT id, event FROM alarm_events {where} ORDER BY at_us, id", given))  # noqa: S608
+
+    def add_events(self, events: Sequence[Event]) -> int:
+        return sum(self.execute(_INSERT_EVENT, event).rowcount for event in events)
+
+    def execute_many(self, text: str, rows: Sequence[Sequence[Any]]) -> None:
+        raise NotImplementedError
+
+
+def _marks(values: Sequence[Any]) -> str:
+    """``(?, ?, …)``, one for each value; nothing is in ``(NULL)``."""
+    return f"({', '.join('?' * len(values)) or 'NULL'})"
