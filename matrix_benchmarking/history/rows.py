@@ -65,7 +65,7 @@ def run_of(row: Row, kpis: KPIs) -> Run:
         head = _decode_head(text or "")
     except _UNREADABLE as error:
         raise _damaged(row, error) from error
-    seen = recorded(row) if recorded_us is None else (1, recorded_us)
+    seen = (1, recorded_us) if isinstance(recorded_us, int) else recorded(row)
     return Run(run, workload, time_us, digest, measurement, seen, head, kpis)
 
 
@@ -91,8 +91,8 @@ def shape_and_head(payload: str | bytes) -> tuple[str | None, str | None]:
 
 
 def recorded(row: Row) -> Recorded | None:
-    """When the history first saw the run of *row*."""
-    if row.recorded_us is not None:
+    """When the history first saw the run of *row*; what is no moment, as somebody edited it, is not known."""
+    if isinstance(row.recorded_us, int):
         return 1, row.recorded_us
     return None if row.recorded_place is None else (0, row.recorded_place)
 

@@ -16,7 +16,8 @@ import pandas
 import pytest
 
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.history import sqlite_rows as rows
+from matrix_benchmarking.history import open_history
+from matrix_benchmarking.history.location import parse
 
 Capture = pytest.CaptureFixture[str]
 UPLOAD = ["upload_lts", "--workload=tiny.py", "--results-dirname=results"]
@@ -546,14 +547,15 @@ def test_whoever_stops_reading_is_not_told_that_the_verdict_is_bad(uploaded: Non
 
 @pytest.mark.parametrize("edited", ["'yesterday'", "9223372036854775807", "1e999", "x'ff'"])
 def test_a_time_that_somebody_edited_is_no_time(uploaded: None, capsys: Capture, edited: str) -> None:
-    for table in ("payloads", "kpis"):
-        with contextlib.closing(sqlite3.connect("matbench.db")) as database, database:
-            number = "number" if table == "payloads" else "payload"
-            database.execute(f"UPDATE {table} SET time_us = {edited} WHERE {number} = 1")
-        capsys.readouterr()
-        assert main(["history", "--history=sqlite:///matbench.db"]) == 0
-        assert "no time" in capsys.readouterr().out
+    with contextlib.closing(sqlite3.connect("matbench.db")) as database, database:
+        database.execute(f"UPDATE runs SET time_us = {edited} WHERE id = (SELECT min(id) FROM runs)")
+    capsys.readouterr()
+    assert main(["history", "--history=sqlite:///matbench.db"]) == 0
+    assert "no time" in capsys.readouterr().out
 
 
-def test_a_moment_of_arrival_that_somebody_edited_is_not_known() -> None:
-    assert [rows.recorded(moment, 7) for moment in (5, None, "x", b"y", 1.5)] == [(1, 5), *[(0, 7)] * 4]  # type: ignore[arg-type]
+def test_a_moment_of_arrival_that_somebody_edited_is_not_known(uploaded: None) -> None:
+    with contextlib.closing(sqlite3.connect("matbench.db")) as database, database:
+        database.execute("UPDATE runs SET recorded_us = 'lately', recorded_place = NULL")
+    with open_history(parse("sqlite:///matbench.db", {})[0], writable=False) as history:
+        assert {run.recorded for run in history.runs()} == {None}
