@@ -95,7 +95,7 @@ class OpenSearch(Section):
     instance: str | None = None
     index: str | None = None
     index_prefix: str = ""
-    prom_index_suffix: str = "-prom"  # of no use any more; configurations of before have it
+    prom_index_suffix: str = "-prom"
     regression_analyses: RegressionAnalyses = RegressionAnalyses()
 
 

@@ -131,7 +131,7 @@ def indices_of(config: Config, index: str | None) -> Indices:
     from ..history import Indices
 
     opensearch = config.lts.opensearch
-    return Indices(index or opensearch.index, opensearch.index_prefix)
+    return Indices(index or opensearch.index, opensearch.index_prefix, opensearch.prom_index_suffix)
 
 
 def outboxes() -> Path:

@@ -47,6 +47,45 @@ def test_templates_and_indices_are_made_on_first_use(admin, location):
     assert settings["number_of_shards"] == "1"
 
 
+def test_dashboards_find_kpis_by_labels_and_time(admin, location):
+    labels = {"image": "fp32", "a.b": True, "note": None, "urls": {"log": "https://x"}, "deep": {"a": [1]}}
+    with opened(location) as kept:
+        kept.push(record(payload(number, labels={**labels, "vus": number % 2})) for number in range(10))
+    query = {
+        "bool": {"filter": [{"term": {"labels.vus": "1"}}, {"range": {"@timestamp": {"lt": "2026-03-01T12:06Z"}}}]}
+    }
+    found = admin.search(index=location.kpi_index, body={"query": query, "aggs": {"m": {"avg": {"field": "value"}}}})
+    assert (found["hits"]["total"]["value"], found["aggregations"]["m"]["value"]) == (3, 13.0)
+    shown = found["hits"]["hits"][0]["_source"]
+    assert shown["labels"] == {"image": "fp32", "a_b": True, "note": None, "deep": '{"a":[1]}', "vus": 1}
+    assert shown["urls"] == {"log": "https://x"}
+
+
+def test_dashboards_see_the_kpis_of_what_is_there_and_no_others(admin, location):
+    def shown():
+        found = admin.search(index=location.kpi_index, size=100)["hits"]["hits"]
+        return sorted((hit["_source"]["test_uuid"], hit["_source"]["kpi"], hit["_source"]["value"]) for hit in found)
+
+    first, second = record(payload(1, {"a": 1.0, "b": 2.0})), record(payload(1, {"b": 3.0, "c": 4.0}))
+    with opened(location) as kept:
+        kept.push([first])
+        kept.push([second])  # a conflict
+        assert shown() == [(first.id, "a", 1.0), (first.id, "b", 2.0)]
+        kept.push([second], replace=True)
+        assert shown() == [(first.id, "b", 3.0), (first.id, "c", 4.0)]
+        kept.delete([first.id])
+    admin.indices.refresh(index=location.kpi_index)
+    assert shown() == []
+
+
+def test_dashboards_find_alarms_by_what_happened(admin, location):
+    with opened(location) as kept:
+        kept.record_alarms([event(1)])
+    (hit,) = admin.search(index=location.alarm_index)["hits"]["hits"]
+    assert (hit["_source"]["alarm"], hit["_source"]["action"]) == (event(1).alarm, event(1).action.value)
+    assert hit["_source"]["kpi"] == event(1).subject.kpi
+
+
 def test_unknown_fields_are_refused(admin, location):
     with opened(location):
         pass

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..port import Storage
 
 DEFAULT_INDEX = "matbench"
+DEFAULT_SUFFIX = "-prom"
 ALARM_SUFFIX = "-alarms"
 _INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
 
@@ -29,6 +30,7 @@ class OpenSearchLocation:
         url: scheme, host, port and, behind a proxy, the path in front of the server's own.
         index: the index of the payloads.
         access: who we are there.
+        kpi_index: the index of single KPIs, for dashboards; that of the payloads with ``-prom`` unless given.
     """
 
     is_server: ClassVar = True
@@ -36,6 +38,11 @@ class OpenSearchLocation:
     url: str
     index: str
     access: Credentials
+    kpi_index: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.kpi_index:
+            object.__setattr__(self, "kpi_index", self.index + DEFAULT_SUFFIX)
 
     def __str__(self) -> str:
         return f"{self.url}/{self.index}"
@@ -79,17 +86,18 @@ class OpenSearchLocation:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Indices:
-    """How the indices of an OpenSearch history are called: ``<prefix><index>``, and with ``-alarms`` behind it.
+    """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
 
     Attributes:
         index: used where the URL names none.
-        prefix: in front of both.
+        prefix, suffix: in front of all, and behind that of the KPIs.
         path_is_prefix: the path of a URL is what a proxy puts in front, where ``index`` is given; else its last part is
             the index.
     """
 
     index: str | None = None
     prefix: str = ""
+    suffix: str = DEFAULT_SUFFIX
     path_is_prefix: bool = False
 
 
@@ -152,12 +160,16 @@ def _opensearch(text: str, indices: Indices, access: Credentials) -> OpenSearchL
     if indices.path_is_prefix and indices.index and last and last != indices.index:
         above, last = [*above, last], ""
     index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
-    for name in (index, index + ALARM_SUFFIX):
+    for name in (index, index + indices.suffix, index + ALARM_SUFFIX):
         if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
             raise HistoryError(
                 f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
             )
+    if indices.suffix in ("", ALARM_SUFFIX):
+        raise HistoryError(
+            f"prom_index_suffix is {indices.suffix or 'empty'}: payloads, KPIs and alarms need an index each"
+        )
     shown = f"[{host}]" if ":" in host else host
     default_port = 443 if parts.scheme == "https" else 9200
     base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
-    return OpenSearchLocation(base, index, access)
+    return OpenSearchLocation(base, index, access, index + indices.suffix)

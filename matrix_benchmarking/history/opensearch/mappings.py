@@ -1,4 +1,4 @@
-"""What the two indices look like: explicit, strict mappings with a version. Pure data.
+"""What the indices look like: explicit, strict mappings with a version. Pure data.
 
 A document has the fields of the payload, as people query them, and below ``matbench`` what the engine itself needs.
 """
@@ -11,7 +11,7 @@ from typing import Any
 VERSION = 4
 """2 keeps what was measured, and when a run was first seen; a matbench that knows 1 would leave it out, and so refuses
 the indices. In 3 ``lower_better`` may be null, which one that knows 2 would take for false. In 4 a
-run's head is kept beside its payload, and no KPI by itself."""
+run's head is kept beside its payload."""
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
@@ -61,12 +61,40 @@ PAYLOADS: Mapping[str, Any] = {
     },
 }
 
+KPIS: Mapping[str, Any] = {
+    "dynamic": "strict",
+    "_meta": {"matbench": {"mapping_version": VERSION, "kind": "kpis"}},
+    "dynamic_templates": [{"labels": {"path_match": "labels.*", "mapping": _KEYWORD}}],
+    "properties": {
+        "@timestamp": {"type": "date"},
+        "workload": _EXACT,
+        "kpi": _EXACT,
+        "value": {"type": "double"},
+        "unit": _KEYWORD,
+        "help": _TEXT_ONLY_KEPT,
+        "lower_better": {"type": "boolean"},
+        "ignored_for_regression": {"type": "boolean"},
+        "test_uuid": _EXACT,
+        "labels": {"type": "object", "dynamic": "true"},
+        "urls": _UNINDEXED,
+    },
+}
+
 ALARMS: Mapping[str, Any] = {
     "dynamic": "strict",
     "_meta": {"matbench": {"mapping_version": VERSION, "kind": "alarms"}},
     "properties": {
         "@timestamp": {"type": "date"},
+        "alarm": _EXACT,
+        "action": _EXACT,
+        "author": _KEYWORD,
+        "reason": _KEYWORD,
+        "until": _KEYWORD,
+        "version": _KEYWORD,
         "workload": _EXACT,
+        "kpi": _KEYWORD,
+        "series": _KEYWORD,
+        "first_bad": _KEYWORD,
         "matbench": {
             "type": "object",
             "dynamic": "strict",

@@ -12,7 +12,7 @@ from ..errors import HistoryError, UnavailableError
 from ..port import Event, Row, batched
 from ..records import moment
 from ..rows import shape_and_head
-from . import bulk, indices, mappings, search
+from . import bulk, dashboards, indices, mappings, search
 from .bulk import ALREADY_THERE, Action, action
 from .client import BUSY, connect, patiently, read, reading, refresh, sentences
 from .location import OpenSearchLocation
@@ -70,6 +70,8 @@ class OpenSearchStorage:
         self._is_in_order: bool | None = None
         try:
             with self.sentences():
+                if writable:
+                    indices.ensure(self._client, place.kpi_index, mappings.KPIS)
                 if writable and indices.ensure(self._client, place.index, mappings.PAYLOADS):
                     self._bring_on()
                 if not writable and not indices.is_there(self._client, place.index, mappings.PAYLOADS):
@@ -90,7 +92,7 @@ class OpenSearchStorage:
         return contextlib.nullcontext()
 
     def settle(self) -> None:
-        refresh(self._client, self._place.index)
+        refresh(self._client, f"{self._place.index},{self._place.kpi_index}")
 
     def select(self, workload: str | None, since_us: int | None) -> Iterator[Row]:
         wanted: list[dict[str, Any]] = []
@@ -131,14 +133,23 @@ class OpenSearchStorage:
         return None if last is None else round(last)  # a float, in which microseconds until the year 2255 are exact
 
     def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
+        kpis = self._place.kpi_index
+        self._hide([row.id for row in rows if row.version is not None])
+        shown = (each for row in rows for each in dashboards.shown(kpis, row))
+        refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._send(shown)}
         actions = (
             action("create" if row.version is None else "index", self._place.index, row.id, _document(row), row.version)
             for row in rows
+            if row.id not in refused
         )
-        return {run: None if status == ALREADY_THERE else reason for run, status, reason in self._send(actions)}
+        failed = {run: None if status == ALREADY_THERE else reason for run, status, reason in self._send(actions)}
+        # Somebody else was faster: shown are the KPIs of what is there.
+        list(self._send(each for row in rows if row.id in failed for each in dashboards.hidden(kpis, row)))
+        list(self._send(each for row in self.find(list(failed), payload=True) for each in dashboards.shown(kpis, row)))
+        return {**refused, **failed}
 
     def remove(self, ids: Sequence[str]) -> int:
-        there = [row.id for row in self.find(ids, payload=False)]
+        there = self._hide(ids)
         for run, status, reason in self._send(action("delete", self._place.index, run) for run in there):
             if status != 404:  # somebody else was faster
                 raise HistoryError(f"{self._place.url} refused to delete run {run}: {reason}")
@@ -174,6 +185,15 @@ class OpenSearchStorage:
 
     def close(self) -> None:
         self._client.close()
+
+    def _hide(self, ids: Sequence[str]) -> list[str]:
+        """Remove the documents of the KPIs of those of *ids* that are there, which are returned."""
+        there = list(self.find(ids, payload=True))
+        gone = self._send(each for row in there for each in dashboards.hidden(self._place.kpi_index, row))
+        for kpi, status, reason in gone:
+            if status != 404:
+                raise HistoryError(f"{self._place.url} refused to delete KPI {kpi}: {reason}")
+        return [row.id for row in there]
 
     def _hits(self, query: Mapping[str, Any], source: Sequence[str] | bool) -> Iterator[Hit]:
         page = CHUNK if source is True else PAGE
@@ -227,4 +247,5 @@ def _document(row: Row) -> dict[str, Any]:
 
 def _event(of: Event) -> dict[str, Any]:
     known = {"id": of.id, "at_us": of.at_us, "event": of.text}
-    return {"@timestamp": moment(of.at_us).isoformat(), "workload": of.workload, "matbench": known}
+    said = dashboards.fields_of(of.text)
+    return {"@timestamp": moment(of.at_us).isoformat(), **said, "workload": of.workload, "matbench": known}
