@@ -152,7 +152,7 @@ def of_nights(versions: int, nights: int, *, rounds: bool) -> Blocks:
 
 
 def test_rounds_that_few_of_the_earlier_versions_share_are_one_block() -> None:
-    def blocks(of: Blocks) -> list[float]:
+    def blocks(of: Blocks) -> Any:
         return prepare([[1.0] * 3] * len(of), of)[0].blocks.tolist()
 
     assert blocks(of_nights(3, 2, rounds=True)) == [1, 3, 3, 1, 1, 1]  # the first night's are all that there are
@@ -171,7 +171,7 @@ def test_repeats_of_versions_that_share_a_night_say_less_of_the_noise(
 
 
 def test_the_first_version_of_a_night_speaks_for_it() -> None:
-    def speaks(of: Blocks) -> list[bool]:
+    def speaks(of: Blocks) -> Any:
         return prepare([[1.0] * len(one) for one in of], of)[0].speaks.tolist()
 
     assert speaks(of_nights(3, 2, rounds=False)) == [True, False, False] * 2
@@ -180,7 +180,7 @@ def test_the_first_version_of_a_night_speaks_for_it() -> None:
     assert speaks(in_turn([0, 0, 0, 1])) == [True] * 4
 
 
-def shared_mood(number: int, versions: int) -> list[list[float]]:
+def shared_mood(number: int, versions: int) -> Any:
     """Forty versions of five runs of 3 %, so many of them with the same mood of 5 %."""
     numbers = np.random.default_rng([53, number])
     moods = (100.0 + 5.0 * numbers.standard_normal(40)).repeat(versions)[:40]
