@@ -22,7 +22,7 @@ from matrix_benchmarking.analyze.detect.cumulative import (
     first_crossing,
 )
 from matrix_benchmarking.analyze.detect.drift import goes_on, is_drift, slope
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, normal_score
+from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, normal_score
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 
 BEFORE = [1.0, -1.0] * 20
@@ -30,7 +30,12 @@ BEFORE = [1.0, -1.0] * 20
 
 def crossing(points: list[float], since: int = 0) -> tuple[int, int] | None:
     values = np.array(points)
-    return first_crossing(values, estimate(values, counts_up_to(len(values) - 1)), Prior(), since)
+    return first_crossing(values, estimate(values, counts_up_to(len(values) - 1)), Prior(), each(values), since)
+
+
+def each(points: Floats) -> Flags:
+    """Every point speaks."""
+    return np.ones(points.shape, dtype=bool)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -47,11 +52,26 @@ def test_a_sum_crosses_its_limit_where_enough_has_come_together(sign: float) -> 
 def test_a_sum_that_too_few_blocks_raised_is_asked_again_while_it_is_beyond_its_limit() -> None:
     values = np.array([*BEFORE, *[50.0] * 10, *[-50.0] * 10])
     levels = estimate(values, counts_up_to(len(values) - 1))
-    found = first_crossing(values, levels, Prior(), 0)
+    found = first_crossing(values, levels, Prior(), each(values), 0)
     assert found is not None
-    assert first_crossing(values, levels, Prior(), 0, lambda seen, _: seen >= 47) == (47, found[1])
-    later = first_crossing(values, levels, Prior(), 0, lambda seen, _: seen >= 56)
+    assert first_crossing(values, levels, Prior(), each(values), 0, lambda seen, _: seen >= 47) == (47, found[1])
+    later = first_crossing(values, levels, Prior(), each(values), 0, lambda seen, _: seen >= 56)
     assert later is None or later[1] >= 50
+
+
+def test_only_points_that_speak_add_to_a_sum() -> None:
+    values = np.array([*BEFORE, *[50.0] * 20])
+    levels, speaks = estimate(values, counts_up_to(len(values) - 1)), each(values)
+    speaks[41::2] = False
+    found = first_crossing(values, levels, Prior(), speaks, 0)
+    assert found is not None
+    needed = int(LIMIT // (MOST_OF_ONE - ALLOWANCE)) + 1
+    assert found[0] == 40 + 2 * (needed - 1)
+    beside = np.array([speaks, speaks])
+    beside[1, 40 + 2 * (needed - 1) :] = False
+    both, none = np.array([values, values]), np.zeros((2, 1))
+    counts = counts_up_to(len(values) - 1)
+    assert crosses(both, estimate(both, counts), Prior(none, none, none), beside).tolist() == [True, False]
 
 
 def test_what_lies_off_by_the_allowance_never_adds_up() -> None:
@@ -152,7 +172,7 @@ def test_the_scores_and_their_sums_are_those_of_a_plain_computation(
     least = 3 if prior.degrees else 8
     counts = counts_up_to(89, least)
     of_both = Prior(*[np.full((2, 1), number) for number in (prior.degrees, prior.deviation, prior.correlation)])
-    both = _scores(values, counts, estimate(values, counts), of_both)
+    both = _scores(values, counts, estimate(values, counts), of_both, each(values))
     crossed = []
     for points, scores in zip(values, both, strict=True):
         plain = plain_scores(points, prior, least)
@@ -161,9 +181,9 @@ def test_the_scores_and_their_sums_are_those_of_a_plain_computation(
         levels = estimate(points, counts)
         for since in {0, 40, *[place + off for place, _ in expected[:2] for off in (0, 1)]}:
             first = next((one for one in expected if one[0] >= since), None)
-            assert first_crossing(points, levels, prior, since) == first
+            assert first_crossing(points, levels, prior, each(points), since) == first
         crossed.append(bool(expected))
-    assert crosses(values, estimate(values, counts), of_both).tolist() == crossed
+    assert crosses(values, estimate(values, counts), of_both, each(values)).tolist() == crossed
 
 
 def test_points_that_never_differed_score_nothing() -> None:
@@ -171,8 +191,8 @@ def test_points_that_never_differed_score_nothing() -> None:
     levels = estimate(points, counts_up_to(29))
     none = np.zeros((1, 1))
     nothing = dataclasses.replace(levels, squares=0.0 * levels.squares)
-    assert not _scores(points, levels.counts, nothing, Prior(none, none, none)).any()
-    assert first_crossing(points[0, :8], levels, Prior(), 0) is None
+    assert not _scores(points, levels.counts, nothing, Prior(none, none, none), each(points)).any()
+    assert first_crossing(points[0, :8], levels, Prior(), each(points[0]), 0) is None
 
 
 def test_a_correlation_is_taken_for_nine_tenths_at_most() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect import change_points, side_by_side
+from matrix_benchmarking.analyze.detect import change_points, judge, judge_all, side_by_side
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.series import Blocks, finite, power_of_two, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.splits import _unsettled
@@ -144,6 +144,61 @@ def test_rounds_that_earlier_versions_share_are_blocks_from_two_on() -> None:
     series, _, _ = prepare([[1.0] * len(of) for of in night], night)
     assert series.blocks.tolist() == [1, 3, 1, 1]
     assert series.fresh.tolist() == [1, 0, 0, 0]
+
+
+def of_nights(versions: int, nights: int, *, rounds: bool) -> Blocks:
+    """So many versions in each night, three runs each."""
+    return [[(n, 3 * n + r if rounds else None) for r in range(3)] for n in range(nights) for _ in range(versions)]
+
+
+def test_rounds_that_few_of_the_earlier_versions_share_are_one_block() -> None:
+    def blocks(of: Blocks) -> Any:
+        return prepare([[1.0] * 3] * len(of), of)[0].blocks.tolist()
+
+    assert blocks(of_nights(3, 2, rounds=True)) == [1, 3, 3, 1, 1, 1]  # the first night's are all that there are
+    assert blocks(of_nights(7, 2, rounds=True)) == [1, *[3] * 6, *[1] * 5, 3, 3]
+
+
+@pytest.mark.parametrize(("versions", "rounds", "degrees"), [
+    (1, False, 6.0), (2, False, 5.9), (2, True, 5.9), (3, False, 5.9), (3, True, 5.9), (4, False, 5.9), (4, True, 6.0),
+])  # fmt: skip
+def test_repeats_of_versions_that_share_a_night_say_less_of_the_noise(
+    versions: int, rounds: bool, degrees: float
+) -> None:
+    of = of_nights(versions, 12 // versions, rounds=rounds)
+    prior = prepare([[99.0, 100.0, 101.0]] * 12, of)[0].prior
+    assert (prior.degrees, prior.deviation) == (degrees, prepare([[99.0, 100.0, 101.0]] * 12)[0].prior.deviation)
+
+
+def test_the_first_version_of_a_night_speaks_for_it() -> None:
+    def speaks(of: Blocks) -> Any:
+        return prepare([[1.0] * len(one) for one in of], of)[0].speaks.tolist()
+
+    assert speaks(of_nights(3, 2, rounds=False)) == [True, False, False] * 2
+    assert speaks(of_nights(1, 4, rounds=False)) == [True] * 4
+    assert speaks(of_nights(3, 1, rounds=True)) == [True] * 3
+    assert speaks(in_turn([0, 0, 0, 1])) == [True] * 4
+
+
+def shared_mood(number: int, versions: int) -> Any:
+    """Forty versions of five runs of 3 %, so many of them with the same mood of 5 %."""
+    numbers = np.random.default_rng([53, number])
+    moods = (100.0 + 5.0 * numbers.standard_normal(40)).repeat(versions)[:40]
+    return (moods[:, None] * (1.0 + 0.03 * numbers.standard_normal((40, 5)))).tolist()
+
+
+@pytest.mark.parametrize("versions", [2, 3])
+def test_the_mood_of_a_night_of_several_versions_is_no_level(versions: int) -> None:
+    of: Blocks = [[(place // versions, None)] * 5 for place in range(40)]
+    series = [shared_mood(number, versions) for number in range(30)]
+    found = judge_all(series, blocks=[of] * 30)
+    assert sum(bool(one.changes) for one in found) <= 3
+    mixed = judge_all([one for one in series[:4] for _ in range(2)], blocks=[of, None] * 4)
+    assert mixed == [judge(one, blocks=blocks) for one in series[:4] for blocks in (of, None)]
+    assert mixed[::2] == found[:4]
+    stepped = [[[run * 1.3 for run in runs] if place >= 20 else runs for place, runs in enumerate(values)]
+               for values in series]  # fmt: skip
+    assert sum(bool(one.changes) for one in judge_all(stepped, blocks=[of] * 30)) >= 27
 
 
 def test_a_gap_takes_its_block_with_it() -> None:

@@ -31,6 +31,7 @@ def first_crossing(
     points: Floats,
     levels: Levels,
     prior: Prior,
+    speaks: Flags,
     since: int,
     is_enough: Callable[[int, int], bool] = lambda seen, start: True,
 ) -> tuple[int, int] | None:
@@ -40,31 +41,33 @@ def first_crossing(
         points: those of one level, from its first one on.
         levels: what is known of it after so many points.
         prior: what was known of the noise before.
+        speaks: whether each point adds to the sum: see `Series.speaks`.
         since: crossings before this place are known not to be there.
         is_enough: whether both places have blocks enough behind them; the sum is asked for as long as it is beyond.
     """
     first = int(levels.counts[0])
     if len(points) <= first:
         return None
-    scores = _scores(points[None], levels.counts, levels, prior)[0]
+    scores = _scores(points[None], levels.counts, levels, prior, speaks[None])[0]
     found = heapq.merge(*(_crossings(sign * scores, since - first) for sign in (1.0, -1.0)))
     there = ((seen + first, start + first) for seen, start in found)
     return next((one for one in there if is_enough(*one)), None)
 
 
-def crosses(points: Floats, levels: Levels, prior: Prior) -> Flags:
+def crosses(points: Floats, levels: Levels, prior: Prior, speaks: Flags) -> Flags:
     """Of several series beside each other, shape (series, n), whether the sum is ever beyond its limit.
 
     The prior's numbers have shape (series, 1).
     """
-    scores = _scores(points, levels.counts[: len(levels.counts) // len(points)], levels, prior)
+    scores = _scores(points, levels.counts[: len(levels.counts) // len(points)], levels, prior, speaks)
     return np.asarray((_over(_path(scores)) | _over(_path(-scores))).any(axis=1))
 
 
-def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior) -> Floats:
+def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior, speaks: Flags) -> Floats:
     """How far each point from the first on that has a level before it lies off that, as normal scores.
 
-    Shape (series, points); *levels* are estimates from so many *counts* points of each series.
+    Shape (series, points); NaN for a point that doesn't speak. *levels* are estimates from so many *counts* points of
+    each series.
     """
     places = np.arange(int(counts[0]), points.shape[1])
     which = counts.searchsorted(places, side="right") - 1
@@ -76,7 +79,7 @@ def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior) -> F
     ratio = off / np.sqrt(np.where(variance > 0.0, variance, np.inf))
     scores = np.sign(ratio) * normal_score(np.abs(ratio), degrees) / _of_recent(ratio)
     held = np.clip(scores, -MOST_OF_ONE, MOST_OF_ONE)
-    return np.asarray(held / _of_correlation(held))
+    return np.where(speaks[:, places], held / _of_correlation(held), np.nan)
 
 
 def _of_recent(ratios: Floats) -> Floats:
@@ -118,7 +121,7 @@ def _crossings(scores: Floats, since: int) -> Iterator[tuple[int, int]]:
 
 def _path(scores: Floats) -> Floats:
     """The sum before and after each of the scores, shape (series, scores)."""
-    return np.hstack([np.zeros((len(scores), 1)), np.cumsum(scores - ALLOWANCE, axis=1)])
+    return np.hstack([np.zeros((len(scores), 1)), np.nancumsum(scores - ALLOWANCE, axis=1)])
 
 
 def _over(path: Floats) -> Flags:

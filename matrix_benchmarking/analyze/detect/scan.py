@@ -225,7 +225,7 @@ def _or_creeping(
     def is_enough(seen: int, rising: int) -> bool:
         return bool(series.blocks_from(begins(seen, rising), begin + seen) >= FEWEST_BLOCKS)
 
-    crossing = first_crossing(points, levels, prior, span[0], is_enough)
+    crossing = first_crossing(points, levels, prior, series.speaks[begin:], span[0], is_enough)
     if crossing is None:
         return alarm
     start, seen = begins(*crossing), begin + crossing[0]

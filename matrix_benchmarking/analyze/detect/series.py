@@ -42,6 +42,8 @@ _HELD_MOOD = 2.0
 LEAST_DEGREES = 6.0
 _BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
+_SHARED_DEGREES = 5.9
+"""Below `LEAST_DEGREES`, so that eight versions are the least history, as where nothing is known of the noise."""
 OF_THE_PRIOR = 3
 """So many first versions say what is known of the noise before."""
 FARTHEST = 2.0**400
@@ -125,6 +127,11 @@ class Series:
         first = {name: float(numbers[0]) for name, numbers in kinds.items()}
         return {name: one for name, one in first.items() if one.is_integer() and (kinds[name] == one).all()}
 
+    @property
+    def speaks(self) -> Flags:
+        """Whether a block speaks for each point that didn't for the one before, or rounds do, or a campaign goes on."""
+        return np.asarray((self.fresh > 0.0) | (self.blocks > 1.0) | (np.diff(self.stretches, prepend=-1) == 0))
+
     @functools.cached_property
     def has_repeats(self) -> bool:
         """Whether any point is of more than two runs, so that their spread says something without the farthest one."""
@@ -183,7 +190,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
         points,
         counts,
         precision(counts, stretches),
-        _prior(together, stretches),
+        _prior(together, stretches, own, fresh),
         np.array(own, dtype=np.float64),
         np.array(fresh, dtype=np.float64),
         squares := np.array([_restlessness(runs) for runs in together]),
@@ -250,23 +257,24 @@ def finite(value: Sequence[float | None]) -> list[float]:
 def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int]]:
     """How many blocks speak for each version by itself, and how many of them didn't for the version before it.
 
-    Rounds that earlier versions have runs in, too, are one each; else campaigns are, however many rounds they had.
+    Rounds that earlier versions have runs in, too, are one each; else campaigns are, however many rounds they had. So
+    they are where few of the earlier versions share them: the others are of other moods.
     """
     own, fresh = [], []
-    earlier: set[int] = set()
+    earlier: dict[int, int] = {}
     before: set[int] = set()
     campaigns_before: set[int] = set()
-    for runs in versions:
+    for place, runs in enumerate(versions):
         campaigns = {campaign for _, (campaign, _) in runs}
         rounds = {number for _, (_, number) in runs if number is not None}
-        common = rounds & earlier
+        common = {number for number in rounds if earlier.get(number, 0) >= min(max(place, 1), ENOUGH_BEFORE)}
         if len(common) >= FEWEST_ROUNDS and len(common) >= len(campaigns):
             own.append(len(common))
             fresh.append(len(common - before))
         else:
             own.append(len(campaigns))
             fresh.append(len(campaigns - campaigns_before))
-        earlier |= rounds
+        earlier.update((number, earlier.get(number, 0) + 1) for number in rounds)
         before, campaigns_before = rounds, campaigns
     return own, fresh
 
@@ -340,11 +348,11 @@ def precision(counts: Floats, stretches: Integers) -> Floats:
     return np.asarray(variance / np.maximum.accumulate(variance) * np.where(goes_on, _HELD_MOOD, 1.0))
 
 
-def _prior(repeats: list[list[float]], stretches: Integers) -> Prior:
+def _prior(repeats: list[list[float]], stretches: Integers, own: list[int], fresh: list[int]) -> Prior:
     """What the repeats of the first versions say of the noise; nothing where there are none.
 
     Nor where one campaign measured these versions one after the other: its mood drifts from one to the next, which the
-    repeats of one don't show.
+    repeats of one don't show. Little where some share a campaign: its mood isn't that of the next one.
     """
     if len(np.unique(stretches[:OF_THE_PRIOR])) < min(OF_THE_PRIOR, len(stretches)):
         return Prior()
@@ -364,6 +372,9 @@ def _prior(repeats: list[list[float]], stretches: Integers) -> Prior:
     # The median of few runs, with some spread between versions too.
     usual = float(np.median([len(runs) for runs in first]))
     variance = squares / degrees * (_OF_A_MEDIAN / usual + _SHARED_AT_LEAST)
+    # Rounds that the first four share, the fourth is the first that can be new, are one campaign of many versions.
+    if sum(fresh[:OF_THE_PRIOR]) < OF_THE_PRIOR and min(own[1 : OF_THE_PRIOR + 1]) < FEWEST_ROUNDS:
+        return Prior(_SHARED_DEGREES, math.sqrt(variance))
     # One of three that was measured differently would hide all that comes later, if their variance counted.
     between = (_OF_THREE * median([abs(one - median(middles)) for one in middles])) ** 2
     if between > variance:  # versions differ by more than their repeats do

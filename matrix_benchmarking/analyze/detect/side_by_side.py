@@ -85,7 +85,7 @@ def side_by_side(
     found: dict[int, Judgement | Watched],
 ) -> Iterator[Beside]:
     """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
-    groups: dict[tuple[int, bool], list[tuple[int, Series, float, Integers]]] = {}
+    groups: dict[tuple[int, int, bool], list[tuple[int, Series, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
     known: dict[int, tuple[Blocks, tuple[Flags, Integers]]] = {}  # series of the same runs share their blocks
     fewest = least(Prior())
@@ -104,12 +104,12 @@ def side_by_side(
         if len(series.points) < least(series.prior):
             found[place] = Watched(series, index, scale, scan.walk(series), (series, index))
         else:
-            group = groups.setdefault((len(series.points), series.prior.degrees > 0.0), [])
+            group = groups.setdefault((len(series.points), least(series.prior), series.prior.degrees > 0.0), [])
             group.append((place, series, scale, index))
     for length, singles in alone.items():
         for some in _some(singles, length):
             yield _of_single_runs(*zip(*some, strict=True))
-    for (length, _), several in groups.items():
+    for (length, *_), several in groups.items():
         for those in _some(several, length):
             yield _of_prepared(*zip(*those, strict=True))
 

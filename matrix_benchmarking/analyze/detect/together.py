@@ -135,7 +135,7 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     quiet_until, looks = _quiet_until(part, levels, least)
     if part.series.prior.degrees > 0.0:
         means = part.rows(part.series.means)
-        creeping = crosses(means, estimate_beside(means, counts), part.prior)
+        creeping = crosses(means, estimate_beside(means, counts), part.prior, part.rows(part.series.speaks))
         quiet_until[creeping] = 0
         looks = {row: found for row, found in looks.items() if not creeping[row]}
     every = np.arange(len(part.places))
