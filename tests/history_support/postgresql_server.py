@@ -39,7 +39,9 @@ class PostgreSQLServer:
 
     def __init__(self) -> None:
         self._programs = programs()
-        self._directory = Path(tempfile.mkdtemp(prefix="matbench-pg-"))
+        # Not below TMPDIR, which may be closed to all but root: the server is another user's.
+        place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp"
+        self._directory = Path(tempfile.mkdtemp(prefix="matbench-pg-", dir=place))
         self._data = self._directory / "data"
         self._user: dict[str, str | int] = {}
         if os.getuid() == 0:  # which PostgreSQL refuses to be run by

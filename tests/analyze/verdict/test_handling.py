@@ -15,7 +15,8 @@ from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action
-from matrix_benchmarking.history.port import Series
+from matrix_benchmarking.history.port import Run
+from matrix_benchmarking.lts.heads import DescribedKPI, Head
 
 NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
 
@@ -253,25 +254,26 @@ def test_a_version_that_no_run_has_and_that_is_not_later_is_refused(
 
 
 def test_the_versions_of_an_alarm_are_those_of_the_label_that_has_its_own() -> None:
-    def series(version: object, *, kpi: str = "throughput", **labels: object) -> Series:
+    def run(version: object, *, kpi: str = "throughput", **labels: object) -> Run:
         labels = {"image": version, "batch_size": 8, "seed": 7, **labels}
-        return Series("k", "encoder_bench", kpi, "1/s", "", False, False, labels, 1, None, None)
+        described = DescribedKPI(kpi, "1/s", "", False, False)
+        return Run("k", "encoder_bench", None, "", None, None, Head(labels=labels, values=[1.0]), (described,))
 
     about = subject(
         kpi="throughput", workload="encoder_bench", labels={"batch_size": 8}, first_bad="1.3", last_good="1.2"
     )
     (alarm,) = known_alarms([event(0, about=about)]).values()
-    found = [series("1.2"), series("1.3"), series("1.3", seed=9), series(1.4), series("9.9", kpi="other"), series(None)]
+    found = [run("1.2"), run("1.3"), run("1.3", seed=9), run(1.4), run("9.9", kpi="other"), run(None)]
     assert handling.versions_of(alarm, found) == ["1.2", "1.3", 1.4]
-    assert handling.versions_of(alarm, [series("2.0")]) == handling.versions_of(alarm, []) == []
+    assert handling.versions_of(alarm, [run("2.0")]) == handling.versions_of(alarm, []) == []
     commit = dataclasses.replace(
         alarm, subject=subject(kpi="throughput", workload="encoder_bench", labels={}, first_bad="3f2a9bc0de")
     )
-    assert handling.versions_of(commit, [series("3f2a9bc0de" + "1" * 30)]) == ["3f2a9bc0de" + "1" * 30]
+    assert handling.versions_of(commit, [run("3f2a9bc0de" + "1" * 30)]) == ["3f2a9bc0de" + "1" * 30]
     two = dataclasses.replace(
         alarm,
         subject=subject(
             kpi="throughput", workload="encoder_bench", labels={}, first_bad="1.3 · 0.9", last_good='"1.2" · 0.9'
         ),
     )
-    assert handling.versions_of(two, [series("1.2", engine="0.9"), series("1.3", engine="2.0")]) == ["1.2", "1.3"]
+    assert handling.versions_of(two, [run("1.2", engine="0.9"), run("1.3", engine="2.0")]) == ["1.2", "1.3"]
