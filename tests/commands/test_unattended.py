@@ -101,7 +101,7 @@ def test_invalid_payloads_fail_the_test_and_nothing_is_kept(
 
 
 @pytest.mark.xdist_group("opensearch")
-def test_payloads_go_to_the_named_index_of_the_instance(
+def test_payloads_and_kpis_go_to_the_named_indices_of_the_instance(
     opensearch, parse: Parse, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     from opensearchpy import OpenSearch
@@ -114,7 +114,10 @@ def test_payloads_go_to_the_named_index_of_the_instance(
     assert not Path("no.db").exists()
     with OpenSearch([opensearch.url]) as client:
         assert client.count(index="perf-unattended")["count"] == 3
-        assert not client.indices.exists(index="perf-unattended-kpis")  # there is no index of single KPIs any more
+        assert client.count(index="perf-unattended-kpis")["count"] == 3
+        hits = client.search(index="perf-unattended-kpis", body={"query": {"term": {"labels.batch_size": "2"}}})
+    (hit,) = hits["hits"]["hits"]
+    assert (hit["_source"]["kpi"], hit["_source"]["value"], hit["_source"]["unit"]) == ("rate", 3.0, "1/s")
 
 
 def test_payloads_are_posted_to_horreum_once(parse: Parse, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

@@ -32,7 +32,7 @@ def items(*ids: str, status: int = 201) -> bytes:
 
 def test_a_document_is_delivered_when_its_own_item_says_so(faulty, at, outboxes, impatient):
     location = at(faulty.url)
-    first, second, third = (test_id(number) for number in (1, 2, 3))
+    first, second, third = (f"{test_id(number)}:speed" for number in (1, 2, 3))
     Outbox(outboxes, str(location)).add(writer(1, 2))
     for answer in [
         *NO_ANSWERS,
@@ -57,7 +57,7 @@ def test_a_document_is_delivered_when_its_own_item_says_so(faulty, at, outboxes,
 
 def test_an_item_of_its_own_that_is_no_success_is_no_delivery(faulty, at, outboxes, impatient):
     location = at(faulty.url)
-    faulty.instead = {"_bulk": items(test_id(1), status=302)}
+    faulty.instead = {"_bulk": items(f"{test_id(1)}:speed", status=302)}
     assert delivery.upload(writer(1), location, outboxes).pushed.added == 0
     assert Outbox(outboxes, str(location)).pending() == 1
 
