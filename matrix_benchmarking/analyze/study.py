@@ -154,6 +154,12 @@ class Study:
         )
 
     @property
+    def minimum_effects(self) -> Mapping[str, MinimumEffect]:
+        """By KPI, what is too small to matter."""
+        given = self.given.minimum_effects
+        return self.workload.regression.minimum_effects if given is None else given
+
+    @property
     def data(self) -> str:
         """Where the runs came from, in words."""
         return self.given.data or self.given.place
@@ -176,10 +182,10 @@ class Study:
     def under(self, limit: float | None) -> Study:
         """The same under a limit on the workload's limited KPI, in the unit in which that is shown; None for none."""
         everything, kpi = self.of_all, self.workload.limited
+        if limit is None or kpi is None or everything.kpi is None:
+            return self._unlimited
         other = copy.copy(self)
-        other.limited = None
-        if limit is not None and kpi is not None and everything.kpi is not None:
-            other.limited = under(everything, kpi, limit * kpi.divisor)
+        other.limited = under(everything, kpi, limit * kpi.divisor)
         return other
 
     @functools.cached_property
@@ -254,7 +260,7 @@ class Study:
                     self.workload,
                     data=self.data,
                     order=self.order,
-                    minimum_effects=self.given.minimum_effects,
+                    minimum_effects=self.minimum_effects,
                     events=self.given.events(),
                 )
             return self._analysis

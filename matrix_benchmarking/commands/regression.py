@@ -124,8 +124,12 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
     """Raise ConfigError where a person typed a name of no KPI; the analysis notes one out of the configuration."""
     from ..runs import judging
 
-    if strength(click.get_current_context(), "kpi_filter") >= TYPED:
+    if strength(click.get_current_context(), "kpi_filter") < TYPED:
+        return
+    try:
         judging.check_kpi_filter(patterns, workload)
+    except ConfigError as error:
+        raise ConfigError(f"--kpi-filter: {error}") from error
 
 
 def keeping(location: Location) -> Keep:

@@ -32,18 +32,11 @@ REFRESH_S = 0.1
 printable = text.printable
 
 
-def opened(
-    config: Config,
-    selection: Selection,
-    order: str | None = None,
-    *,
-    warn_of: Callable[[Sequence[str]], None] | None = None,
-) -> Opening:
+def opened(config: Config, selection: Selection, order: str | None = None) -> Opening:
     """What the options and the configuration say of where the runs are, and of how they are read.
 
     Args:
         order: of versions, as ``--order`` gives it; that of the configuration unless given.
-        warn_of: gets warnings; they go to stderr unless given.
 
     Raises:
         MatbenchError: no workload or results directory is given, or an option can't be read.
@@ -79,7 +72,7 @@ def opened(
         jobs=selection.jobs,
         is_strict="filters" in selection.typed,
         priced=tuple(selection.prices) if "price" in selection.typed else (),
-        warn=warn if warn_of is None else warn_of,
+        warn=warn,
     )
 
 

@@ -78,7 +78,7 @@ def locate(text: str, environment: Mapping[str, str], **others: Any) -> tuple[Po
     if (
         ":" in parts.netloc.rpartition("@")[0]
         or "@" in parts.path + parts.query + parts.fragment
-        or "password" in query
+        or any("password" in name for name in query)
     ):
         raise HistoryError(
             "the location of the history holds a password, which others could see: give it in PGPASSWORD, or in the "

@@ -135,13 +135,12 @@ class CompareReport(Report):
     def _switch(self, entries: Sequence[Entry], setting: str, old: Any, new: Any) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
         given = self.study.given
-        effects = given.minimum_effects
         known = known_alarms(one for one in given.events() if one.subject.workload == self.workload.name)
         analysis = self.study.analysis if self.study.has_analysis else None
         question = Question(
             self.study.data,
             self.study.blocks,
-            self.workload.regression.minimum_effects if effects is None else effects,
+            self.study.minimum_effects,
             known,
             {} if analysis is None else known_alarms(new_events(analysis, known)),
         )

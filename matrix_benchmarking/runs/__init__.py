@@ -34,7 +34,8 @@ def open(
     """The runs at *place*.
 
     Args:
-        place: a results tree, a directory of LTS payloads, or a history: ``sqlite:///matbench.db``, ``https://…``.
+        place: a results tree, a directory of LTS payloads, or a history: ``sqlite:///matbench.db``,
+            ``postgresql://…``, ``https://…``.
         others: further directories of the same kind, told apart by the setting ``tree``.
         workload: whose runs they are: a short name, a module, a ``.py`` file, or the workload itself.
         filters: only runs with these settings, as on the command line: ``hw_type=cpu-1:cpu-2,batch_size=32``.

@@ -71,7 +71,7 @@ def judge(
         workload,
         data=f"{len(study.runs)} runs of {study.data}",
         order=study.order,
-        minimum_effects=given.minimum_effects,
+        minimum_effects=study.minimum_effects,
         events=events,
         kpi_filter=kpi_filter,
         since_us=since_us,
@@ -158,14 +158,12 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
     """Raise ConfigError for a pattern that matches no KPI."""
     for pattern in patterns:
         if not fnmatch.filter(workload.kpis, pattern):
-            raise ConfigError(f"--kpi-filter: no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
+            raise ConfigError(f"no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
 
 
 def _question(study: Study, asked: Asked, data: str) -> Question:
     """What is asked of the runs, with what is known of the alarms."""
-    effects = study.given.minimum_effects
-    effects = study.workload.regression.minimum_effects if effects is None else effects
-    return Question(data, study.blocks, effects, known_alarms(study.given.events()), now=asked.now)
+    return Question(data, study.blocks, study.minimum_effects, known_alarms(study.given.events()), now=asked.now)
 
 
 def _of_builds(builds: Sequence[Build], workload: Workload, question: Question, asked: Asked) -> Analysis:

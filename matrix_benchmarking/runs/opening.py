@@ -42,7 +42,7 @@ class Opening:
         jobs: processes that parse; automatic for None.
         is_strict: a filter that nothing has is an error, and no warning.
         priced: hardware that has to be among the runs', since somebody gave a price for it.
-        warn: gets sentences.
+        warn: gets sentences on what isn't as it should be.
     """
 
     workload: Workload

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -127,16 +128,24 @@ class Runs(Answer):
         return write_site(self.study, Path(destination), names, single_file=single_file)
 
     def upload(self, history: str, *, replace: bool = False) -> Delivered:
-        """Keep the payloads of the good runs in the *history*: ``sqlite:///matbench.db`` or ``https://…``.
+        """Keep the payloads of the good runs in the *history*; that others are left out is a warning.
+
+        Args:
+            history: ``sqlite:///matbench.db``, ``postgresql://…`` or ``https://…``.
+            replace: payloads take the place of other contents of the same runs.
 
         Raises:
+            VerdictError: a run claims success and has no valid payload: nothing is kept.
             MatbenchError: the history can't be used. What a server that is away couldn't take waits in the outbox.
         """
         from .. import lts
         from ..history import delivery, outbox
 
-        good = lts.GoodRuns(self.study.workload, self.study.matrix, keep_going=True)
-        return delivery.upload(good.write, _located(history), outbox.directory(os.environ), replace=replace)
+        good = lts.GoodRuns(self.study.workload, self.study.matrix, keep_going=False)
+        delivered = delivery.upload(good.write, _located(history), outbox.directory(os.environ), replace=replace)
+        if good.left_out:
+            _warn(["\n".join(["left out, failed or unfinished:", *lts.listed(good.left_out.items())])])
+        return delivered
 
     def _answer(self, analysis: Analysis, answer: Question) -> AnalysisAnswer:
         return AnalysisAnswer(dataclasses.replace(analysis, check=counted(self.study.findings, answer)))
@@ -169,6 +178,7 @@ def open_runs(
         options={"prices": prices, **chosen.options, **options},
         jobs=jobs,
         priced=tuple(prices),
+        warn=_warn,
     )
     return Runs(opening.study())
 
@@ -176,8 +186,15 @@ def open_runs(
 def _located(history: str) -> Any:
     from ..history import location
 
-    found, _ = location.parse(history, os.environ)
+    found, said = location.parse(history, os.environ)
+    _warn(said)
     return found
+
+
+def _warn(sentences: Sequence[str]) -> None:
+    """Each as a warning of Python's, which a notebook shows once."""
+    for sentence in sentences:
+        warnings.warn(sentence, stacklevel=4)
 
 
 def _several(value: Scalar | Sequence[Scalar]) -> Sequence[Scalar]:

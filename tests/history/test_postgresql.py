@@ -260,6 +260,7 @@ class TestLocations:
         [
             "postgresql://ann:secret@host/db",
             "postgresql://ann:sec#ret@host/db",
+            "postgresql://host/db?sslpassword=secret",
             "postgresql://ann:12?secret@host/db",
             "postgresql://ann:sec/ret@host/db",
             "postgresql://host/db?password=secret",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,20 @@ def test_reports_are_written_and_a_notebook_shows_what_is_there(opened: Runs, tm
     assert [page.name for page in written.pages] == ["index.html", "best-configuration.html"]
     assert "runs of encoder_bench" in opened._repr_html_()
     assert repr(opened).startswith(f"{len(opened)} runs of encoder_bench (")
+
+
+def test_what_is_left_out_of_an_upload_is_a_warning(sample: Path, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    for source in sorted(sample.rglob("exit_code"))[:3]:
+        shutil.copytree(source.parent, tree / source.parent.name)
+    next(tree.rglob("exit_code")).write_text("1")
+    runs = mb.open(tree, workload="encoder_bench")
+    with pytest.warns(UserWarning, match="left out, failed or unfinished:\n.*failed with exit code 1"):
+        assert runs.upload(f"sqlite:///{tmp_path / 'kept.db'}").pushed.added == 2  # type: ignore[union-attr]
+
+
+def test_what_is_odd_about_a_location_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MATBENCH_OPENSEARCH_USERNAME", "ann")
+    monkeypatch.setenv("MATBENCH_OPENSEARCH_PASSWORD", "secret")
+    with pytest.raises(MatbenchError, match="no such host"), pytest.warns(UserWarning, match="unencrypted: use https"):
+        mb.open("http://matbench.invalid:9", workload="encoder_bench")
