@@ -14,7 +14,7 @@ import argparse
 import datetime as dt
 import functools
 import itertools
-import os
+import resource
 import sys
 import tempfile
 from collections.abc import Callable
@@ -108,9 +108,9 @@ def _opensearch(few: int, many: int, directory: Path) -> None:
 
 
 def _user_s(call: Callable[[], object]) -> float:
-    before = os.times().user
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
     call()
-    return os.times().user - before
+    return resource.getrusage(resource.RUSAGE_SELF).ru_utime - before
 
 
 def _report(what: str, few: int, many: int, seconds: Callable[[int], float]) -> None:

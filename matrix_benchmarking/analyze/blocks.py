@@ -99,6 +99,9 @@ def _between_pauses(runs: Sequence[_Run]) -> Iterator[list[_Run]]:
 
 def _inferred_rounds(runs: Sequence[_Run]) -> Sequence[int | None]:
     """The round of each of a campaign's *runs*, numbered in their order; None for all of them if it has none."""
+    every = {run.point for run in runs}
+    if len(every) == len(runs):  # no point comes again
+        return [None] * len(runs)
     rounds: list[int] = []
     members: list[set[Hashable]] = [set()]
     for run in runs:
@@ -106,7 +109,7 @@ def _inferred_rounds(runs: Sequence[_Run]) -> Sequence[int | None]:
             members.append(set())
         members[-1].add(run.point)
         rounds.append(len(members))
-    most = max(1, len(set().union(*members)) / 2)
+    most = max(1, len(every) / 2)
     times = Counter(point for each in members if len(each) > most for point in each)
     return rounds if sum(count > 1 for count in times.values()) > most else [None] * len(runs)
 

@@ -27,12 +27,13 @@ def step_texts(found: KPISeries) -> list[str]:
     if found.axis is None:
         return []
     axis, shown = found.axis, in_words([step[found.axis] for step in found.steps])
-    counts = collections.Counter(typed(step[axis]) for step in found.steps)
-    same = collections.Counter(map(show, found.versions))
+    values = [typed(step[axis]) for step in found.steps]
+    several = {value for value, count in collections.Counter(values).items() if count > 1}
+    alike = {text for text, count in collections.Counter(map(show, found.versions)).items() if count > 1}
     texts = []
-    for step, name in zip(found.steps, shown, strict=True):
-        label = f'"{name}"' if isinstance(step[axis], str) and same[name] > 1 else name
-        if counts[typed(step[axis])] > 1:
+    for step, value, name in zip(found.steps, values, shown, strict=True):
+        label = f'"{name}"' if name in alike and isinstance(step[axis], str) else name
+        if value in several:
             label = " · ".join([label, *(show(value) for key, value in step.items() if key != axis)])
         texts.append(label)
     return texts

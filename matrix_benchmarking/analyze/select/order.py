@@ -91,7 +91,8 @@ class Order:
         if not any(name in filters for name in self._workload.regression.comparison_keys):
             return self
         other = copy.copy(self)
-        other.__dict__.pop("keys", None)
+        for known in ("keys", "newest"):
+            other.__dict__.pop(known, None)
         other._part = [run for run in self._part if matches(filters, run.entry.settings, run.entry.repeat)]
         return other
 
@@ -115,7 +116,7 @@ class Order:
     def _first_axis(self) -> str | None:
         return next(iter(axes(self._runs, self._workload)), None)
 
-    @property
+    @functools.cached_property
     def newest(self) -> Any:
         """The newest version of all; NOT_SET where the runs stand one by one, or no version has a place.
 
@@ -178,17 +179,22 @@ class Order:
         """The place of *run*, or of its value of *key*; None where the order leaves it out."""
         return self.of(key).places.get(run_id(run) if key is None else typed(run.versions[key]))
 
-    def step(self, run: LabelledRun, axis: str | None) -> tuple[int, ...] | None:
-        """The place of *run* by *axis* first, then by the other comparison keys; None where one leaves it out."""
-        keys: list[str | None] = [axis]
-        if axis is not None:
-            keys += [name for name in self._workload.regression.comparison_keys if name != axis]
-        places = [self.place(run, key) for key in keys]
-        return None if None in places else tuple(place for place in places if place is not None)
+    def steps(self, runs: Sequence[LabelledRun], axis: str | None) -> list[tuple[int, ...] | None]:
+        """The place of each of *runs* by *axis* first, then by the other comparison keys; None where one lacks it."""
+        if not runs:
+            return []
+        if axis is None:
+            places = self.of(None).places
+            return [(places[item],) if (item := run_id(run)) in places else None for run in runs]
+        keys = [axis, *(name for name in self._workload.regression.comparison_keys if name != axis)]
+        tables = [(key, self.of(key).places) for key in keys]
+        found = [tuple([places.get(typed(run.versions[key])) for key, places in tables]) for run in runs]
+        return [None if None in step else step for step in found]  # type: ignore[misc]  # none is None there
 
     def _order_of_versions(self, key: str) -> Placed:
-        versions = {typed(run.versions[key]): run.versions[key] for run in self._runs}
-        runs = collections.Counter(typed(run.versions[key]) for run in self._runs)
+        items = [typed(run.versions[key]) for run in self._runs]
+        versions = {item: run.versions[key] for item, run in zip(items, self._runs, strict=True)}
+        runs = collections.Counter(items)
         texts = dict(zip(versions, in_words(list(versions.values())), strict=True))
         sources = self._sources(key, versions)
         tied: Sequence[Item] = ()
@@ -252,13 +258,13 @@ def check_keys(workload: Workload, runs: Sequence[LabelledRun]) -> None:
         )
 
 
-def axes(runs: Iterable[LabelledRun], workload: Workload) -> list[str]:
+def axes(runs: Sequence[LabelledRun], workload: Workload) -> list[str]:
     """The comparison keys that have several values among *runs*, in the workload's order."""
-    seen: dict[str, set[tuple[str, object]]] = {}
-    for run in runs:
-        for name, value in run.versions.items():
-            seen.setdefault(name, set()).add(typed(value))
-    return [name for name in workload.regression.comparison_keys if len(seen.get(name, ())) > 1]
+    return [
+        name
+        for name in workload.regression.comparison_keys
+        if runs and any(typed(run.versions[name]) != typed(runs[0].versions[name]) for run in runs)
+    ]
 
 
 def _nothing_to_order(items: Iterable[Item]) -> Source:

@@ -205,7 +205,8 @@ def levels(items: Sequence[Item], sources: Sequence[Source]) -> list[list[Item]]
     by_beginning: dict[Any, list[Item]] = {}
     for item in items:
         by_beginning.setdefault(first.intervals[item][0], []).append(item)
-    return [level for place in sorted(by_beginning) for level in levels(by_beginning[place], others)]
+    groups = [by_beginning[place] for place in sorted(by_beginning)]
+    return [level for group in groups for level in ([group] if len(group) == 1 else levels(group, others))]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ from ..intervals import Sample, summarise
 from .labelled import Key, LabelledRun, hashable
 from .order import Order
 
+Step = tuple[int, ...]
+"""The place of a run by each comparison key."""
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesPoint:
@@ -109,14 +112,13 @@ def series_of(
     """
     axis = order.axis if axis is None else axis
     known, left_out = known_runs(runs, kpi, order, axis)
-    steps = {id(run): order.step(run, axis) or () for run in known}
-    groups: dict[Key, list[LabelledRun]] = {}
-    for run in known:
-        groups.setdefault(run.key, []).append(run)
-    series = [Series(one[0].labels, _points(one, kpi, steps, by_run=axis is None)) for one in groups.values()]
+    groups: dict[Key, list[tuple[LabelledRun, Step]]] = {}
+    for run, step in known:
+        groups.setdefault(run.key, []).append((run, step))
+    series = [Series(one[0][0].labels, _points(one, kpi, by_run=axis is None)) for one in groups.values()]
     telling = _telling_apart(series, workload.regression.sorting_keys)
     series.sort(key=lambda one: [_sorting(one.labels.get(name, NOT_SET)) for name in telling])
-    versions = {} if axis is None else {steps[id(run)]: run.versions for run in known}
+    versions = {} if axis is None else {step: run.versions for run, step in known}
     in_order = tuple(versions[step] for step in sorted(versions))
     of_axis = {typed(step[axis]): step[axis] for step in in_order} if axis is not None else {}
     return KPISeries(kpi, axis, tuple(of_axis.values()), in_order, tuple(telling), tuple(series), left_out)
@@ -124,9 +126,10 @@ def series_of(
 
 def known_runs(
     runs: Sequence[LabelledRun], kpi: KPIDefinition, order: Order, axis: str | None
-) -> tuple[list[LabelledRun], dict[str, int]]:
-    """The runs that have the KPI's value and a place in the order, and why others don't take part."""
-    known, left_out = [], collections.Counter[str]()
+) -> tuple[list[tuple[LabelledRun, Step]], dict[str, int]]:
+    """The runs that have the KPI's value and a place in the order, with it, and why others don't take part."""
+    left_out = collections.Counter[str]()
+    valued = []
     for run in runs:
         value = run.entry.kpis.get(kpi.name)
         if value is None:
@@ -139,25 +142,24 @@ def known_runs(
             left_out[f"{kpi.name} is in another unit than {kpi.unit or 'today'}"] += 1
         elif kpi.name in run.other_directions:
             left_out[f"{kpi.name} was better the other way round, and {kpi.direction} today"] += 1
-        elif order.step(run, axis) is None:
-            left_out["its place in the order is unknown"] += 1
         else:
-            known.append(run)
+            valued.append(run)
+    known = [(run, step) for run, step in zip(valued, order.steps(valued, axis), strict=True) if step is not None]
+    if len(known) < len(valued):
+        left_out["its place in the order is unknown"] = len(valued) - len(known)
     return known, dict(left_out)
 
 
-def _points(
-    runs: Sequence[LabelledRun], kpi: KPIDefinition, steps: Mapping[int, tuple[int, ...]], *, by_run: bool
-) -> tuple[SeriesPoint, ...]:
-    is_timed = by_run or all(run.is_timed for run in runs)
-    points: dict[tuple[int, ...], list[LabelledRun]] = {}
-    for run in sorted(runs, key=_time_us) if is_timed else runs:
-        points.setdefault(steps[id(run)], []).append(run)
-    return tuple(_point(points[step], kpi, is_timed=is_timed) for step in sorted(points))
+def _points(runs: Sequence[tuple[LabelledRun, Step]], kpi: KPIDefinition, *, by_run: bool) -> tuple[SeriesPoint, ...]:
+    is_timed = by_run or all(run.is_timed for run, _ in runs)
+    points: dict[Step, list[LabelledRun]] = {}
+    for run, step in sorted(runs, key=_time_us) if is_timed else runs:
+        points.setdefault(step, []).append(run)
+    return tuple([_point(points[step], kpi, is_timed=is_timed) for step in sorted(points)])
 
 
-def _time_us(run: LabelledRun) -> float:
-    time_us = run.load_time()
+def _time_us(of: tuple[LabelledRun, Step]) -> float:
+    time_us = of[0].load_time()
     return -math.inf if time_us is None else time_us
 
 
@@ -169,7 +171,7 @@ def _point(runs: Sequence[LabelledRun], kpi: KPIDefinition, *, is_timed: bool) -
         sample=summarise(values),
         minimum=min(values),
         maximum=max(values),
-        entries=tuple(run.entry for run in runs),
+        entries=tuple([run.entry for run in runs]),
     )
 
 

@@ -114,7 +114,7 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
     Where nothing says when runs were measured, each version counts as measured by itself, as a nightly build is. Where
     a campaign is only inferred, the versions that it measured in their order, one after the other, have a round each.
     """
-    keys = {id(one): tuple([tuple(map(id, point.entries)) for point in one.points]) for one in series}
+    keys = {id(one): tuple([id(entry) for point in one.points for entry in point.entries]) for one in series}
     distinct = {keys[id(one)]: one for one in series}  # KPIs of the same runs share them
     entries = {id(entry): entry for one in distinct.values() for point in one.points for entry in point.entries}
     of = dict(zip(entries, blocks_of(list(entries.values())), strict=True))
