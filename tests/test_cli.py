@@ -18,7 +18,7 @@ from matrix_benchmarking.commands import COMMANDS, leaves, load_command, parse
 Capture = pytest.CaptureFixture[str]
 GROUPS = ("history", "alarms")
 WORDS = [list(parts[::2]) if (parts := name.partition("_"))[0] in GROUPS else [name] for name in leaves()]
-HEAVY = ["pydantic", "yaml", "pandas", "numpy", "plotly", "dash", "rich", "msgspec", "pyarrow", "jsonschema"]
+HEAVY = ["pandas", "numpy", "scipy", "plotly", "dash", "opensearchpy", "psycopg", "pyarrow", "jsonschema"]
 
 
 @pytest.fixture(autouse=True)

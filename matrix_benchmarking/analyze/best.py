@@ -210,12 +210,11 @@ def _compared(group: Group, points: Sequence[Point], kpi: KPIDefinition, found: 
     aparts: Sequence[bool | None] = [None] * len(points)
     optimism = None
     if found is not None:
-        from .best_of import may_be_best  # scipy takes a third of a second to import
-        from .best_of import optimism as optimism_of
+        from . import best_of  # numpy and scipy: a third of a second, which single runs don't need
 
         lower = bool(kpi.lower_better)
-        aparts = [not may for may in may_be_best(found, lower_better=lower)]
-        optimism = optimism_of(found, lower_better=lower)
+        aparts = [not may for may in best_of.may_be_best(found, lower_better=lower)]
+        optimism = best_of.optimism(found, lower_better=lower)
     best = points[0].value
     standings = tuple(
         Standing(point, point.value / best - 1 if group.scale is Scale.RATIO else point.value - best, apart)
@@ -233,12 +232,11 @@ def _points(
     found: Estimates | None = None
     ends: list[Interval | None] = [None] * len(samples)
     if any(len(runs) > 1 for runs in points_runs):
-        from .best_of import estimate
-        from .best_of import intervals as intervals_of
+        from . import best_of  # as above
 
-        found = estimate(values, [[rounds.get(id(entry)) for entry in runs] for runs in points_runs])
+        found = best_of.estimate(values, [[rounds.get(id(entry)) for entry in runs] for runs in points_runs])
         assert found is not None
-        lows, highs = intervals_of(found, lower_better=bool(kpi.lower_better))
+        lows, highs = best_of.intervals(found, lower_better=bool(kpi.lower_better))
         widest = WIDEST * max(abs(sample.mean) for sample in samples)
         ends = [
             Interval(low, high, sample.runs == 1)

@@ -16,6 +16,7 @@ from .expand import SEARCHABLE, Expansion, Point, PointKey, SearchCase, expand
 from .file import BenchmarkFile
 from .load.tasks import TASKS
 from .run_directory import FoundRun, Outcome
+from .script_point import command_of
 
 OVERHEAD_S, PROCESS_START_S, ENDPOINT_START_S = 1.5, 5.0, 300.0
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -296,8 +297,6 @@ def describe_point(plan: Plan, point: Point) -> dict[str, Any]:
     }
     script = script_of(plan.file)
     if script is not None:
-        from .script_point import command_of
-
         described["command"] = command_of(script, plan.context(point))
     target = plan.target_of(point)
     if target is not None:

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..filters import Scalar, exact
-from . import processes, schema, templates
+from . import monitor, processes, schema, templates
 from .environment import anonymous
 from .expand import Point
+from .monitor import Monitor
 from .run_directory import Outcome, write_json
 from .targets.base import Endpoint, Target
 from .times import start_end
@@ -84,14 +85,10 @@ class ScriptRunner:
 
 def _watched(process: processes.GuardedProcess, target: Target | None) -> Monitor:
     """A monitor of the machine, the command and its target; the command's children are seen in the cores alone."""
-    from .monitor import Monitor  # a plan is made without psutil, too
-
     return Monitor({"script": process.first_ids(), "server": target.process_ids() if target else []})
 
 
 def _write_utilization(directory: Path, watch: Monitor, started: float, ended: float) -> None:
-    from . import monitor
-
     write_json(directory / monitor.DIRECTORY / monitor.FILE, watch.utilization({"start": started, "end": ended}))
 
 

@@ -12,8 +12,10 @@ from .campaign import Campaign, Listener, Report, Runner, recorder
 from .expand import Point
 from .file import BenchmarkFile
 from .limits import Limits
+from .load_point import LoadRunner
 from .lock import only_one
 from .plan import Group, Plan, script_of
+from .script_point import ScriptRunner
 from .targets import hf_endpoint, lease, make_target
 from .targets.base import Target
 
@@ -109,10 +111,7 @@ def make_runner(plan: Plan, limits: Limits, listener: Listener) -> tuple[Runner,
     """How the plan's points are measured, and the versions of what measures them."""
     script = script_of(plan.file)
     if script is not None:
-        from .script_point import ScriptRunner
-
         return ScriptRunner(script, plan.base, plan.context), {}
-    from .load_point import LoadRunner
 
     runner = LoadRunner(plan, limits, listener.rate)
     return runner, {"k6": runner.k6_version}

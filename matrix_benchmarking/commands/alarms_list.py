@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import workload
 from ..errors import MatbenchError
+from ..history import moment, open_history
 from . import run
 from .options import Command, Invocation, common, flag, option
 from .place import Place, locate, place
@@ -43,7 +45,6 @@ def command(invocation: Invocation, place: Place, workload: str | None, all: boo
     from ..analyze.verdict.alarm_wording import as_data
     from ..analyze.verdict.lifecycle import known_alarms
     from ..analyze.verdict.model import Status
-    from ..history import open_history
 
     assert invocation.config is not None
     location = locate(invocation.config, place)
@@ -72,8 +73,6 @@ def kpis_of(alarms: Iterable[Known], config: Config, given: str | None = None) -
 
     What only the history names is not imported.
     """
-    from .. import workload
-
     installed = set(workload.known_names())
     found: dict[str, KPIs] = {}
     for name in filter(None, dict.fromkeys([given, config.workload, *(each.subject.workload for each in alarms)])):
@@ -100,7 +99,6 @@ def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIs]) -> Table:
     from rich.text import Text
 
     from ..analyze.verdict.alarm_wording import levels, standing
-    from ..history import moment
 
     has_several = len({each.subject.workload for each in alarms}) > 1
     table = Table()

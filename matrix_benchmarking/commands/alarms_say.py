@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import ConfigError
+from ..history import Query, open_history
+from ..history.alarms import Action
 from . import run
 from .alarms_list import kpis_of
 from .options import Command, Invocation, common, option
@@ -65,8 +67,6 @@ def ack(
 
     A further worsening is an alarm of its own. ID is the beginning of an alarm's id, of at least four characters.
     """
-    from ..history.alarms import Action
-
     _say(Action.ACKNOWLEDGED, invocation, place, ids, author, _required(reason), until)
 
 
@@ -77,8 +77,6 @@ def resolve(invocation: Invocation, ids: tuple[str, ...], place: Place, reason: 
 
     ID is the beginning of an alarm's id, of at least four characters.
     """
-    from ..history.alarms import Action
-
     _say(Action.RESOLVED, invocation, place, ids, author, _required(reason))
 
 
@@ -89,8 +87,6 @@ def reopen(invocation: Invocation, ids: tuple[str, ...], place: Place, reason: s
 
     ID is the beginning of an alarm's id, of at least four characters.
     """
-    from ..history.alarms import Action
-
     _say(Action.REOPENED, invocation, place, ids, author, (reason or "").strip() or None)
 
 
@@ -107,7 +103,6 @@ def _say(
     from ..analyze.verdict import handling
     from ..analyze.verdict.alarm_wording import about, standing
     from ..analyze.verdict.lifecycle import known_alarms
-    from ..history import Query, open_history
 
     assert invocation.config is not None
     now = dt.datetime.now(dt.UTC)

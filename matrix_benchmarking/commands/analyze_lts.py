@@ -10,7 +10,18 @@ import click
 
 from ..errors import ConfigError
 from . import regression, run
-from .options import Command, Invocation, Selection, common, flag, lts_results, option, order_option, selection
+from .options import (
+    Command,
+    Invocation,
+    Selection,
+    common,
+    flag,
+    lts_results,
+    option,
+    order_option,
+    selection,
+    strength,
+)
 from .place import GIVEN_BY_FLAG, Place, place
 from .times import parse_time
 
@@ -58,11 +69,12 @@ def command(
     worse that nobody acknowledged ('matbench alarms'), 2 if nothing could be analysed, else 0.
     """
     assert invocation.config is not None
-    if json_schema:
-        regression.print_schema()
-        return
     from ..runs import judging
+    from . import publishing
 
+    if json_schema:
+        publishing.print_schema()
+        return
     config = invocation.config
     now = dt.datetime.now(dt.UTC)
     used = _where(config, selection, place)
@@ -71,21 +83,21 @@ def command(
     study = run.start(config, used, order)
     if not len(study.runs):
         raise ConfigError("no run is selected: there is nothing to analyse")
-    regression.check_kpi_filter(kpi_filter, study.workload)
+    publishing.check_kpi_filter(kpi_filter, study.workload)
     if baseline is not None:
         analysis = judging.against(study, baseline, **asked)
     else:
         # Alarms are those of the whole history: a part of it would move them.
         is_kept = record and since is None and not selection.filters
-        keep = regression.keeping(used.history.locate()) if is_kept and used.history is not None else None
+        keep = publishing.keeping(used.history.locate()) if is_kept and used.history is not None else None
         analysis = judging.judge(study, keep=keep, **asked)
-    regression.publish(analysis, study, output)
+    publishing.publish(analysis, study, output)
 
 
 def _where(config: Config, chosen: Selection, place: Place) -> Selection:
     """*chosen* with the history that is read; payloads beside a results directory are the past of the newest build."""
     used = regression.reads_some_history(config, place, chosen)
-    is_typed = regression.strength_of(click.get_current_context(), "results_dirname") >= GIVEN_BY_FLAG
+    is_typed = strength(click.get_current_context(), "results_dirname") >= GIVEN_BY_FLAG
     if chosen.lts_results_dirname is not None and is_typed:
         return dataclasses.replace(chosen, history=None, is_newest_build=True)
     return used

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import MatbenchError
+from ..plotting.app import server
+from ..plotting.app.data import Progress, Source
 from ..runs.opening import names_of
 from . import run
 
 if TYPE_CHECKING:
     from ..config import Config
     from ..matrix import Matrix
-    from ..plotting.app.data import Progress, Source
     from .options import Selection
 
 
@@ -25,8 +27,6 @@ def open_application(
     Raises:
         MatbenchError: the data aren't named or aren't there, or the port is taken.
     """
-    from ..plotting.app import server
-
     source = _source(config, selection, order)
     with server.bound(host, port) as listener:
         app = server.make_app(source, report_dest, frozenset({host}))
@@ -36,9 +36,6 @@ def open_application(
 
 def _source(config: Config, selection: Selection, order: str | None) -> Source:
     """What the application reads; that the directories exist is checked here, before anything is served."""
-    from ..errors import MatbenchError
-    from ..plotting.app.data import Source
-
     opening = run.opened(config, selection, order)
     for place in opening.directories:
         if not place.exists():

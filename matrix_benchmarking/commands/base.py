@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from .. import config
+from ..config import CommandOptions
 from . import leaves
 
 if TYPE_CHECKING:
@@ -122,8 +124,6 @@ def set_debug(ctx: click.Context, param: click.Parameter | None, value: bool) ->
 @functools.cache
 def in_configuration() -> CommandOptions:
     """The options of all commands, as config.yaml may hold them."""
-    from ..config import CommandOptions
-
     sections: dict[str, dict[str, Any]] = {}
     keys: dict[str, str] = {}
     for name, command in leaves().items():
@@ -134,8 +134,6 @@ def in_configuration() -> CommandOptions:
 
 
 def _load_config(path: str | None, preset: str | None) -> Config:
-    from .. import config
-
     path = path or os.environ.get("MATBENCH_CONFIG")
     preset = preset or os.environ.get("MATBENCH_PRESET")
     return config.load(Path(path) if path else None, preset=preset or None, options=in_configuration())

@@ -13,10 +13,16 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from .. import filters, lts
+from ..benchmark import file as files
+from ..benchmark import start
+from ..benchmark.plan import Plan, describe_point
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from . import outputs
+from .benchmark_plan import print_plan
+from .benchmark_progress import listening
 from .options import TYPED, Command, Invocation, NamedText, Price, common, flag, option, strength
-from .run import warn
+from .run import load_workload, warn
 
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
@@ -92,8 +98,6 @@ def command(
     Without --run nothing is started: the plan is printed, with the number of points, what they will take and
     cost, and which are done. What is finished is never run again; what failed or was interrupted is.
     """
-    from ..benchmark import file as files
-
     if file_schema:
         click.echo(json.dumps(files.json_schema(), indent=2))
         return
@@ -118,8 +122,6 @@ def command(
     elif run:
         _run(plan, path, chosen)
     else:
-        from .benchmark_plan import print_plan
-
         print_plan(plan, _again(path, chosen))
 
 
@@ -128,8 +130,6 @@ def _merge(
 ) -> dict[str, Any]:
     """The options, those that the benchmark file sets taking the place of config.yaml's and of defaults."""
     from click.core import ParameterSource
-
-    from ..benchmark import file as files
 
     chosen = dict(options)
     strong = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
@@ -156,9 +156,6 @@ def _changes(chosen: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
-    from .. import filters, lts
-    from ..benchmark.plan import Plan
-
     config = ctx.find_object(Invocation).config  # type: ignore[union-attr]
     assert config is not None
     workload = _workload(content.workload)
@@ -185,8 +182,6 @@ def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mappin
 
 def _workload(name: str | None) -> Workload | None:
     """The workload of the runs; None where the file names none, or one that can't be loaded, which is said."""
-    from .run import load_workload
-
     try:
         return None if name is None else load_workload(name)
     except WorkloadError as error:
@@ -209,8 +204,6 @@ def _price_of(workload: Workload | None, given: Mapping[str, float]) -> Callable
 
 
 def _write_points(plan: Plan, stream: IO[bytes]) -> None:
-    from ..benchmark.plan import describe_point
-
     for point in plan.points:
         stream.write(json.dumps(describe_point(plan, point), ensure_ascii=False).encode() + b"\n")
     for case in plan.searches:
@@ -219,9 +212,6 @@ def _write_points(plan: Plan, stream: IO[bytes]) -> None:
 
 
 def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
-    from ..benchmark import start
-    from .benchmark_progress import listening
-
     repeat = ["matbench", "benchmark", str(path), "--results-dirname=repeated", *_settings(chosen), "--run"]
     with _interruptible(), listening(plan) as listener:
         report = start.run(
@@ -308,8 +298,6 @@ def _searched(plan: Plan, found: Mapping[str, Any]) -> str:
 
 
 def _cleanup(results: Path) -> None:
-    from ..benchmark import start
-
     sentences: Sequence[str] = start.cleanup(results)
     for sentence in sentences or [f"nothing is left behind in {results}"]:
         click.echo(sentence)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from ..analyze.report.annotations import error_lines
+from ..analyze.report.markdown import capped, markdown
+from ..analyze.verdict.model import Analysis
 from ..errors import os_reason
 from . import run
-
-if TYPE_CHECKING:
-    from ..analyze.verdict.model import Analysis
 
 SUMMARY_LIMIT_BYTES = 2**20
 """GitHub refuses the summary of a step that is larger."""
@@ -26,9 +25,6 @@ def publish(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> 
 
     A summary that can't be written is a warning: it never decides what becomes of the command.
     """
-    from ..analyze.report.annotations import error_lines
-    from ..analyze.report.markdown import markdown
-
     summary = environment.get("GITHUB_STEP_SUMMARY")
     if summary:
         try:
@@ -43,8 +39,6 @@ def publish(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> 
 
 def _append(path: Path, text: str) -> None:
     """Append as much of *text* as the summary may still hold; an earlier step's part stays."""
-    from ..analyze.report.markdown import capped
-
     with path.open("ab") as stream:
         size = stream.tell()
         content = f"\n{text}" if size else text

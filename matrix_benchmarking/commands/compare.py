@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..analyze import check
 from ..errors import ConfigError
+from ..matrix import Matrix
 from . import regression, run
-from .options import TYPED, Command, Invocation, Selection, common, option, order_option, selection
+from .options import TYPED, Command, Invocation, Selection, common, option, order_option, selection, strength
 from .place import GIVEN_BY_FLAG, Place, place
 
 if TYPE_CHECKING:
@@ -58,13 +60,14 @@ def command(
     """
     assert invocation.config is not None
     from ..runs.judging import Asked, compare
+    from . import publishing
 
     config, is_directory = invocation.config, [Path(name).is_dir() for name in (old, new)]
     context = click.get_current_context()
-    asked = Asked(kpi_filter, ignored_keys, regression.strength_of(context, "ignored_keys") < TYPED)
-    regression.check_kpi_filter(kpi_filter, run.load_workload(selection.workload))
+    asked = Asked(kpi_filter, ignored_keys, strength(context, "ignored_keys") < TYPED)
+    publishing.check_kpi_filter(kpi_filter, run.load_workload(selection.workload))
     if all(is_directory):
-        if regression.strength_of(context, "order") == GIVEN_BY_FLAG:
+        if strength(context, "order") == GIVEN_BY_FLAG:
             raise ConfigError("--order puts versions in order, and A and B are directories")
         study, analysis = _of_trees(config, selection, (old, new), asked)
     elif any(is_directory):
@@ -73,15 +76,13 @@ def command(
     else:
         study = run.start(config, regression.reads_some_history(config, place, selection), order)
         analysis = compare(study, old, new, asked)
-    regression.publish(analysis, study, output, is_pair=True)
+    publishing.publish(analysis, study, output, is_pair=True)
 
 
 def _of_trees(config: Config, chosen: Selection, names: tuple[str, str], asked: Asked) -> tuple[Study, Analysis]:
     """The runs of both directories that the filters leave, and what they say."""
-    from ..analyze import check
     from ..analyze.study import Study
     from ..analyze.verdict.pairs import Build
-    from ..matrix import Matrix
     from ..runs.judging import compare_trees
     from ..runs.opening import names_of
 

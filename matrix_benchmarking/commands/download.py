@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import download, store
 from ..errors import ConfigError, DownloadError
 from . import run
 from .options import Command, common, flag, option, strength, workload_option
@@ -85,8 +86,6 @@ def command(
     A second call fetches only what is missing or has changed. Credentials come from the environment, ~/.netrc or
     ~/.aws, never from the address.
     """
-    from .. import download
-
     if results_dirname is None:
         raise ConfigError(run.not_given("results directory", "--results-dirname DIR", "test_directory"))
     places = _places(ctx, url, url_file)
@@ -107,8 +106,6 @@ def command(
 
 def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[Place]:
     """What is to be fetched: the address or the list, whichever is given where it has precedence."""
-    from .. import download
-
     if url and url_file:
         of_url, of_file = strength(ctx, "url"), strength(ctx, "url_file")
         if of_url == of_file:
@@ -123,14 +120,11 @@ def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[
 
 def _wish(mode: DownloadMode, name: str | None) -> Wish:
     """What is to be fetched of each tree, by the mode and the workload."""
-    from .. import download
-
     if mode == "all":
         return download.Wish(mode)
     if not name:
         given = run.not_given("workload", "--workload NAME", "workload")
         raise ConfigError(f"{given}; only --mode all does without one")
-    from .. import store
 
     workload = run.load_workload(name)
     files = download.TestFiles(

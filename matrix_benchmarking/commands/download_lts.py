@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import filters as filtering
+from .. import lts
 from ..errors import ConfigError
-from . import run
+from ..history import Query, files, open_history
+from . import outputs, run
 from .options import TYPED, Command, Invocation, common, flag, option, strength, workload_option
 from .place import Place, locate, place
 from .times import parse_time
@@ -57,10 +60,6 @@ def command(
 
     'parse --lts', 'visualize' and 'analyze_lts' read them with --lts-results-dirname.
     """
-    from .. import filters as filtering
-    from .. import lts
-    from ..history import Query, files, open_history
-
     assert invocation.config is not None
     if lts_results_dirname is None:
         raise ConfigError("no directory given: use --lts-results-dirname DIR or MATBENCH_LTS_RESULTS_DIRNAME")
@@ -92,8 +91,6 @@ def command(
 
 def _check_values(history: History, workload: str, filters: Filters) -> None:
     """Raise ConfigError for a value of a filter that no run of the workload has, be it beside others that some have."""
-    from ..history import Query
-
     for name, values in filters.items():
         for value in values if len(values) > 1 else ():
             if next(history.runs(Query(workload, {name: (value,)}, None, 1)), None) is None:
@@ -101,9 +98,6 @@ def _check_values(history: History, workload: str, filters: Filters) -> None:
 
 
 def _write_table(workload: Workload, directory: Path) -> None:
-    from .. import lts
-    from . import outputs
-
     matrix = lts.read_matrix(workload, directory)
     table = directory / TABLE
     outputs.write(table, lambda stream: lts.write_table(matrix, stream, table))

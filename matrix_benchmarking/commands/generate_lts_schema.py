@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from .. import lts
 from . import outputs, run
 from .options import Command, common, option, workload_option
 
@@ -26,8 +27,6 @@ def command(workload: str | None, file: Path) -> None:
 
     It describes one payload, and accepts an array of payloads, as --output-lts writes it, too.
     """
-    from .. import lts
-
     schema = lts.payload_schema(run.load_workload(workload))
     text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
     outputs.write(file, lambda stream: stream.write(text.encode()))

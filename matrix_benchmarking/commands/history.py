@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..filters import show as shown
+from ..history import moment, open_history
+from ..history.outbox import Outbox
 from . import run
 from .history_export import command as export_command
 from .history_flush import command as flush_command
@@ -42,9 +45,6 @@ def show(invocation: Invocation, place: Place, series: bool) -> None:
     Workloads, KPIs by their labels (each version by itself), first and last run, its size, and how many alarms nobody
     has dealt with.
     """
-    from ..history import open_history
-    from ..history.outbox import Outbox
-
     assert invocation.config is not None
     location = locate(invocation.config, place)
     console = run.answer_console()
@@ -105,8 +105,6 @@ def _series(found: Sequence[Series]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from ..filters import show as shown
-
     constant = _constant_labels(found)
     table = Table()
     table.add_column("KPI", overflow="fold")
@@ -139,8 +137,6 @@ def _span(of: Span) -> tuple[str, str]:
 
 
 def _time(time_us: int | None) -> str:
-    from ..history import moment
-
     if time_us is None:
         return "unknown"
     try:

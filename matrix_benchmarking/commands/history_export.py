@@ -9,6 +9,7 @@ from typing import IO
 import click
 
 from ..errors import ConfigError
+from ..history import open_history, transfer
 from . import outputs, run
 from .options import Command, Invocation, common
 from .place import Place, locate, place
@@ -26,8 +27,6 @@ def command(invocation: Invocation, file: Path, place: Place) -> None:
 
     'matbench history import' reads it; it is compressed if its name ends in .gz.
     """
-    from ..history import open_history, transfer
-
     assert invocation.config is not None
     location = locate(invocation.config, place)
     _refuse_a_database(file)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..history import delivery
+from ..history.outbox import Outbox
 from . import outcome, run
 from .options import Command, Invocation, common, flag
 from .place import Place, locate, outboxes, place
@@ -25,9 +27,6 @@ def command(invocation: Invocation, place: Place, drop: bool) -> None:
 
     Uploads to a history on a server wait there while it is away.
     """
-    from ..history import delivery
-    from ..history.outbox import Outbox
-
     assert invocation.config is not None
     for location in _locations(invocation.config, place):
         if drop:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..history import open_history, transfer
 from . import outcome, run
 from .options import Command, Invocation, common, flag
 from .place import Place, locate, place
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(invocation: Invocation, file: Path, place: Place, replace: bool) -> None:
     """Keep everything of FILE, an export, in a history. What is there already is not kept twice."""
-    from ..history import open_history, transfer
-
     assert invocation.config is not None
     location = locate(invocation.config, place)
     total = transfer.contents(file).payloads

@@ -8,6 +8,7 @@ import datetime as dt
 import click
 
 from ..errors import ConfigError, did_you_mean
+from ..history import open_history, prune
 from . import run
 from .options import Command, Invocation, common, flag, option
 from .place import Place, locate, place
@@ -34,8 +35,6 @@ def command(
 
     A run goes if it is too old or beyond the number; one of unknown time is never too old.
     """
-    from ..history import open_history, prune
-
     assert invocation.config is not None
     if before is None and keep is None:
         raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")

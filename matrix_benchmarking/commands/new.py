@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from .. import scaffold
 from ..errors import ConfigError
 from .options import Command, common, flag, option
 
@@ -33,8 +34,6 @@ def command(name: str, dest: Path | None, in_checkout: bool, dry_run: bool) -> N
     What it measures, how fast hashes are, is an example that runs on any machine; the places to change are marked.
     Nothing that exists is overwritten. The next three commands are printed.
     """
-    from .. import scaffold
-
     if in_checkout and dest is not None:
         raise ConfigError("--in-checkout says where it goes: leave out --dest, or --in-checkout")
     scaffold.check_name(name)

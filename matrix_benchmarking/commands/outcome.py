@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..analyze.check.wording import said_of_twins
 from ..errors import VerdictError
+from ..history.delivery import UndeliveredError
+from ..lts import listed
 from . import run
 
 if TYPE_CHECKING:
@@ -74,8 +77,6 @@ def print_corrected(corrected: Sequence[Corrected], names: Mapping[str, str], *,
 
 def _print_twins(twins: Sequence[str], names: Mapping[str, str], *, err: bool = False) -> None:
     """Say which runs look like another one, in the words of 'matbench check'."""
-    from ..analyze.check.wording import said_of_twins
-
     if twins:
         click.echo(f"  {said_of_twins(len(twins))}", err=err)
     for each in twins[:SHOWN]:
@@ -111,8 +112,6 @@ def accounting_for(good: GoodRuns, *, err: bool = False) -> Iterator[None]:
     Raises:
         VerdictError: what was done ended so; a run claims success and isn't whole; a version has no good run.
     """
-    from ..lts import listed
-
     bad: list[str] = []
     try:
         yield
@@ -140,8 +139,6 @@ def _first(problems: Sequence[PayloadProblem]) -> str:
 @contextmanager
 def tolerant(*, fails: bool) -> Iterator[None]:
     """Turn the absence of the server into a warning, unless it *fails* the command."""
-    from ..history.delivery import UndeliveredError
-
     try:
         yield
     except UndeliveredError as error:

@@ -14,6 +14,7 @@ from typing import IO
 import click
 
 from ..errors import ConfigError, OutputError, os_reason
+from ..files import atomic_write
 
 STDOUT = Path("-")
 FILE = click.Path(path_type=Path, allow_dash=True)
@@ -39,8 +40,6 @@ def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
     Raises:
         OutputError: *path* can't be written.
     """
-    from ..files import atomic_write
-
     if path != STDOUT and (path.is_file() or path.is_dir() or not path.exists()):
         with atomic_write(Path(os.path.realpath(path))) as stream:
             writer(stream)

@@ -8,6 +8,9 @@ from typing import IO, TYPE_CHECKING
 
 import click
 
+from .. import lts as long_term_storage
+from .. import store
+from ..analyze import check
 from . import outputs, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
 from .unattended import after_parse
@@ -44,9 +47,6 @@ def command(
     Prints the best configuration, unless an output goes to standard output (FILE is "-"). LTS payloads
     are strict: any problem in any test, and nothing at all is written.
     """
-    from .. import lts as long_term_storage
-    from .. import store
-
     assert invocation.config is not None
     if lts and selection.lts_results_dirname is None:
         selection = dataclasses.replace(selection, lts_results_dirname=run.require_results(selection))
@@ -76,21 +76,15 @@ def command(
 
         run.show(Runs(study).best())
     else:
-        from ..analyze import check
-
         click.echo(run.printable(check.about(study.findings, check.Answer.BEST)), err=True)
     after_parse(invocation.config, study, selection)
 
 
 def _openmetrics(study: Study, stream: IO[bytes]) -> None:
-    from .. import lts
-
-    run.warn(lts.write_openmetrics(study.workload, study.matrix, stream))
+    run.warn(long_term_storage.write_openmetrics(study.workload, study.matrix, stream))
 
 
 def _clean(selection: Selection) -> None:
-    from .. import store
-
     root = run.require_results(selection)
     removed = store.clean(run.load_workload(selection.workload), root)
     click.echo(f"removed {removed} cache {'file' if removed == 1 else 'files'} of {root}", err=True)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..errors import ConfigError
+from ..history import Indices, location, outbox
+from ..history.opensearch.location import of_instance
 from . import run
 from .options import Selection, UsedHistory, option, strength
 
@@ -93,9 +95,6 @@ def locate(config: Config, place: Place) -> Location:
     Raises:
         HistoryError: it is no location, or not enough is known of it.
     """
-    from ..history import location
-    from ..history.opensearch.location import of_instance
-
     instance = config.lts.opensearch.instance
     indices = indices_of(config, place.index)
     if place.host is None and place.history is None and instance is not None:
@@ -128,16 +127,12 @@ def reads_history(config: Config, place: Place, selection: Selection) -> Selecti
 
 def indices_of(config: Config, index: str | None) -> Indices:
     """How the indices are called."""
-    from ..history import Indices
-
     opensearch = config.lts.opensearch
     return Indices(index or opensearch.index, opensearch.index_prefix, opensearch.prom_index_suffix)
 
 
 def outboxes() -> Path:
     """The directory of the outboxes."""
-    from ..history import outbox
-
     return outbox.directory(os.environ)
 
 

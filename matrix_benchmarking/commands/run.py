@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .. import filters, workload
 from ..errors import ConfigError, did_you_mean
 from ..runs import text
+from ..runs.versions import read_order
+from ..workload import MinimumEffect
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,10 +44,8 @@ def opened(config: Config, selection: Selection, order: str | None = None) -> Op
     Raises:
         MatbenchError: no workload or results directory is given, or an option can't be read.
     """
-    from .. import filters
     from ..analyze.study import Given
     from ..runs.opening import Opening
-    from ..runs.versions import read_order
 
     workload = load_workload(selection.workload)
     use = selection.history
@@ -105,8 +106,6 @@ def show(answer: Answer) -> None:
 
 def load_workload(name: str | None) -> Workload:
     """The workload *name*; an error that says how to name one for None."""
-    from .. import workload
-
     if not name:
         raise ConfigError(not_given("workload", "--workload NAME", "workload"))
     return workload.load(name)
@@ -126,8 +125,6 @@ def directory_of(selection: Selection) -> Path:
 
 def minimum_effects(config: Config, workload: Workload) -> dict[str, MinimumEffect]:
     """By KPI: those of the configuration before those of the workload; a KPI that is none is a warning."""
-    from ..workload import MinimumEffect
-
     effects = dict(workload.regression.minimum_effects)
     for name, value in config.minimum_effects.items():
         if name not in workload.kpis:
@@ -165,8 +162,6 @@ def parser_options(workload: Workload, config: Config, selection: Selection) -> 
 
 def _like(default: Any, value: Any, name: str) -> Any:
     """*value*, which may be the text of a flag, as what its *default* is."""
-    from ..filters import show
-
     kind = type(default)
     try:
         if isinstance(value, str) and kind in (int, float):
@@ -177,7 +172,8 @@ def _like(default: Any, value: Any, name: str) -> Any:
         return value.lower() == "true"
     if type(value) is kind:
         return value
-    raise ConfigError(f"the workload's option {name} has to be of the kind of {show(default)}, not {show(value)}")
+    expected, got = filters.show(default), filters.show(value)
+    raise ConfigError(f"the workload's option {name} has to be of the kind of {expected}, not {got}")
 
 
 def answer_console() -> Console:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .. import download, lts
 from ..errors import ConfigError, MatbenchError, VerdictError
+from ..history import delivery, horreum, outbox
 from . import outcome, regression, run
 from .place import Place, locate, outboxes
 
@@ -68,8 +70,6 @@ def _noting(verdicts: list[str]) -> Iterator[None]:
 
 
 def _is_replot(selection: Selection) -> bool:
-    from .. import download
-
     return selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
 
 
@@ -77,16 +77,17 @@ def _analyse(config: Config, study: Study, selection: Selection, *, fails: bool)
     """Judge the runs of *study* against the history; the reports go where ``analyze_lts.report_dest`` says."""
     from ..analyze.study import Study
     from ..runs import judging
+    from . import publishing
 
     location = _location(config, "regression_analyses")
     with _tolerant("the regression analysis", fails=fails):
         opening = dataclasses.replace(run.opened(config, selection), history=lambda: location)
         past = opening.read_past(study.matrix)
         known = Study.of(study.matrix, study.workload, past=past, given=opening.context)
-        analysis = judging.judge(known, keep=regression.keeping(location))
+        analysis = judging.judge(known, keep=publishing.keeping(location))
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
         output = regression.Output(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
-        regression.publish(analysis, known, output, err=True)
+        publishing.publish(analysis, known, output, err=True)
 
 
 def _location(config: Config, key: str) -> Location:
@@ -102,8 +103,6 @@ def _location(config: Config, key: str) -> Location:
 
 
 def _export(config: Config, study: Study) -> None:
-    from ..history import delivery
-
     location, good = _location(config, "export"), _good_runs(config, study)
     with outcome.accounting_for(good, err=True):
         with run.progress_bar("uploading") as progress:
@@ -112,8 +111,6 @@ def _export(config: Config, study: Study) -> None:
 
 
 def _post(config: Config, study: Study, test_name: str) -> None:
-    from ..history import horreum, outbox
-
     to, good = horreum.server(os.environ), _good_runs(config, study)
     with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
         good.write(spool)
@@ -125,8 +122,6 @@ def _post(config: Config, study: Study, test_name: str) -> None:
 
 
 def _good_runs(config: Config, study: Study) -> GoodRuns:
-    from .. import lts
-
     return lts.GoodRuns(study.workload, study.matrix, keep_going=config.lts.keep_going)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import click
 
+from .. import lts
+from ..analyze import check
+from ..history import delivery
 from . import outcome, run
 from .options import Command, Invocation, Selection, common, flag, lts_results, selection
 from .place import Place, locate, outboxes, place
@@ -49,10 +52,6 @@ def command(
     not kept twice, and a newer computation takes the place of an older one. If the server is away, payloads wait in
     the outbox for the next upload or 'matbench history flush'.
     """
-    from .. import lts
-    from ..analyze import check
-    from ..history import delivery
-
     assert invocation.config is not None
     location = locate(invocation.config, place)
     study = run.start(invocation.config, selection)

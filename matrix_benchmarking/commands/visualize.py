@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import click
 
 from ..errors import ConfigError, VerdictError
+from ..plotting import plots_file as plots
 from . import run
 from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, order_option, selection
 from .place import Place, place, reads_history
@@ -118,7 +119,7 @@ def command(
     """
     assert invocation.config is not None
     if not (generate or generate_id or single_file or "png" in format):
-        from .application import open_application
+        from .application import open_application  # dash and numpy: .5 s
 
         selection = reads_history(invocation.config, place, selection)
         open_application(invocation.config, selection, order, report_dest, host, port)
@@ -153,8 +154,6 @@ def names_to_generate(generate: Sequence[str], ids: Sequence[str], plots_file: P
     Raises:
         ConfigError: the plots file can't be used.
     """
-    from ..plotting import plots_file as plots
-
     named = [name for name in generate if name != EVERYTHING]
     if named and not ids:
         return named

@@ -11,6 +11,14 @@ from ..analyze.study import Study
 from ..errors import MatbenchError, WorkloadError, did_you_mean
 from ..matrix import Entry
 from .base import Arguments, Plot, PlotsReport, Report, plot_section
+from .plot_history import KPIHistory
+from .report_best import BestReport
+from .report_check import CheckReport
+from .report_compare import CompareReport
+from .report_errors import ErrorReport
+from .report_history import HistoryReport
+from .report_kpis import KPIReport
+from .report_regression import RegressionReport
 
 Href = Callable[[Entry], str | None]
 """The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
@@ -57,8 +65,6 @@ class Catalogue:
     @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
         """The built-in plot first; a workload's plot takes the place of one with its name."""
-        from .plot_history import KPIHistory
-
         return {KPIHistory.name: KPIHistory, **_by_name(self.study.workload.plots(), Plot)}
 
     @functools.cached_property
@@ -66,14 +72,6 @@ class Catalogue:
         """The best configuration, the workload's own, then those that every workload has; a workload's report takes the
         place of the built-in one with its name.
         """
-        from .report_best import BestReport
-        from .report_check import CheckReport
-        from .report_compare import CompareReport
-        from .report_errors import ErrorReport
-        from .report_history import HistoryReport
-        from .report_kpis import KPIReport
-        from .report_regression import RegressionReport
-
         own = _by_name(self.study.workload.reports(), Report)
         first, *others = (
             BestReport,

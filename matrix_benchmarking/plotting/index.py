@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..analyze.study import Study
-from .catalogue import Catalogue
 from .page import Page, prefix
 from .report_best import variants_table, verdict_box
 from .report_errors import ErrorReport, overview
 from .static_html import StaticHTML
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 INDEX_FILE = "index.html"
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..analyze import wording
 from ..analyze.best import Group, Standing
 from ..analyze.limits import Bounded, Step, better_than, bounded, staircase, unsure, winner, within
 from ..analyze.points import varying
 from ..kpi import KPIDefinition
-from .catalogue import Catalogue
 from .point_cells import interval_cell, runs_cell, setting_cells, setting_columns
 from .tables import Cell, Column, Row, table
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 MOST_STEPS = 12
 ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import ConfigError, MatbenchError
 from .page import Page
 from .static_html import Figure
+from .template import text
 
 BROWSERS = (
     *("chromium-headless-shell", "chromium", "chromium-browser"),
@@ -71,8 +72,6 @@ def titled(figure: Any, name: str) -> dict[str, Any]:
     import json
 
     import plotly.io
-
-    from .template import text
 
     plain: dict[str, Any] = json.loads(plotly.io.to_json(figure, validate=False))
     layout = plain.setdefault("layout", {})

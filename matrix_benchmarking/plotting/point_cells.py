@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..analyze import wording
 from ..analyze.best import Group, Standing
@@ -11,8 +11,10 @@ from ..analyze.points import Point, is_number
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
-from .catalogue import Catalogue
 from .tables import Cell, Column, kpi_cell
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 
 def setting_columns(names: Sequence[str], group: Group) -> list[Column]:

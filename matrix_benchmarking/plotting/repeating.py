@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..environment_file import Environment
 from ..matrix import Entry
-from .catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 
 def repeat_section(entries: Sequence[Entry], catalogue: Catalogue, title: str = "Repeat it") -> list[Any]:

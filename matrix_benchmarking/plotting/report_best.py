@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze import limit_wording, wording
 from ..analyze.best import WIDEST, Group, VariantBest
@@ -11,12 +11,14 @@ from ..analyze.points import Excluded
 from ..analyze.study import Study
 from ..kpi import KPIDefinition
 from .base import Arguments, Report
-from .catalogue import Catalogue
 from .controls import Control, Number, read
 from .limit_table import limit_table
 from .point_cells import setting_cells, setting_columns, value_cells, value_columns
 from .repeating import repeat_section
 from .tables import Cell, Column, Row, table
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 LIMIT = "limit"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze import doubts
 from ..analyze.points import Cause
@@ -28,11 +28,13 @@ from ..analyze.wording import plural, value_label
 from ..errors import ConfigError
 from ..matrix import NOT_SET, Entry, typed
 from .base import Arguments, Report
-from .catalogue import Catalogue
 from .compare_choice import SETTING, Candidate, candidates, choices
 from .controls import Control
 from .environment_table import Environments, environment_difference
 from .tables import Cell, Column, Row, kpi_cell, table
+
+if TYPE_CHECKING:
+    from .catalogue import Catalogue
 
 PAIRS_SHOWN = 30
 NAMED = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..analyze.history_wording import cut_inside
 from ..analyze.verdict import wording
@@ -13,7 +13,6 @@ from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import plural
 from . import series_chart, series_frames
 from .base import Arguments, Report
-from .catalogue import Late
 from .plot_history import why_nothing
 from .regression_tables import (
     alarms_table,
@@ -28,6 +27,9 @@ from .regression_tables import (
     run_links,
 )
 from .template import short
+
+if TYPE_CHECKING:
+    from .catalogue import Late
 
 MOST_CHARTS = 40
 CHARTS_OF_A_LATE_PAGE = 12

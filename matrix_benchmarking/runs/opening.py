@@ -7,8 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import lts, store
 from ..analyze.study import Given, Study
 from ..errors import ConfigError, MatbenchError, did_you_mean
+from ..history import open_history, read
+from ..history import read as histories
 from ..matrix import Matrix, joined
 
 if TYPE_CHECKING:
@@ -93,8 +96,6 @@ class Opening:
     def read(self, progress: Progress | None = None) -> Matrix:
         """All runs of the directories, else of the history, without the filters."""
         if not self.directories:
-            from ..history import read
-
             assert self.history is not None
             return read.require_matrix(self.workload, self.history())
         trees = {name: self._read_directory(place, progress) for name, place in names_of(self.directories)}
@@ -104,7 +105,6 @@ class Opening:
         """What the last parse left of all trees; None where one was never parsed so."""
         if self.is_payloads or not self.directories:
             return None
-        from .. import store
 
         trees = {}
         for name, place in names_of(self.directories):
@@ -119,11 +119,7 @@ class Opening:
 
         They are read without a filter: the order of the versions is that of all runs.
         """
-        from ..history import read as histories
-
         if self.past is not None:
-            from .. import lts
-
             past = lts.read_matrix(self.workload, self.past)
         elif self.history is None or not self.directories:
             return None if self.history is None else read
@@ -150,8 +146,6 @@ class Opening:
         check_prices([entry.settings for entry in whole], self.priced)
 
     def _read_directory(self, place: Path, progress: Progress | None) -> Matrix:
-        from .. import lts, store
-
         if self.is_payloads:
             return lts.read_matrix(self.workload, place)
         try:
@@ -166,8 +160,6 @@ class Opening:
 
     def _events(self) -> Sequence[AlarmEvent]:
         """The events of the history; one that isn't required may be away, which is a warning."""
-        from ..history import open_history
-
         if self.history is None:
             return ()
         try:

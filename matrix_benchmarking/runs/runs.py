@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import filters as filter_language
+from .. import lts
 from .. import workload as workloads
 from ..analyze.check import Answer as Question
 from ..analyze.check import counted
 from ..analyze.study import Given, Study
 from ..errors import MatbenchError
+from ..history import delivery, location, outbox
 from ..matrix import Entry
 from ..workload import MinimumEffect, Workload
 from . import judging
@@ -123,7 +125,7 @@ class Runs(Answer):
         Raises:
             MatbenchError: an unknown name, or a page that can't be written.
         """
-        from ..plotting.site import write_site
+        from ..plotting.site import write_site  # plotly and dash: half a second
 
         return write_site(self.study, Path(destination), names, single_file=single_file)
 
@@ -138,9 +140,6 @@ class Runs(Answer):
             VerdictError: a run claims success and has no valid payload: nothing is kept.
             MatbenchError: the history can't be used. What a server that is away couldn't take waits in the outbox.
         """
-        from .. import lts
-        from ..history import delivery, outbox
-
         good = lts.GoodRuns(self.study.workload, self.study.matrix, keep_going=False)
         delivered = delivery.upload(good.write, _located(history), outbox.directory(os.environ), replace=replace)
         if good.left_out:
@@ -184,8 +183,6 @@ def open_runs(
 
 
 def _located(history: str) -> Any:
-    from ..history import location
-
     found, said = location.parse(history, os.environ)
     _warn(said)
     return found

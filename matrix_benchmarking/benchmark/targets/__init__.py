@@ -6,6 +6,9 @@ from pathlib import Path
 
 from .. import schema
 from .base import Target
+from .hf_endpoint import HFEndpoint
+from .process import ProcessTarget
+from .url import UrlTarget
 
 
 def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None) -> Target:
@@ -18,14 +21,9 @@ def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: fl
         usd_per_hour: its price, where known.
     """
     if spec.process is not None:
-        from .process import ProcessTarget
-
         return ProcessTarget(spec.process, base)
     if spec.hf_endpoint is not None:
-        from .hf_endpoint import HFEndpoint
-
         return HFEndpoint(spec.hf_endpoint, results, usd_per_hour)
-    from .url import UrlTarget
 
     assert spec.url is not None
     return UrlTarget(schema.UrlTarget(url=spec.url) if isinstance(spec.url, str) else spec.url)

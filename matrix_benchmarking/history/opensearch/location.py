@@ -53,7 +53,7 @@ class OpenSearchLocation:
 
     def open(self, *, writable: bool) -> Storage:
         """The engine."""
-        from .storage import OpenSearchStorage
+        from .storage import OpenSearchStorage  # which needs locations
 
         return OpenSearchStorage(self, writable=writable)
 

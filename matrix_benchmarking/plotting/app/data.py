@@ -24,6 +24,7 @@ from ...errors import MatbenchError
 from ...filters import Filters
 from ...matrix import Entry, Matrix, typed
 from ...workload import Workload
+from .. import site
 from ..catalogue import Catalogue
 from .facets import Facets, short_ids
 from .view import write_filters
@@ -100,8 +101,6 @@ class Snapshot:
     @functools.cached_property
     def slugs(self) -> Mapping[str, str]:
         """The page of each report and plot: its slug and its name, reports first."""
-        from .. import site
-
         catalogue = Catalogue(self.study)
         names = [*catalogue.reports, *catalogue.plots]
         return dict(zip((file.removesuffix(".html") for file in site.slugs(names)), names, strict=True))

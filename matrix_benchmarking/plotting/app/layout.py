@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..page import asset
+from ..static_html import escape
 from .tags import dcc, html
 
 READING_MS = 700
@@ -56,8 +57,6 @@ def layout(source_name: str, workload: str) -> Any:
 
 def document(workload: str) -> str:
     """Dash's template of the document: our style in it, nothing from elsewhere."""
-    from ..static_html import escape
-
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
