@@ -5,14 +5,10 @@ A run without an id of its own has that of its content, so a changed artifact ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
 from .port import Query, Run, Twin
 from .records import Record, digest
-
-if TYPE_CHECKING:
-    from .history import History
 
 
 def twin_of(of: Record | Run) -> Twin | None:
@@ -22,8 +18,8 @@ def twin_of(of: Record | Run) -> Twin | None:
     return of.workload, of.time_us, digest([of.settings, of.repeat])
 
 
-def twins(history: History, new: Mapping[str, Twin]) -> list[str]:
-    """The ids of the *new* runs that have a twin among them or in *history*, and of those twins.
+def twins(runs: Callable[[Query], Iterable[Run]], new: Mapping[str, Twin]) -> list[str]:
+    """The ids of the *new* runs that have a twin among them or among the *runs* of a history, and of those twins.
 
     Raises:
         HistoryError: the history can't be read.
@@ -32,7 +28,7 @@ def twins(history: History, new: Mapping[str, Twin]) -> list[str]:
     for run, twin in new.items():
         found.setdefault(twin, []).append(run)
     times = {time_us for _, time_us, _ in found}
-    for kept in history.runs(Query(since_us=min(times, default=None))):
+    for kept in runs(Query(since_us=min(times, default=None))):
         if kept.time_us in times and kept.id not in new and (same := twin_of(kept)) in found and same is not None:
             found[same].append(kept.id)
     return [run for runs in found.values() if len(runs) > 1 for run in runs]

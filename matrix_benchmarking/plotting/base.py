@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+import copy
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple, Self
 
+from ..analyze.study import Study
 from ..errors import WorkloadError
 from ..matrix import Entry, SettingLists, Variables
 from . import controls, problems
 from .controls import Control, chosen
 from .static_html import Part
 from .template import colour_map
-
-if TYPE_CHECKING:
-    from .catalogue import Catalogue
 
 
 class Arguments(NamedTuple):
@@ -49,7 +48,7 @@ class _Named:
 
     name: ClassVar[str]
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Presentation) -> None:
         self.catalogue = catalogue
         self.study = catalogue.study
         self.matrix = self.study.matrix
@@ -121,7 +120,7 @@ class Report(_Named):
 
     description: ClassVar[str] = ""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Presentation) -> None:
         super().__init__(catalogue)
         self.drawn: list[Plot] = []
 
@@ -193,3 +192,59 @@ def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
     elif text:
         parts.append(html.P(text) if isinstance(text, str) else text)
     return parts
+
+
+Href = Callable[[Entry], str | None]
+"""The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
+Section = Callable[[Plot, Arguments], Any]
+Late = Callable[[Callable[[], Any], int], Any]
+"""The place of what a function makes when it is seen, and its height in pixels."""
+
+
+def to_location(entry: Entry) -> str | None:
+    """The entry's test directory as an absolute ``file:`` address."""
+    return None if entry.kept_in is not None else entry.location.absolute().as_uri()
+
+
+class Presentation:
+    """What plots and reports show, how their pages link and are put together.
+
+    Attributes:
+        study: the runs that they show, and the answers about them.
+        href: the address of an entry, as the pages link to it: its test directory, or a page about it.
+        section: makes the part of a report that shows a plot.
+        late: gives the place of a part that is made when it is seen; None where everything is made at once.
+        has_verdict_above: True where the verdict stands above all pages, so that none repeats it.
+    """
+
+    def __init__(self, study: Study, href: Href = to_location) -> None:
+        self.study = study
+        self.href = href
+        self.section: Section = plot_section
+        self.late: Late | None = None
+        self.has_verdict_above = False
+
+    def of(self, study: Study) -> Self:
+        """The same for another study."""
+        other = copy.copy(self)
+        other.study = study
+        return other
+
+    def shown_by(self, href: Href, section: Section, late: Late | None = None) -> Self:
+        """The same for the pages of an application."""
+        other = copy.copy(self)
+        other.href, other.section, other.late, other.has_verdict_above = href, section, late, True
+        return other
+
+    def plot(self, name: str) -> Plot:
+        """The plot of this name."""
+        raise NotImplementedError
+
+    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> Arguments:
+        """The arguments of a ``do_plot`` that shows the whole matrix; of its variables those in *first* come first."""
+        everything = self.study.matrix.settings
+        names = dict.fromkeys([*(name for name in first if name in everything), *everything])
+        variables = {name: everything[name] for name in names if len(everything[name]) > 1}
+        settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
+        setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
+        return Arguments(list(variables), settings, setting_lists, variables, dict(cfg or {}))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ..analyze.study import Study
 from ..errors import MatbenchError, WorkloadError, did_you_mean
-from ..matrix import Entry
-from .base import Arguments, Plot, PlotsReport, Report, plot_section
+from .base import Plot, PlotsReport, Presentation, Report
 from .plot_history import KPIHistory
 from .report_best import BestReport
 from .report_check import CheckReport
@@ -20,47 +17,9 @@ from .report_history import HistoryReport
 from .report_kpis import KPIReport
 from .report_regression import RegressionReport
 
-Href = Callable[[Entry], str | None]
-"""The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
-Section = Callable[[Plot, Arguments], Any]
-Late = Callable[[Callable[[], Any], int], Any]
-"""The place of what a function makes when it is seen, and its height in pixels."""
 
-
-def to_location(entry: Entry) -> str | None:
-    """The entry's test directory as an absolute ``file:`` address."""
-    return None if entry.kept_in is not None else entry.location.absolute().as_uri()
-
-
-class Catalogue:
-    """Makes plots and reports, and says how their pages link and are put together.
-
-    Attributes:
-        study: the runs that they show, and the answers about them.
-        href: the address of an entry, as the pages link to it: its test directory, or a page about it.
-        section: makes the part of a report that shows a plot.
-        late: gives the place of a part that is made when it is seen; None where everything is made at once.
-        has_verdict_above: True where the verdict stands above all pages, so that none repeats it.
-    """
-
-    def __init__(self, study: Study, href: Href = to_location) -> None:
-        self.study = study
-        self.href = href
-        self.section: Section = plot_section
-        self.late: Late | None = None
-        self.has_verdict_above = False
-
-    def of(self, study: Study) -> Catalogue:
-        """The same for another study."""
-        other = copy.copy(self)
-        other.study = study
-        return other
-
-    def shown_by(self, href: Href, section: Section, late: Late | None = None) -> Catalogue:
-        """The same for the pages of an application."""
-        other = copy.copy(self)
-        other.href, other.section, other.late, other.has_verdict_above = href, section, late, True
-        return other
+class Catalogue(Presentation):
+    """Makes the plots and reports of a study."""
 
     @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
@@ -115,15 +74,6 @@ class Catalogue:
             known = [*self.reports, *self.plots]
             raise MatbenchError(f"there is no report or plot '{name}': {did_you_mean(name, known)}")
         return self.report(name)
-
-    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> Arguments:
-        """The arguments of a ``do_plot`` that shows the whole matrix; of its variables those in *first* come first."""
-        everything = self.study.matrix.settings
-        names = dict.fromkeys([*(name for name in first if name in everything), *everything])
-        variables = {name: everything[name] for name in names if len(everything[name]) > 1}
-        settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
-        setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
-        return Arguments(list(variables), settings, setting_lists, variables, dict(cfg or {}))
 
 
 def _by_name(classes: Any, kind: type[Any]) -> dict[str, Any]:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analyze.study import Study
+from .base import Presentation
 from .page import Page, prefix
 from .report_best import variants_table, verdict_box
 from .report_errors import ErrorReport, overview
 from .static_html import StaticHTML
 
-if TYPE_CHECKING:
-    from .catalogue import Catalogue
-
 INDEX_FILE = "index.html"
 
 
-def index_page(catalogue: Catalogue, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
+def index_page(catalogue: Presentation, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
     """The index of the pages *reports*."""
     from dash import html
 

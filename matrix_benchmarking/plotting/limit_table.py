@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analyze import wording
 from ..analyze.best import Group, Standing
 from ..analyze.limits import Bounded, Step, better_than, bounded, staircase, unsure, winner, within
 from ..analyze.points import varying
 from ..kpi import KPIDefinition
+from .base import Presentation
 from .point_cells import interval_cell, runs_cell, setting_cells, setting_columns
 from .tables import Cell, Column, Row, table
-
-if TYPE_CHECKING:
-    from .catalogue import Catalogue
 
 MOST_STEPS = 12
 ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
@@ -22,7 +20,7 @@ ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in 
 NAMED = 3
 
 
-def limit_table(group: Group, catalogue: Catalogue, kpi: KPIDefinition) -> list[Any]:
+def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> list[Any]:
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     from dash import html
 
@@ -93,7 +91,7 @@ def _row(
     names: Sequence[str],
     group: Group,
     found: Sequence[Bounded],
-    catalogue: Catalogue,
+    catalogue: Presentation,
     kpi: KPIDefinition,
     in_doubt: Sequence[Bounded] | None,
 ) -> Row:

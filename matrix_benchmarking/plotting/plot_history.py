@@ -7,7 +7,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..analyze.history_wording import (
+from ..analyze.select.labelled import LabelledRun
+from ..analyze.select.series import KPISeries, Series, series_of
+from ..analyze.select.series_wording import (
     cut_inside,
     point_text,
     series_text,
@@ -15,8 +17,6 @@ from ..analyze.history_wording import (
     time_text,
     value_text,
 )
-from ..analyze.select.labelled import LabelledRun
-from ..analyze.select.series import KPISeries, Series, series_of
 from ..analyze.study import Study
 from ..analyze.verdict.model import Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, judged_series

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..analyze import wording
 from ..analyze.best import Group, Standing
@@ -11,10 +11,8 @@ from ..analyze.points import Point, is_number
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
+from .base import Presentation
 from .tables import Cell, Column, kpi_cell
-
-if TYPE_CHECKING:
-    from .catalogue import Catalogue
 
 
 def setting_columns(names: Sequence[str], group: Group) -> list[Column]:
@@ -47,7 +45,7 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
     ]
 
 
-def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Catalogue) -> list[Cell | str]:
+def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Presentation) -> list[Cell | str]:
     point = standing.point
     is_best = point is group.best
     difference = wording.difference_label(standing.difference, group.scale, kpi)
@@ -67,7 +65,7 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low / kpi.divisor)
 
 
-def runs_cell(runs: Sequence[Entry], catalogue: Catalogue) -> Cell:
+def runs_cell(runs: Sequence[Entry], catalogue: Presentation) -> Cell:
     """The number of runs, and a link to the test directory of each."""
     from dash import html
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from ..analyze.history_wording import cut_inside
 from ..analyze.select.selection import NotAnalysed
+from ..analyze.select.series_wording import cut_inside
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
 from ..matrix import Entry

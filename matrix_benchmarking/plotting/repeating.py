@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..environment_file import Environment
 from ..matrix import Entry
-
-if TYPE_CHECKING:
-    from .catalogue import Catalogue
+from .base import Presentation
 
 
-def repeat_section(entries: Sequence[Entry], catalogue: Catalogue, title: str = "Repeat it") -> list[Any]:
+def repeat_section(entries: Sequence[Entry], catalogue: Presentation, title: str = "Repeat it") -> list[Any]:
     """The command that repeats the first of *entries*, where they were run, and what differs among them."""
     from dash import html
 

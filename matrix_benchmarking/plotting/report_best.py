@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..analyze import limit_wording, wording
 from ..analyze.best import WIDEST, Group, VariantBest
 from ..analyze.points import Excluded
 from ..analyze.study import Study
 from ..kpi import KPIDefinition
-from .base import Arguments, Report
+from .base import Arguments, Presentation, Report
 from .controls import Control, Number, read
 from .limit_table import limit_table
 from .point_cells import setting_cells, setting_columns, value_cells, value_columns
 from .repeating import repeat_section
 from .tables import Cell, Column, Row, table
-
-if TYPE_CHECKING:
-    from .catalogue import Catalogue
 
 LIMIT = "limit"
 
@@ -151,7 +148,7 @@ def _about_the_limit(study: Study) -> list[str]:
     return [*limit_wording.satisfied_under(limited, study.of_all), *limit_wording.left_out(limited)]
 
 
-def variants_table(group: Group, catalogue: Catalogue) -> Any:
+def variants_table(group: Group, catalogue: Presentation) -> Any:
     """The best point of each variant of *group*."""
     kpi = catalogue.study.best.kpi
     assert kpi is not None
@@ -195,7 +192,7 @@ def how_to_read(study: Study) -> Any:
     return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])
 
 
-def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalogue: Catalogue) -> Row:
+def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalogue: Presentation) -> Row:
     settings = variant.standing.point.settings
     at = [wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from ..analyze import doubts
 from ..analyze.points import Cause
@@ -27,14 +27,11 @@ from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
 from ..analyze.wording import plural, value_label
 from ..errors import ConfigError
 from ..matrix import NOT_SET, Entry, typed
-from .base import Arguments, Report
+from .base import Arguments, Presentation, Report
 from .compare_choice import SETTING, Candidate, candidates, choices
 from .controls import Control
 from .environment_table import Environments, environment_difference
 from .tables import Cell, Column, Row, kpi_cell, table
-
-if TYPE_CHECKING:
-    from .catalogue import Catalogue
 
 PAIRS_SHOWN = 30
 NAMED = 5
@@ -49,7 +46,7 @@ class CompareReport(Report):
         "Should I switch? One value of a setting against another, at all points that differ in nothing else."
     )
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Presentation) -> None:
         super().__init__(catalogue)
         self._setting: str | None = None
         self._environments = Environments()

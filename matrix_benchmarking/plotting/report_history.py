@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ..analyze.history_wording import cut_inside, point_text, series_text, step_texts
 from ..analyze.select.series import KPISeries
+from ..analyze.select.series_wording import cut_inside, point_text, series_text, step_texts
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, counts, judged_series

@@ -5,14 +5,14 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from ..analyze.history_wording import cut_inside
+from ..analyze.select.series_wording import cut_inside
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import plural
 from . import series_chart, series_frames
-from .base import Arguments, Report
+from .base import Arguments, Late, Report
 from .plot_history import why_nothing
 from .regression_tables import (
     alarms_table,
@@ -27,9 +27,6 @@ from .regression_tables import (
     run_links,
 )
 from .template import short
-
-if TYPE_CHECKING:
-    from .catalogue import Late
 
 MOST_CHARTS = 40
 CHARTS_OF_A_LATE_PAGE = 12

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analyze.history_wording import cut_inside
+from ..analyze.select.series_wording import cut_inside
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import SeriesVerdict
 from ..kpi import KPIDefinition

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analyze.history_wording import cut_inside, time_text, value_text
 from ..analyze.select.series import SeriesPoint
+from ..analyze.select.series_wording import cut_inside, time_text, value_text
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import Change, Outcome, SeriesVerdict
 from ..kpi import KPIDefinition

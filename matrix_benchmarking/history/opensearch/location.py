@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import re
 import urllib.parse
 from collections.abc import Mapping
@@ -12,40 +11,19 @@ from typing import TYPE_CHECKING, ClassVar
 from ..errors import HistoryError
 from . import credentials
 from .credentials import Credentials
+from .place import ALARM_SUFFIX, DEFAULT_SUFFIX, Place
 
 if TYPE_CHECKING:
     from ..port import Storage
 
 DEFAULT_INDEX = "matbench"
-DEFAULT_SUFFIX = "-prom"
-ALARM_SUFFIX = "-alarms"
 _INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class OpenSearchLocation:
-    """The indices of a history on an OpenSearch server.
-
-    Attributes:
-        url: scheme, host, port and, behind a proxy, the path in front of the server's own.
-        index: the index of the payloads.
-        access: who we are there.
-        kpi_index: the index of single KPIs, for dashboards; that of the payloads with ``-prom`` unless given.
-    """
+class OpenSearchLocation(Place):
+    """A history on an OpenSearch server; see :class:`..location.Location`."""
 
     is_server: ClassVar = True
-
-    url: str
-    index: str
-    access: Credentials
-    kpi_index: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.kpi_index:
-            object.__setattr__(self, "kpi_index", self.index + DEFAULT_SUFFIX)
-
-    def __str__(self) -> str:
-        return f"{self.url}/{self.index}"
 
     def is_there(self) -> bool:
         """Opening it says so."""
@@ -53,35 +31,9 @@ class OpenSearchLocation:
 
     def open(self, *, writable: bool) -> Storage:
         """The engine."""
-        from .storage import OpenSearchStorage  # which needs locations
+        from .storage import OpenSearchStorage  # opensearch-py: a tenth of a second, which other engines don't need
 
         return OpenSearchStorage(self, writable=writable)
-
-    @property
-    def alarm_index(self) -> str:
-        """The index of what happened to alarms."""
-        return f"{self.index}{ALARM_SUFFIX}"
-
-    @property
-    def is_local(self) -> bool:
-        """True if the server is on this machine."""
-        host = urllib.parse.urlsplit(self.url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
-
-    def warnings(self) -> list[str]:
-        """What makes the connection insecure."""
-        if self.url.startswith("http:"):
-            if self.access.password and not self.is_local:
-                return [f"the password goes to {self.url} unencrypted: use https"]
-            return []
-        if not self.access.verify_certs:
-            return [
-                f"the certificate of {self.url} is not verified: anybody may answer in its name, and read the password"
-            ]
-        return []
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi
-from matrix_benchmarking.analyze import history_wording as wording
+from matrix_benchmarking.analyze.select import series_wording as wording
 from matrix_benchmarking.analyze.select.labelled import labelled, may_have_versions
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown, axes
 from matrix_benchmarking.analyze.select.series import KPISeries, series_of

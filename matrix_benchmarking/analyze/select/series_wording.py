@@ -5,13 +5,13 @@ from __future__ import annotations
 import collections
 from collections.abc import Sequence
 
-from ..filters import show
-from ..history.records import moment
-from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, typed
-from .select.series import KPISeries, Series, SeriesPoint
-from .select.versions import in_words
-from .wording import value_label
+from ...filters import show
+from ...history.records import moment
+from ...kpi import KPIDefinition
+from ...matrix import NOT_SET, typed
+from ..wording import value_label
+from .series import KPISeries, Series, SeriesPoint
+from .versions import in_words
 
 LONGEST_VERSION = 60
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze import history_wording as wording
+from matrix_benchmarking.analyze.select import series_wording as wording
 from matrix_benchmarking.analyze.select.labelled import labelled
 from matrix_benchmarking.analyze.select.order import Order
 from matrix_benchmarking.analyze.select.series import KPISeries, series_of
