@@ -123,14 +123,30 @@ def test_a_step_of_any_size_is_one() -> None:
         assert judge(values, lower_is_better=new < old).kind is Kind.IMPROVEMENT
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1e200, 1.01, 0.99, 5e-324, 1.01, 7.0, 1e-9, 1e-9, 2.5, 1e-300, 1.0, 1e-300, 1e200, 7.0, 1e-310, 1e308, 5e-324],
+        [1.0, 1.02, 1.04, 1.01, 1.03, 1.0, 1.02, 1.04, *[1e-310] * 4],
+        [-2.3e-219, 0.0, 5e-324, 1e-300, -4.9e16, -1.7e144, -0.0, 1e-300, 1e-120, 1.0, 1e-09, 5.2e298, 6.4e16, 5e-324],
+        [[-3.3e16, 1.375, 1e-200], [0.0, 1e121, 1e-300], [1e120, -4e128, -5e-324], [3e16, 0.06, 1e-102], [-7e-270]],
+    ],
+)
+def test_values_of_all_sizes_side_by_side_overflow_nothing(values: list[Any]) -> None:
+    assert judge(values, lower_is_better=True).kind in Kind
+    assert judge_all([values, values], lower_is_better=True)[0] == judge(values, lower_is_better=True)
+
+
 def test_the_scale_is_that_of_the_middle_of_the_first_eight_values_that_are_not_zero() -> None:
     assert scale_of([]) == scale_of([0.0, 0.0]) == 1.0
     assert scale_of([0.0, 0.0, -3.0]) == 2.0
     assert scale_of([1.0, 1.0, 1.0, 1.0, 16.0, 16.0, 16.0, 16.0, 0.5]) == 16.0
     assert scale_of([1.0, 0.0, 1.0, 1.0, 1.0, 1.0, 16.0, 16.0, 16.0, 16.0]) == 1.0
-    assert prepare([1.0] * 8 + [1e300, -1e300, 2.0**400])[0].points[8:].tolist() == [2.0**400, -(2.0**400), 2.0**400]
+    beyond = prepare([1.0] * 8 + [1e300, -1e300, 2.0**201, 2.0**-201, 2.0**-199])[0].points[8:].tolist()
+    assert beyond == [2.0**200, -(2.0**200), 2.0**200, 0.0, 2.0**-199]
     series, _, scale = prepare([[4.0, 5.0], [4.0, 1e300]])
-    assert (series.points.tolist(), scale) == ([1.125, 2.0**399], 4.0)
+    assert (series.points.tolist(), scale) == ([1.125, 2.0**199], 4.0)
 
 
 def test_how_far_a_campaign_lies_off_is_relative_to_what_it_measured() -> None:

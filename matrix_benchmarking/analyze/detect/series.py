@@ -46,7 +46,7 @@ _SHARED_DEGREES = 5.9
 """Below `LEAST_DEGREES`, so that eight versions are the least history, as where nothing is known of the noise."""
 OF_THE_PRIOR = 3
 """So many first versions say what is known of the noise before."""
-FARTHEST = 2.0**400
+FARTHEST = 2.0**200
 """In units of the first values."""
 FEWEST_ROUNDS = 2
 """Rounds in common with earlier versions are evidence of their own from so many on."""
@@ -178,7 +178,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     kept = [runs for runs in every if runs]
     # A version of many disturbed runs is one of the first values, not all of them.
     scale = scale_of([sorted(abs(value) for value, _ in runs)[(len(runs) - 1) // 2] for runs in kept])
-    kept = [[(min(max(value / scale, -FARTHEST), FARTHEST), block) for value, block in runs] for runs in kept]
+    kept = [[(float(held(value, scale)), block) for value, block in runs] for runs in kept]
     own, fresh = _evidence(kept)
     groups = [_grouped(runs, by_round=count > len({block[0] for _, block in runs}))
               for runs, count in zip(kept, own, strict=True)]  # fmt: skip
@@ -321,10 +321,14 @@ def scale_of(values: Sequence[float] | Floats) -> float:
     return power_of_two(first[len(first) // 2]) if first else 1.0
 
 
-def held(values: Floats, scale: Any) -> Floats:
-    """*values* divided by their *scale*; what is still beyond reason is held back, so that no square overflows."""
-    with np.errstate(over="ignore"):
-        return np.asarray(np.minimum(np.maximum(values / scale, -FARTHEST), FARTHEST))
+def held(values: Any, scale: Any) -> Floats:
+    """*values* divided by their *scale*; what is still beyond reason is held back, so that no square overflows.
+
+    What is as far below it is nothing, so that no quotient does.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        kept = np.minimum(np.maximum(values / scale, -FARTHEST), FARTHEST)
+    return np.where(np.abs(kept) < 1.0 / FARTHEST, 0.0, kept)
 
 
 def power_of_two(largest: float) -> float:
