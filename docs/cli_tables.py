@@ -71,7 +71,8 @@ def _group(commands: tuple[str, ...], rows: list[str]) -> str:
 
 def _row(option: Option) -> str:
     value = f" {option.metavar}" if option.metavar else ""
-    return f"* `{option.opts[0]}{value}`: {' '.join([str(option.help), *_notes(option)])}\n"
+    help = re.sub(r"[<*]", r"\\\g<0>", str(option.help))
+    return f"* `{option.opts[0]}{value}`: {' '.join([help, *_notes(option)])}\n"
 
 
 def _notes(option: Option) -> list[str]:
