@@ -1,7 +1,7 @@
 """A workload for nightly runs that another service has kept: one JSON file of all of them, as Nyrkiö exports it.
 
 `import_runs` makes a results tree of the file, a test directory a night. Each run is of a commit, which only its time
-puts in order. docs/regression.md shows which changes are found in a year of a database's nights:
+puts in order. benchmarks/README.md shows which changes are found in a year of a database's nights:
 
     python examples/nightly_database.py tigerbeetle.json results/nightly
     matbench upload_lts --workload=examples/nightly_database.py --results-dirname=results/nightly --history=sqlite:///nightly.db
