@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
-from ..analyze.study import Study
 from ..errors import WorkloadError
 from ..matrix import Entry, SettingLists, Variables
 from . import controls, problems
 from .controls import Control, chosen
 from .static_html import Part
 from .template import colour_map
+
+if TYPE_CHECKING:
+    from ..analyze.study import Study
 
 
 class Arguments(NamedTuple):
