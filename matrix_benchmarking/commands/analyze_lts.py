@@ -13,7 +13,7 @@ from . import regression, run
 from .options import (
     Command,
     Invocation,
-    Selection,
+    RunOptions,
     common,
     flag,
     lts_results,
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(
     invocation: Invocation,
-    selection: Selection,
+    selection: RunOptions,
     place: Place,
     order: str | None,
     kpi_filter: Sequence[str],
@@ -94,7 +94,7 @@ def command(
     publishing.publish(analysis, study, output)
 
 
-def _where(config: Config, chosen: Selection, place: Place) -> Selection:
+def _where(config: Config, chosen: RunOptions, place: Place) -> RunOptions:
     """*chosen* with the history that is read; payloads beside a results directory are the past of the newest build."""
     used = regression.reads_some_history(config, place, chosen)
     is_typed = strength(click.get_current_context(), "results_dirname") >= GIVEN_BY_FLAG

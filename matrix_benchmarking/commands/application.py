@@ -16,11 +16,11 @@ from . import run
 if TYPE_CHECKING:
     from ..config import Config
     from ..matrix import Matrix
-    from .options import Selection
+    from .options import RunOptions
 
 
 def open_application(
-    config: Config, selection: Selection, order: str | None, report_dest: Path, host: str, port: int | None
+    config: Config, selection: RunOptions, order: str | None, report_dest: Path, host: str, port: int | None
 ) -> None:
     """Serve the application until it is interrupted.
 
@@ -34,7 +34,7 @@ def open_application(
         server.serve(app, listener)
 
 
-def _source(config: Config, selection: Selection, order: str | None) -> Source:
+def _source(config: Config, selection: RunOptions, order: str | None) -> Source:
     """What the application reads; that the directories exist is checked here, before anything is served."""
     opening = run.opened(config, selection, order)
     for place in opening.directories:

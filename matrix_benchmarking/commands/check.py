@@ -11,7 +11,7 @@ import click
 
 from ..errors import VerdictError
 from . import regression, run
-from .options import Command, Invocation, Selection, common, flag, lts_results, order_option, selection
+from .options import Command, Invocation, RunOptions, common, flag, lts_results, order_option, selection
 from .place import Place, place
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @flag("--json", "as_json", config_key="", help="Print the findings as JSON, with the names of all runs.")
 @common
 @click.pass_obj
-def command(invocation: Invocation, selection: Selection, place: Place, order: str | None, as_json: bool) -> None:
+def command(invocation: Invocation, selection: RunOptions, place: Place, order: str | None, as_json: bool) -> None:
     """Look for what is odd about runs before you trust an answer about them.
 
     Misspelt and rare settings, settings that are no labels, lost and damaged runs, copies, values that can't be, names

@@ -12,7 +12,7 @@ from ..analyze import check
 from ..errors import ConfigError
 from ..matrix import Matrix
 from . import regression, run
-from .options import TYPED, Command, Invocation, Selection, common, option, order_option, selection, strength
+from .options import TYPED, Command, Invocation, RunOptions, common, option, order_option, selection, strength
 from .place import GIVEN_BY_FLAG, Place, place
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def command(
     invocation: Invocation,
     old: str,
     new: str,
-    selection: Selection,
+    selection: RunOptions,
     place: Place,
     order: str | None,
     kpi_filter: Sequence[str],
@@ -79,7 +79,7 @@ def command(
     publishing.publish(analysis, study, output, is_pair=True)
 
 
-def _of_trees(config: Config, chosen: Selection, names: tuple[str, str], asked: Asked) -> tuple[Study, Analysis]:
+def _of_trees(config: Config, chosen: RunOptions, names: tuple[str, str], asked: Asked) -> tuple[Study, Analysis]:
     """The runs of both directories that the filters leave, and what they say."""
     from ..analyze.study import Study
     from ..analyze.verdict.pairs import Build

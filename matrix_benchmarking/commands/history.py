@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..history import History, Series, Span, Summary
+    from ..history import History, SeriesSummary, Span, Summary
 
 
 @click.group("history", cls=Group)
@@ -101,7 +101,7 @@ def _workloads(summary: Summary) -> Table:
     return table
 
 
-def _series(found: Sequence[Series]) -> Table:
+def _series(found: Sequence[SeriesSummary]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
@@ -120,7 +120,7 @@ def _series(found: Sequence[Series]) -> Table:
     return table
 
 
-def _constant_labels(found: Sequence[Series]) -> set[str]:
+def _constant_labels(found: Sequence[SeriesSummary]) -> set[str]:
     """Labels that all of *found* share, in name, type and value."""
     if len(found) < 2:
         return set()

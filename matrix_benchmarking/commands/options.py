@@ -22,7 +22,7 @@ __all__ = [
     "NamedText",
     "Option",
     "Price",
-    "Selection",
+    "RunOptions",
     "UsedHistory",
     "against",
     "common",
@@ -96,7 +96,7 @@ class UsedHistory:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Selection:
+class RunOptions:
     """Which tests of which workload a command is about, from the options that commands share.
 
     ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options``
@@ -174,7 +174,7 @@ def selection(function: C) -> C:
         **others: Any,
     ) -> Any:
         told = dict(workload_option)
-        selected = Selection(
+        selected = RunOptions(
             workload, results_dirname, filters or "", dict(price), told, jobs, lts_results_dirname, against
         )
         ctx = click.get_current_context()

@@ -12,7 +12,7 @@ from .. import lts as long_term_storage
 from .. import store
 from ..analyze import check
 from . import outputs, run
-from .options import Command, Invocation, Selection, common, flag, lts_results, option, selection
+from .options import Command, Invocation, RunOptions, common, flag, lts_results, option, selection
 from .unattended import after_parse
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.pass_obj
 def command(
     invocation: Invocation,
-    selection: Selection,
+    selection: RunOptions,
     lts: bool,
     output_matrix: Path | None,
     output_lts: Path | None,
@@ -84,7 +84,7 @@ def _openmetrics(study: Study, stream: IO[bytes]) -> None:
     run.warn(long_term_storage.write_openmetrics(study.workload, study.matrix, stream))
 
 
-def _clean(selection: Selection) -> None:
+def _clean(selection: RunOptions) -> None:
     root = run.require_results(selection)
     removed = store.clean(run.load_workload(selection.workload), root)
     click.echo(f"removed {removed} cache {'file' if removed == 1 else 'files'} of {root}", err=True)

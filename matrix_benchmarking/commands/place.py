@@ -15,7 +15,7 @@ from ..errors import ConfigError
 from ..history import Indices, location, outbox
 from ..history.opensearch.location import of_instance
 from . import run
-from .options import Selection, UsedHistory, option, strength
+from .options import RunOptions, UsedHistory, option, strength
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -109,7 +109,7 @@ def locate(config: Config, place: Place) -> Location:
     return parsed
 
 
-def reads_history(config: Config, place: Place, selection: Selection) -> Selection:
+def reads_history(config: Config, place: Place, selection: RunOptions) -> RunOptions:
     """*selection* with the history that a command reads; without one where none is named anywhere.
 
     The tests come from it where it is named by a flag and no directory is, or by the environment and no directory is

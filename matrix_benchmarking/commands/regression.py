@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .options import Selection, UsedHistory, flag, option
+from .options import RunOptions, UsedHistory, flag, option
 from .place import Place, locate, reads_history
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def reports(function: C) -> C:
     return result
 
 
-def reads_some_history(config: Config, place: Place, selection: Selection) -> Selection:
+def reads_some_history(config: Config, place: Place, selection: RunOptions) -> RunOptions:
     """*selection* with the history that is named, else with the default one where nothing else is named."""
     used = reads_history(config, place, selection)
     if used.history is not None or selection.results_dirname is not None or selection.lts_results_dirname is not None:

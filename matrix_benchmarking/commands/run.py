@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..runs.opening import Opening
     from ..runs.text import Answer
     from ..workload import MinimumEffect, Workload
-    from .options import Selection
+    from .options import RunOptions
 
 MAX_WARNINGS = 10
 WIDTH_WITHOUT_TERMINAL = 160
@@ -35,7 +35,7 @@ REFRESH_S = 0.1
 printable = text.printable
 
 
-def opened(config: Config, selection: Selection, order: str | None = None) -> Opening:
+def opened(config: Config, selection: RunOptions, order: str | None = None) -> Opening:
     """What the options and the configuration say of where the runs are, and of how they are read.
 
     Args:
@@ -77,7 +77,7 @@ def opened(config: Config, selection: Selection, order: str | None = None) -> Op
     )
 
 
-def start(config: Config, selection: Selection, order: str | None = None, *, warns: bool = True) -> Study:
+def start(config: Config, selection: RunOptions, order: str | None = None, *, warns: bool = True) -> Study:
     """Parse the results tree, or read the history, and apply the filters.
 
     Args:
@@ -111,14 +111,14 @@ def load_workload(name: str | None) -> Workload:
     return workload.load(name)
 
 
-def require_results(selection: Selection) -> Path:
+def require_results(selection: RunOptions) -> Path:
     """The results directory; an error that says how to name one where none is given."""
     if selection.results_dirname is None:
         raise ConfigError(not_given("results directory", "--results-dirname DIR", "test_directory"))
     return selection.results_dirname
 
 
-def directory_of(selection: Selection) -> Path:
+def directory_of(selection: RunOptions) -> Path:
     """The directory of LTS payloads, or of results."""
     return selection.lts_results_dirname or require_results(selection)
 
@@ -142,7 +142,7 @@ def minimum_effects(config: Config, workload: Workload) -> dict[str, MinimumEffe
     return effects
 
 
-def parser_options(workload: Workload, config: Config, selection: Selection) -> Mapping[str, Any]:
+def parser_options(workload: Workload, config: Config, selection: RunOptions) -> Mapping[str, Any]:
     """What the workload's parsers get as ``test_dir.options``: prices and its own options, those of the flags first.
 
     Raises:

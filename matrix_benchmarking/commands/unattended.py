@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from ..config import Config
     from ..history import Location
     from ..lts import GoodRuns
-    from .options import Selection
+    from .options import RunOptions
 
 
-def after_parse(config: Config, study: Study, selection: Selection) -> None:
+def after_parse(config: Config, study: Study, selection: RunOptions) -> None:
     """Export the payloads of *study* to the history and to Horreum, and judge them, as far as the configuration says.
 
     Args:
@@ -69,11 +69,11 @@ def _noting(verdicts: list[str]) -> Iterator[None]:
         verdicts.append(str(error))
 
 
-def _is_replot(selection: Selection) -> bool:
+def _is_replot(selection: RunOptions) -> bool:
     return selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
 
 
-def _analyse(config: Config, study: Study, selection: Selection, *, fails: bool) -> None:
+def _analyse(config: Config, study: Study, selection: RunOptions, *, fails: bool) -> None:
     """Judge the runs of *study* against the history; the reports go where ``analyze_lts.report_dest`` says."""
     from ..analyze.study import Study
     from ..runs import judging

@@ -8,7 +8,7 @@ from .. import lts
 from ..analyze import check
 from ..history import delivery
 from . import outcome, run
-from .options import Command, Invocation, Selection, common, flag, lts_results, selection
+from .options import Command, Invocation, RunOptions, common, flag, lts_results, selection
 from .place import Place, locate, outboxes, place
 
 
@@ -37,7 +37,7 @@ from .place import Place, locate, outboxes, place
 @click.pass_obj
 def command(
     invocation: Invocation,
-    selection: Selection,
+    selection: RunOptions,
     place: Place,
     dry_run: bool,
     replace: bool,

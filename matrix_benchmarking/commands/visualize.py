@@ -10,7 +10,18 @@ import click
 from ..errors import ConfigError, VerdictError
 from ..plotting import plots_file as plots
 from . import run
-from .options import Command, Invocation, Selection, against, common, flag, lts_results, option, order_option, selection
+from .options import (
+    Command,
+    Invocation,
+    RunOptions,
+    against,
+    common,
+    flag,
+    lts_results,
+    option,
+    order_option,
+    selection,
+)
 from .place import Place, place, reads_history
 
 if TYPE_CHECKING:
@@ -99,7 +110,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @click.pass_obj
 def command(
     invocation: Invocation,
-    selection: Selection,
+    selection: RunOptions,
     place: Place,
     order: str | None,
     generate: Sequence[str],

@@ -9,10 +9,10 @@ from .errors import HistoryError, UnavailableError
 from .history import History
 from .location import DEFAULT, Location
 from .opensearch.location import Indices, OpenSearchLocation
-from .port import EVERYTHING, Pushed, Query, Run
+from .port import EVERYTHING, KeptRun, Pushed, Query
 from .records import Record, moment, record
 from .sqlite import SQLiteLocation
-from .summary import Series, Span, Summary, WorkloadSummary
+from .summary import SeriesSummary, Span, Summary, WorkloadSummary
 
 __all__ = [
     "DEFAULT",
@@ -20,14 +20,14 @@ __all__ = [
     "History",
     "HistoryError",
     "Indices",
+    "KeptRun",
     "Location",
     "OpenSearchLocation",
     "Pushed",
     "Query",
     "Record",
-    "Run",
     "SQLiteLocation",
-    "Series",
+    "SeriesSummary",
     "Span",
     "Summary",
     "UnavailableError",

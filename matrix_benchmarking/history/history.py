@@ -12,7 +12,7 @@ from . import alarms, plan
 from .alarms import AlarmEvent
 from .errors import HistoryError, UnavailableError
 from .plan import CHUNK, Plan, Upload
-from .port import EVERYTHING, Event, Progress, Pushed, Query, Reader, Refused, Row, Run, Storage, batched
+from .port import EVERYTHING, Event, KeptRun, Progress, Pushed, Query, Reader, Refused, Row, Storage, batched
 from .records import Record, next_moment
 from .rows import kpis_in, record_of, row_of, run_of
 from .summary import Summary, summary_of
@@ -78,7 +78,7 @@ class History(contextlib.AbstractContextManager["History"]):
         with self._storage.sentences():
             return plan.foresee(records, self._storage, replace=replace)
 
-    def runs(self, query: Query = EVERYTHING) -> Iterator[Run]:
+    def runs(self, query: Query = EVERYTHING) -> Iterator[KeptRun]:
         """Newest first, those of unknown time last, ties in the order of the ids."""
         with self._storage.sentences(), self._storage.reading() as reader:
             yield from self._runs(reader, query)
@@ -168,7 +168,7 @@ class History(contextlib.AbstractContextManager["History"]):
                 made.pushed.conflicts.append(Refused(write.pushed_as, said))
         return made.pushed
 
-    def _runs(self, reader: Reader, query: Query) -> Iterator[Run]:
+    def _runs(self, reader: Reader, query: Query) -> Iterator[KeptRun]:
         left = query.limit
         size = BATCH if left is None or query.filters else min(BATCH, left)
         for rows in batched(reader.select(query.workload, query.since_us), size):

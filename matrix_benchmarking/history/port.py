@@ -118,7 +118,7 @@ class Query:
 EVERYTHING = Query()
 
 
-class Run(msgspec.Struct, frozen=True):
+class KeptRun(msgspec.Struct, frozen=True):
     """One run without its payload.
 
     Attributes:

@@ -9,7 +9,7 @@ import msgspec
 
 from ..lts.heads import Head, KPIs, digest_of, head_of, kpis_of
 from .errors import HistoryError
-from .port import Row, Run
+from .port import KeptRun, Row
 from .records import Record, Recorded
 
 _encode = msgspec.json.Encoder().encode
@@ -54,7 +54,7 @@ def record_of(row: Row, damaged_as: Mapping[str, Any] | None = None) -> Record:
     return Record(row.id, row.workload, row.time_us, row.digest, payload, recorded(row))
 
 
-def run_of(row: Row, kpis: KPIs) -> Run:
+def run_of(row: Row, kpis: KPIs) -> KeptRun:
     """The run in a row whose payload says *kpis*.
 
     Raises:
@@ -66,7 +66,7 @@ def run_of(row: Row, kpis: KPIs) -> Run:
     except _UNREADABLE as error:
         raise _damaged(row, error) from error
     seen = (1, recorded_us) if isinstance(recorded_us, int) else recorded(row)
-    return Run(run, workload, time_us, digest, measurement, seen, head, kpis)
+    return KeptRun(run, workload, time_us, digest, measurement, seen, head, kpis)
 
 
 def kpis_in(row: Row) -> KPIs:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .port import Run
+from .port import KeptRun
 from .records import URLS_LABEL, digest
 
 
@@ -32,7 +32,7 @@ class Span:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Series:
+class SeriesSummary:
     """One KPI in one unit with the same labels, without ``urls``, which lead to pages about single runs."""
 
     workload: str
@@ -57,14 +57,14 @@ class Summary:
     """What a history holds, workload by workload in the order of their names, its series, and its size on disk."""
 
     workloads: Sequence[WorkloadSummary]
-    series: Sequence[Series]
+    series: Sequence[SeriesSummary]
     size_bytes: int = 0
 
 
-def summary_of(runs: Iterable[Run]) -> Summary:
+def summary_of(runs: Iterable[KeptRun]) -> Summary:
     """What *runs* hold."""
     spans: dict[str, Span] = {}
-    series: dict[tuple[str, str, str, str], Series] = {}
+    series: dict[tuple[str, str, str, str], SeriesSummary] = {}
     for run in runs:
         spans.setdefault(run.workload, Span()).add(run.time_us)
         labels = {name: value for name, value in (run.head.labels or {}).items() if name != URLS_LABEL}
@@ -72,7 +72,7 @@ def summary_of(runs: Iterable[Run]) -> Summary:
         for kpi in run.kpis:
             one = series.get(identity := (run.workload, kpi.name, kpi.unit, key))
             if one is None:
-                one = series[identity] = Series(run.workload, kpi.name, kpi.unit, labels, Span())
+                one = series[identity] = SeriesSummary(run.workload, kpi.name, kpi.unit, labels, Span())
             one.span.add(run.time_us)
     in_order = [series[identity] for identity in sorted(series)]
     workloads = []

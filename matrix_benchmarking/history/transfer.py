@@ -23,7 +23,7 @@ from . import alarms
 from .alarms import AlarmEvent
 from .errors import HistoryError
 from .history import History
-from .port import EVERYTHING, Progress, Pushed, Query, Run
+from .port import EVERYTHING, KeptRun, Progress, Pushed, Query
 from .records import Record, record
 
 VERSION = 3
@@ -154,7 +154,7 @@ def _has_strange_places(history: History, path: Path) -> bool:
     return any(ours[place] != theirs[place] for place in ours.keys() & theirs.keys())
 
 
-def _place(of: Record | Run) -> int | None:
+def _place(of: Record | KeptRun) -> int | None:
     return of.recorded[1] if of.recorded is not None and of.recorded[0] == 0 else None
 
 

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from .port import Query, Run, Twin
+from .port import KeptRun, Query, Twin
 from .records import Record, digest
 
 
-def twin_of(of: Record | Run) -> Twin | None:
+def twin_of(of: Record | KeptRun) -> Twin | None:
     """What twins of a run have in common with it; None for a run that failed, or whose time is unknown."""
     if of.time_us is None or of.exit_code not in (0, None):
         return None
     return of.workload, of.time_us, digest([of.settings, of.repeat])
 
 
-def twins(runs: Callable[[Query], Iterable[Run]], new: Mapping[str, Twin]) -> list[str]:
+def twins(runs: Callable[[Query], Iterable[KeptRun]], new: Mapping[str, Twin]) -> list[str]:
     """The ids of the *new* runs that have a twin among them or among the *runs* of a history, and of those twins.
 
     Raises:

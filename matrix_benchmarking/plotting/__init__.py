@@ -5,6 +5,6 @@ A workload's author needs :class:`Plot`, :class:`Report` or :class:`PlotsReport`
 """
 
 from .base import Arguments, Plot, PlotsReport, Report, set_config
-from .controls import Choice, Control, Number, Run
+from .controls import Choice, Control, Number, RunChoice
 
-__all__ = ["Arguments", "Choice", "Control", "Number", "Plot", "PlotsReport", "Report", "Run", "set_config"]
+__all__ = ["Arguments", "Choice", "Control", "Number", "Plot", "PlotsReport", "Report", "RunChoice", "set_config"]

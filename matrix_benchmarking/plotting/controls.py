@@ -93,7 +93,7 @@ class Number:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Run:
+class RunChoice:
     """One run of the matrix, by its id or the beginning of it; in ``cfg`` it is the :class:`Entry`."""
 
     name: str
@@ -110,7 +110,7 @@ class Run:
         return find_run(self.matrix, text)
 
 
-Control = Choice | Number | Run
+Control = Choice | Number | RunChoice
 
 
 def find_run(matrix: Matrix, text: str) -> Entry:

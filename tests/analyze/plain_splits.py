@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Split
-from matrix_benchmarking.analyze.detect.series import Series
+from matrix_benchmarking.analyze.detect.series import TimeSeries
 
 LAGS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160)
 
@@ -83,7 +83,7 @@ def held(new: Floats, old: float, spread: float) -> Floats:
     return np.array(kept)
 
 
-def split_of(series: Series, begin: int, last: int, lag: int, count: int) -> Split:
+def split_of(series: TimeSeries, begin: int, last: int, lag: int, count: int) -> Split:
     """The split of the level that starts at *begin*, whose old level is told from its first *count* points."""
     stop = begin + last + 1
     first = stop - lag
@@ -109,7 +109,7 @@ def split_of(series: Series, begin: int, last: int, lag: int, count: int) -> Spl
     )
 
 
-def restlessness(series: Series, begin: int, first: int, stop: int, old: Level) -> float:
+def restlessness(series: TimeSeries, begin: int, first: int, stop: int, old: Level) -> float:
     """By how much the new runs vary more than the old ones, or the newest old points more than all of them."""
     ratios = [1.0]
     freedom = np.maximum(series.runs - 2.0, 0.0)

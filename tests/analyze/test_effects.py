@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.detect.effects import check_confidence, checked
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judge import chance, chance_of_none, doubtful, reruns, sight
 from matrix_benchmarking.analyze.detect.judgement import Estimate
-from matrix_benchmarking.analyze.detect.scan import Alarm
+from matrix_benchmarking.analyze.detect.scan import NewLevel
 from matrix_benchmarking.analyze.detect.series import prepare
 
 NOTHING: dict[str, Any] = {"products": 0.0, "tail": 1.0, "outliers": 0.0, "far": 0.0, "others": 0.0, "precision": 1.0}
@@ -149,7 +149,7 @@ BEFORE = [10.0, 10.0, 10.0, 10.0, 10.0]
 
 
 def found(new: list[float], relative: float, seen: int = 6, deviation: float = 1.0) -> list[tuple[int, int]]:
-    alarm = Alarm(5, seen, 0.5, deviation, 0.0)
+    alarm = NewLevel(5, seen, 0.5, deviation, 0.0)
     return [(one.first, one.seen) for one in steps(np.array(BEFORE + new), [alarm], Minimum(relative, 0.0))]
 
 
@@ -166,7 +166,7 @@ def test_a_step_counts_from_where_it_first_reached_the_minimum() -> None:
 
 def test_a_level_that_the_same_points_put_elsewhere_does_not_count_twice() -> None:
     points = np.array(BEFORE + [12.0] * 4 + [15.0] * 4)
-    first, second = Alarm(5, 8, 0.0, 1.0, 0.0), Alarm(9, 8, 0.0, 1.0, 0.0)
+    first, second = NewLevel(5, 8, 0.0, 1.0, 0.0), NewLevel(9, 8, 0.0, 1.0, 0.0)
     any_size = Minimum(0.0, 0.0)
     assert [one.first for one in steps(points, [first, second], any_size)] == [9]
     later = dataclasses.replace(second, seen=10)
@@ -174,7 +174,7 @@ def test_a_level_that_the_same_points_put_elsewhere_does_not_count_twice() -> No
     assert [(one.first, one.seen, one.old) for one in both] == [(5, 8, (0, 5)), (9, 10, (5, 9))]
     assert [one.old for one in steps(points, [first, later], Minimum(0.3, 0.0))] == [(0, 5)]
     assert [one.first for one in steps(points, [first, later], Minimum(0.0, 4.5))] == [9]
-    third = Alarm(11, 12, 0.0, 1.0, 0.0)
+    third = NewLevel(11, 12, 0.0, 1.0, 0.0)
     assert [one.old for one in steps(points, [first, later, third], any_size)] == [(0, 5), (5, 9), (9, 11)]
     assert steps(points, [], any_size) == []
 

@@ -26,7 +26,7 @@ from matrix_benchmarking.analyze.detect import change_points, changes_of, judge,
 from matrix_benchmarking.analyze.detect.changes import Step, level
 from matrix_benchmarking.analyze.detect.evidence import Floats
 from matrix_benchmarking.analyze.detect.judge import _change, _without_drifts
-from matrix_benchmarking.analyze.detect.scan import Alarm
+from matrix_benchmarking.analyze.detect.scan import NewLevel
 
 RECORDED = Path(__file__).parent / "judgements.json"
 NEWEST = 10
@@ -77,7 +77,7 @@ def test_what_is_small_in_its_unit_counts_as_what_is_large() -> None:
 
 def test_a_step_goes_on_a_drift_by_the_points_up_to_where_it_was_seen() -> None:
     def kept(points: Floats, *firsts: int) -> list[int]:
-        alarm = Alarm(0, 0, 0.0, 0.0, 0.0)
+        alarm = NewLevel(0, 0, 0.0, 0.0, 0.0)
         found = [
             Step(first, first + 2, (first - 5, first), alarm, level(points[first - 5 : first])) for first in firsts
         ]
@@ -96,7 +96,7 @@ def test_a_step_goes_on_a_drift_by_the_points_up_to_where_it_was_seen() -> None:
 
 def test_a_change_stays_what_it_was_called_when_it_was_seen() -> None:
     points = np.array([10.0] * 5 + [11.0, 11.0, -50.0, 11.0])
-    step = Step(5, 6, (0, 5), Alarm(5, 6, 0.0, 0.0, 0.0), 10.0)
+    step = Step(5, 6, (0, 5), NewLevel(5, 6, 0.0, 0.0, 0.0), 10.0)
     change = _change(points, np.arange(9), 2.0, [step], 0, True)
     assert (change.worse, change.old_level, change.first, change.seen, change.last_before) == (True, 20.0, 5, 6, 4)
     assert _change(points, np.arange(9), 2.0, [step], 0, False).worse is False

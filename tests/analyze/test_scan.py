@@ -25,7 +25,7 @@ def test_three_versions_of_three_runs_are_history_enough() -> None:
 
 
 def test_what_is_known_of_the_noise_grows_by_the_points_of_each_level() -> None:
-    alarm = scan.Alarm(15, 17, 0.0, 0.5, 0.1)
+    alarm = scan.NewLevel(15, 17, 0.0, 0.5, 0.1)
     assert scan._prior(alarm, 9, Prior(9.0)) == Prior(15.0, 0.5, 0.1)
     assert scan._prior(alarm, 2, Prior(9.0)) == Prior(20.0, 0.5, 0.1)
 
@@ -104,7 +104,7 @@ def test_the_best_fit_leaves_the_least_squares() -> None:
 
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_an_alarm_is_raised_as_soon_as_the_evidence_reaches_its_threshold(repeats: int) -> None:
-    def alarms(size: float) -> list[scan.Alarm]:
+    def alarms(size: float) -> list[scan.NewLevel]:
         runs = repeated(51, 40, (34, size), repeats=repeats)
         return watch(runs.tolist() if repeats > 1 else runs[:, 0].tolist()).walk.alarms
 

@@ -14,14 +14,14 @@ from detected_series import CASES, repeated, singles
 from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits, together
 from matrix_benchmarking.analyze.detect.evidence import Prior
 from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once, spread
-from matrix_benchmarking.analyze.detect.series import Blocks, Series, prepare
+from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, _sums, candidates, every_lag, weigh
 
 LEVEL_FIELDS = ("level", "squares", "low", "high", "second_low", "second_high")
 NOISE_FIELDS = ("products", "tail_up", "tail_down", "outliers")
 
 
-def of(name: str) -> Series:
+def of(name: str) -> TimeSeries:
     values, blocks, _ = CASES[name]
     return prepare(values, blocks)[0]
 
@@ -153,7 +153,7 @@ def test_a_split_weighs_the_same_to_the_last_digit_whatever_is_weighed_beside_it
         assert dataclasses.astuple(alone.split) == tuple(one[[place]] for one in dataclasses.astuple(together.split))
 
 
-def looked_at(series: Series, begin: int, span: tuple[int, int], least: int, prior: Prior) -> list[tuple[int, int]]:
+def looked_at(series: TimeSeries, begin: int, span: tuple[int, int], least: int, prior: Prior) -> list[tuple[int, int]]:
     """The splits of which the plain means lie three standard errors apart, and two blocks speak for the new one."""
     points, found = series.points[begin:], []
     level_of = functools.cache(lambda count: plain_splits.level_of(points[:count]))
@@ -243,7 +243,7 @@ def test_runs_that_vary_more_than_those_of_the_old_level_did_say_less(
     before: float, after: float, ratio: float
 ) -> None:
     ones, runs, squares = np.ones(5), np.array([3.0, 1, 1, 1, 3]), np.array([before, 0, 0, 0, after])
-    series = Series(ones, runs, ones, Prior(), ones, ones, squares, np.arange(5), ones)
+    series = TimeSeries(ones, runs, ones, Prior(), ones, ones, squares, np.arange(5), ones)
     assert splits._restless(series, 0, np.array([4]), np.array([1])).tolist() == [pytest.approx(ratio)]
 
 

@@ -11,7 +11,7 @@ from detected_series import CASES, singles
 
 from matrix_benchmarking.analyze.detect import Judgement, Kind, change_points, judge, judge_all
 from matrix_benchmarking.analyze.detect.evidence import Floats
-from matrix_benchmarking.analyze.detect.series import Series, prepare, scale_of
+from matrix_benchmarking.analyze.detect.series import TimeSeries, prepare, scale_of
 
 QUIET = singles(3, 60)
 STEPPED = singles(3, 60, (46, 6.0))
@@ -153,7 +153,9 @@ def test_how_far_a_campaign_lies_off_is_relative_to_what_it_measured() -> None:
     def counted(points: Floats) -> float:
         count = len(points)
         stretches, ones = np.array([*range(count - 10), *[count] * 10]), np.ones(count)
-        series = Series(points, ones, ones, prepare([1.0])[0].prior, ones, ones * 0.0, ones * 0.0, stretches, points)
+        series = TimeSeries(
+            points, ones, ones, prepare([1.0])[0].prior, ones, ones * 0.0, ones * 0.0, stretches, points
+        )
         return float(series.blocks_from(np.array([count - 4]), np.array([count - 1]))[0])
 
     for unit in (1.0, 1e-12, 1e3):

@@ -9,7 +9,7 @@ import pytest
 from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchSpec
 from matrix_benchmarking.benchmark.search.answer import answer
 from matrix_benchmarking.benchmark.search.evidence import gather
-from matrix_benchmarking.benchmark.search.judge import Judgement
+from matrix_benchmarking.benchmark.search.judge import Conclusion
 
 PEAK = [Measurement(*run) for run in [(4, 50.0, 40.0)] * 2 + [(8, 100.0, 50.0)] * 2 + [(16, 80.0, 70.0)]]
 LEADER = "8 VUs: 100.0 inputs/s over 2 runs"
@@ -25,7 +25,7 @@ def answered(
     """Where the model judged so; all keep the limit unless told otherwise."""
     evidence = gather(SearchSpec(**limits), measurements)
     sure = frozenset(evidence.runs if kept is None else kept)
-    return answer(evidence, Judgement(leader, doubt, None, None, tied, sure), wanted)
+    return answer(evidence, Conclusion(leader, doubt, None, None, tied, sure), wanted)
 
 
 @pytest.mark.parametrize(

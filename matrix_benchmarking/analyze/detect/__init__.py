@@ -9,17 +9,17 @@ from matrix_benchmarking.analyze.detect.changes import Minimum
 from matrix_benchmarking.analyze.detect.discovery import discoveries, q_values
 from matrix_benchmarking.analyze.detect.effects import EmptyLevelError, InvalidThresholdError, compare_levels
 from matrix_benchmarking.analyze.detect.judge import change_points, changes_of, judge, judge_watched, p_values
-from matrix_benchmarking.analyze.detect.judgement import Change, Estimate, Judgement, Kind, Suspicion
+from matrix_benchmarking.analyze.detect.judgement import Estimate, Judgement, Kind, LevelChange, Suspicion
 from matrix_benchmarking.analyze.detect.together import judge_all, watched_together
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
 
 __all__ = [
-    "Change",
     "EmptyLevelError",
     "Estimate",
     "InvalidThresholdError",
     "Judgement",
     "Kind",
+    "LevelChange",
     "Minimum",
     "Suspicion",
     "Watched",

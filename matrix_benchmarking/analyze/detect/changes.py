@@ -9,7 +9,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats
 from matrix_benchmarking.analyze.detect.levels import estimate, spread
-from matrix_benchmarking.analyze.detect.scan import Alarm, median_of
+from matrix_benchmarking.analyze.detect.scan import NewLevel, median_of
 
 _ENOUGH_FOR_FENCES = 4
 
@@ -36,7 +36,7 @@ class Step:
     first: int
     seen: int
     old: tuple[int, int]
-    alarm: Alarm
+    alarm: NewLevel
     old_level: float
 
 
@@ -54,7 +54,7 @@ def levels_of(points: Floats) -> Floats:
     return estimate(points, np.array([points.shape[1]])).level
 
 
-def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:
+def steps(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Step]:
     """The alarms whose new level was ever, since it was seen, as far from the last level that counted as is asked for.
 
     Small steps are measured from where the last step that counted led, so that many of them add up. A step counts from
@@ -76,7 +76,7 @@ def steps(points: Floats, alarms: list[Alarm], minimum: Minimum) -> list[Step]:
     return found
 
 
-def _reached(points: Floats, alarm: Alarm, until: int, old: float, minimum: Minimum) -> int | None:
+def _reached(points: Floats, alarm: NewLevel, until: int, old: float, minimum: Minimum) -> int | None:
     """The first point from the alarm on at which the mean of the new level's points is far enough from the old one."""
     first = points[alarm.start : alarm.seen + 1]
     middle, room = median_of(first), 3.0 * alarm.deviation

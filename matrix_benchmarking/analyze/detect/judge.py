@@ -14,9 +14,9 @@ from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, ste
 from matrix_benchmarking.analyze.detect.drift import goes_on, is_over
 from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, reach, split_of
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.judgement import Change, Judgement, Kind, Suspicion
+from matrix_benchmarking.analyze.detect.judgement import Judgement, Kind, LevelChange, Suspicion
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels
-from matrix_benchmarking.analyze.detect.series import Blocks, Series, Values, prepare
+from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, Values, prepare
 from matrix_benchmarking.analyze.detect.smallest import smallest_steps
 from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, length_of
 from matrix_benchmarking.analyze.detect.watched import Watched, watch
@@ -203,7 +203,7 @@ def changes_of(
     lower_is_better: bool | None = None,
     minimum_effect: float = MINIMUM_EFFECT,
     minimum_effect_absolute: float = 0.0,
-) -> tuple[Change, ...]:
+) -> tuple[LevelChange, ...]:
     """The changes that `judge_watched` sees, without a verdict on them."""
     minimum = checked(minimum_effect, minimum_effect_absolute)
     series, index, scale = watched.series, watched.index, watched.scale
@@ -213,12 +213,12 @@ def changes_of(
 
 def _change(
     points: Floats, index: Integers, scale: float, found: list[Step], place: int, lower_is_better: bool | None
-) -> Change:
+) -> LevelChange:
     step = found[place]
     until = found[place + 1].old[1] if place + 1 < len(found) else len(points)
     old, new = step.old_level * scale, level(points[step.first : until]) * scale
     worse = None if lower_is_better is None else bool((_first_level(points, step) > step.old_level) == lower_is_better)
-    return Change(int(index[step.first]), int(index[step.seen]), int(index[step.first - 1]), old, new, worse)
+    return LevelChange(int(index[step.first]), int(index[step.seen]), int(index[step.first - 1]), old, new, worse)
 
 
 def _first_level(points: Floats, step: Step) -> float:
@@ -226,7 +226,9 @@ def _first_level(points: Floats, step: Step) -> float:
     return float(np.mean(points[step.first : step.seen + 1]))
 
 
-def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ...], confidence: float) -> Judgement:
+def _changed(
+    series: TimeSeries, scale: float, step: Step, changes: tuple[LevelChange, ...], confidence: float
+) -> Judgement:
     """The verdict after at least one change: it is about the last one."""
     split, weighed, p_value = _weighed(series, step, len(series.points))
     change = changes[-1]
@@ -248,7 +250,7 @@ def _changed(series: Series, scale: float, step: Step, changes: tuple[Change, ..
     )
 
 
-def _weighed(series: Series, step: Step, stop: int) -> tuple[Split, Weighed, float]:
+def _weighed(series: TimeSeries, step: Step, stop: int) -> tuple[Split, Weighed, float]:
     """The new level up to *stop* against the old one, and the p-value of that."""
     old, new = series.points[slice(*step.old)], slice(step.first, stop)
     split = split_of(old, series.points[new], series.precision[new], series.runs[new])
@@ -279,7 +281,7 @@ def p_values(watched: Watched, minimum_effect: float, minimum_effect_absolute: f
     return values
 
 
-def _too_short(series: Series, scale: float, least: int) -> Judgement:
+def _too_short(series: TimeSeries, scale: float, least: int) -> Judgement:
     points = series.points
     old = level(points) * scale if len(points) else None
     missing = least - len(points)
@@ -288,7 +290,7 @@ def _too_short(series: Series, scale: float, least: int) -> Judgement:
 
 
 def _unchanged(
-    series: Series, scale: float, walk: scan.Walk, found: Evidence | None, minimum: Minimum, confidence: float
+    series: TimeSeries, scale: float, walk: scan.Walk, found: Evidence | None, minimum: Minimum, confidence: float
 ) -> Judgement:
     """The verdict without a change that matters: where the newest points look most like one, and how close that is."""
     begin = walk.begin

@@ -26,7 +26,7 @@ class Estimate:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Change:
+class LevelChange:
     """A new level in a series. Indices are those of the versions that were passed.
 
     Attributes:
@@ -107,7 +107,7 @@ class Judgement:
     runs_before: int
     runs_after: int
     reruns: int | None
-    changes: tuple[Change, ...]
+    changes: tuple[LevelChange, ...]
     suspicion: Suspicion | None = None
     would_show: tuple[float, int] | None = None
     is_one_block: bool = False

@@ -11,7 +11,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split
 from matrix_benchmarking.analyze.detect.levels import Integers, Levels, estimate
-from matrix_benchmarking.analyze.detect.series import Series
+from matrix_benchmarking.analyze.detect.series import TimeSeries
 from matrix_benchmarking.analyze.detect.splits import Evidence, weigh
 
 LESS_ON_LOGARITHMS = 0.3
@@ -21,7 +21,7 @@ _MORE_ON_LOGARITHMS = 0.3
 
 
 def as_clear_on_logarithms(
-    series: Series, begin: int, levels: Levels, found: Evidence, over: Integers, prior: Prior
+    series: TimeSeries, begin: int, levels: Levels, found: Evidence, over: Integers, prior: Prior
 ) -> Integers:
     """Those of the splits *over* their threshold that are so, or nearly, if logarithms are compared.
 
@@ -39,7 +39,7 @@ def as_clear_on_logarithms(
     return over[~unsure]
 
 
-def clearer_on_logarithms(series: Series, begin: int, levels: Levels, found: Evidence, prior: Prior) -> Evidence:
+def clearer_on_logarithms(series: TimeSeries, begin: int, levels: Levels, found: Evidence, prior: Prior) -> Evidence:
     """*found*, in which levels with a factor of two between them are as clear as they are on the logarithmic scale.
 
     Where the noise grows with the value, a new level is the more restless the higher it is, and twenty times the
@@ -73,7 +73,7 @@ def _first_without(points: Floats) -> int:
     return int(others.argmax()) if others.any() else len(points)
 
 
-def _with_logarithms(series: Series, begin: int, found: Evidence, which: Integers) -> Floats | None:
+def _with_logarithms(series: TimeSeries, begin: int, found: Evidence, which: Integers) -> Floats | None:
     """The points, or all of them with another sign, up to the end of the last of the splits; None if one has none."""
     points = series.points[begin : begin + int(found.last[which].max()) + 1]
     points = -points if points[0] < 0.0 else points
@@ -81,7 +81,7 @@ def _with_logarithms(series: Series, begin: int, found: Evidence, which: Integer
 
 
 def _on_logarithms(
-    series: Series, begin: int, levels: Levels, found: Evidence, asked: Integers, points: Floats, prior: Prior
+    series: TimeSeries, begin: int, levels: Levels, found: Evidence, asked: Integers, points: Floats, prior: Prior
 ) -> Evidence:
     """What the splits that are *asked* about weigh on the logarithmic scale; *points* are those that have one."""
     span = slice(begin, begin + len(points))

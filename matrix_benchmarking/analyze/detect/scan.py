@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.detect.cumulative import first_crossing
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
 from matrix_benchmarking.analyze.detect.logarithms import as_clear_on_logarithms, clearer_on_logarithms
-from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES, Series
+from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES, TimeSeries
 from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, LAGS, Evidence, candidates, every_lag, weigh
 
 _FIRST_CHUNK = 128
@@ -27,7 +27,7 @@ MOST_CARRIED = 20.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Alarm:
+class NewLevel:
     """A new level: from where it lasts, at which point it was seen, and how far the evidence exceeded its threshold."""
 
     start: int
@@ -49,13 +49,13 @@ class Walk:
     """
 
     count: int
-    alarms: list[Alarm]
+    alarms: list[NewLevel]
     begin: int
     prior: Prior
     levels: list[Levels | None]
 
 
-def walk(series: Series, known: Walk | None = None, looks: Evidence | None = None) -> Walk:
+def walk(series: TimeSeries, known: Walk | None = None, looks: Evidence | None = None) -> Walk:
     """Once along the whole series; from where *known* ends, which is that along its first points.
 
     *looks* are the splits up to the next point that may raise an alarm, where they were weighed before.
@@ -87,7 +87,7 @@ def up_to(whole: Walk, count: int, prior: Prior) -> Walk:
     )
 
 
-def _prior(alarm: Alarm, begin: int, prior: Prior) -> Prior:
+def _prior(alarm: NewLevel, begin: int, prior: Prior) -> Prior:
     """What is known of the noise on the level after *alarm*, which ended the one that starts at *begin*."""
     degrees = min(MOST_CARRIED, alarm.start - begin + prior.degrees)
     return Prior(degrees, alarm.deviation, alarm.correlation)
@@ -106,7 +106,7 @@ def least_history(prior: Prior) -> int:
     return LEAST if prior.degrees < LEAST_DEGREES else _LEAST_WITH_REPEATS
 
 
-def newest(series: Series, seen: Walk) -> tuple[Levels, Evidence] | None:
+def newest(series: TimeSeries, seen: Walk) -> tuple[Levels, Evidence] | None:
     """All splits of the level on which *seen* ends up to the last point, whether or not they raise an alarm.
 
     And what is known of that level; None if there are none.
@@ -131,7 +131,7 @@ def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
     return joined(estimate(points, first) if len(first) else None, levels.part(there))
 
 
-def suspicious(series: Series, seen: Walk, levels: Levels, found: Evidence) -> int | None:
+def suspicious(series: TimeSeries, seen: Walk, levels: Levels, found: Evidence) -> int | None:
     """Which of the splits up to the last point speaks most for a new level that isn't confirmed.
 
     It has one block behind it, or so few points that it may be a coincidence. None where none is over its threshold.
@@ -142,15 +142,15 @@ def suspicious(series: Series, seen: Walk, levels: Levels, found: Evidence) -> i
     return int(over[np.argmax(found.excess[over])]) if len(over) else None
 
 
-def unconfirmed(series: Series, found: Evidence, last: Any) -> Flags:
+def unconfirmed(series: TimeSeries, found: Evidence, last: Any) -> Flags:
     """Which of the splits that end at *last* are over their threshold, but for the evidence of a second block."""
     alone = series.blocks_from(last + 1 - found.split.after.astype(np.int64), last) < FEWEST_BLOCKS
     return np.asarray((found.excess >= 0.0) & (alone | ~found.confirmed))
 
 
 def _first(
-    series: Series, begin: int, prior: Prior, least: int, levels: Levels | None, same: int
-) -> tuple[Alarm | None, Levels | None]:
+    series: TimeSeries, begin: int, prior: Prior, least: int, levels: Levels | None, same: int
+) -> tuple[NewLevel | None, Levels | None]:
     """The first alarm of the level that starts at *begin*, and what was estimated of it on the way.
 
     Args:
@@ -176,8 +176,8 @@ def _first(
 
 
 def _earliest(
-    found: tuple[Integers, Integers], series: Series, begin: int, levels: Levels, prior: Prior, least: int
-) -> Alarm | None:
+    found: tuple[Integers, Integers], series: TimeSeries, begin: int, levels: Levels, prior: Prior, least: int
+) -> NewLevel | None:
     """The alarm of the earliest point; few splits are weighed at once, as nothing after that point is of interest."""
     last, lag = found
     done, few = 0, _FIRST_SPLITS
@@ -191,7 +191,9 @@ def _earliest(
     return None
 
 
-def _raised(found: Evidence, series: Series, begin: int, levels: Levels, prior: Prior, least: int) -> Alarm | None:
+def _raised(
+    found: Evidence, series: TimeSeries, begin: int, levels: Levels, prior: Prior, least: int
+) -> NewLevel | None:
     """The alarm of the earliest point up to which one of the splits that were *found* raises one."""
     found = clearer_on_logarithms(series, begin, levels, found, prior)
     over = (found.excess >= 0.0) & found.confirmed
@@ -203,14 +205,14 @@ def _raised(found: Evidence, series: Series, begin: int, levels: Levels, prior: 
 
 
 def _or_creeping(
-    alarm: Alarm | None,
-    series: Series,
+    alarm: NewLevel | None,
+    series: TimeSeries,
     begin: int,
     levels: Levels,
     prior: Prior,
     least: int,
     span: tuple[int, int],
-) -> Alarm | None:
+) -> NewLevel | None:
     """*alarm*, or an earlier one of the cumulative sum, where repeats say what the noise is."""
     if series.prior.degrees == 0.0:
         return alarm
@@ -229,7 +231,7 @@ def _or_creeping(
     if crossing is None:
         return alarm
     start, seen = begins(*crossing), begin + crossing[0]
-    return Alarm(start, seen, 0.0, _deviation(levels, start - begin, prior), 0.0)
+    return NewLevel(start, seen, 0.0, _deviation(levels, start - begin, prior), 0.0)
 
 
 def _deviation(levels: Levels, count: int, prior: Prior) -> float:
@@ -240,8 +242,8 @@ def _deviation(levels: Levels, count: int, prior: Prior) -> float:
 
 
 def _alarm(
-    found: Evidence, over: Integers, series: Series, begin: int, levels: Levels, prior: Prior, least: int
-) -> Alarm | None:
+    found: Evidence, over: Integers, series: TimeSeries, begin: int, levels: Levels, prior: Prior, least: int
+) -> NewLevel | None:
     """The best supported of the splits *over* their threshold, if it is so on the logarithmic scale too."""
     over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
     if not len(over):
@@ -251,7 +253,7 @@ def _alarm(
     start = _locate(series.points[begin : begin + last + 1], int(found.split.after[best]), least)
     if series.blocks_from(begin + start, begin + last) < FEWEST_BLOCKS:  # the split had a point of the old level in it
         return None
-    return Alarm(
+    return NewLevel(
         begin + start,
         begin + last,
         float(found.excess[best]),

@@ -63,7 +63,7 @@ _DROWNING = 1e6
 
 
 @dataclasses.dataclass(frozen=True)
-class Series:
+class TimeSeries:
     """A series without gaps.
 
     Attributes:
@@ -157,10 +157,10 @@ class Series:
         return starts, ends, np.hstack([np.zeros((self.beside, 1)), np.cumsum(points, axis=1)]).ravel()
 
 
-ARRAYS = [name for name in Series.__dataclass_fields__ if name not in ("prior", "beside")]
+ARRAYS = [name for name in TimeSeries.__dataclass_fields__ if name not in ("prior", "beside")]
 
 
-def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integers, float]:
+def prepare(values: Values, blocks: Blocks | None = None) -> tuple[TimeSeries, Integers, float]:
     """A series, the index of each of its points in *values*, and the factor that its points are to be multiplied with.
 
     A version is the median of its blocks, each of which is the median of its runs. Versions without a finite value are
@@ -186,7 +186,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[Series, Integ
     counts = np.array([len(runs) for runs in kept], dtype=np.float64)
     together = [[value for value, _ in runs] for runs in kept]
     stretches = _stretches(kept)
-    series = Series(
+    series = TimeSeries(
         points,
         counts,
         precision(counts, stretches),
@@ -217,7 +217,7 @@ def _runs_of(value: float | Sequence[float | None] | None) -> int:
     return len(value) if isinstance(value, Sequence | np.ndarray) else 1
 
 
-def _alone(values: Floats, of: tuple[Flags, Integers] | None = None) -> tuple[Series, Integers, float]:
+def _alone(values: Floats, of: tuple[Flags, Integers] | None = None) -> tuple[TimeSeries, Integers, float]:
     """As `prepare`, faster, for versions of one run each; gaps are NaN. Without gaps, *of* is what `campaigns` says."""
     index = np.flatnonzero(np.isfinite(values))
     scale = scale_of(values[index])
@@ -225,7 +225,7 @@ def _alone(values: Floats, of: tuple[Flags, Integers] | None = None) -> tuple[Se
     ones, none = np.ones(len(points)), np.zeros(len(points))
     fresh, stretches = (ones, np.arange(len(points))) if of is None else of
     variance = precision(ones, stretches)
-    return Series(points, ones, variance, Prior(), ones, fresh.astype(float), none, stretches, points), index, scale
+    return TimeSeries(points, ones, variance, Prior(), ones, fresh.astype(float), none, stretches, points), index, scale
 
 
 def campaigns(blocks: Blocks) -> tuple[Flags, Integers]:

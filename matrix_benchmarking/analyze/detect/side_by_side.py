@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, counts_up
 from matrix_benchmarking.analyze.detect.series import (
     ARRAYS,
     Blocks,
-    Series,
+    TimeSeries,
     Values,
     campaigns,
     held,
@@ -49,7 +49,7 @@ class Beside:
     """
 
     places: Integers
-    series: Series
+    series: TimeSeries
     prior: Prior
     scales: Floats
     index: Integers
@@ -74,7 +74,7 @@ class Beside:
 
     def only(self, rows: Integers) -> Beside:
         arrays = {name: self.rows(getattr(self.series, name))[rows].ravel() for name in ARRAYS}
-        series = Series(**arrays, prior=self.series.prior, beside=len(rows))
+        series = TimeSeries(**arrays, prior=self.series.prior, beside=len(rows))
         return Beside(self.places[rows], series, of_rows(self.prior, rows), self.scales[rows], self.index[rows])
 
 
@@ -85,7 +85,7 @@ def side_by_side(
     found: dict[int, Judgement | Watched],
 ) -> Iterator[Beside]:
     """The series of each length; what is seen along those that are too short or too long for it is *found* at once."""
-    groups: dict[tuple[int, int, bool], list[tuple[int, Series, float, Integers]]] = {}
+    groups: dict[tuple[int, int, bool], list[tuple[int, TimeSeries, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
     known: dict[int, tuple[Blocks, tuple[Flags, Integers]]] = {}  # series of the same runs share their blocks
     fewest = least(Prior())
@@ -142,18 +142,18 @@ def _of_single_runs(
             own[row], stretches[row] = of[0], of[1] + row * points.shape[1]
     empty = np.zeros(points.size)
     variance = precision(ones, stretches.ravel())
-    series = Series(flat, ones, variance, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
+    series = TimeSeries(flat, ones, variance, Prior(), ones, own.ravel(), empty, stretches.ravel(), flat, len(places))
     index = np.broadcast_to(np.arange(points.shape[1]), points.shape)
     return Beside(np.array(places), series, Prior(nothing, nothing, nothing), scales, index)
 
 
 def _of_prepared(
-    places: Sequence[int], several: Sequence[Series], scales: Sequence[float], index: Sequence[Integers]
+    places: Sequence[int], several: Sequence[TimeSeries], scales: Sequence[float], index: Sequence[Integers]
 ) -> Beside:
     arrays = {name: np.concatenate([getattr(one, name) for one in several]) for name in ARRAYS}
     arrays["stretches"] = _apart([one.stretches for one in several])
     priors = [[[getattr(one.prior, name)] for one in several] for name in Prior.__dataclass_fields__]
-    series = Series(**arrays, prior=several[0].prior, beside=len(several))
+    series = TimeSeries(**arrays, prior=several[0].prior, beside=len(several))
     return Beside(np.array(places), series, Prior(*map(np.array, priors)), np.array(scales), np.array(index))
 
 

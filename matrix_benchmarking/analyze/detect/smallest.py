@@ -11,7 +11,7 @@ from matrix_benchmarking.analyze.detect.changes import Minimum, levels_of
 from matrix_benchmarking.analyze.detect.evidence import FEWEST_DEGREES, Floats, ratio_of
 from matrix_benchmarking.analyze.detect.levels import Integers
 from matrix_benchmarking.analyze.detect.logarithms import LESS_ON_LOGARITHMS
-from matrix_benchmarking.analyze.detect.series import Series
+from matrix_benchmarking.analyze.detect.series import TimeSeries
 from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence
 
 VERSIONS = 5
@@ -22,7 +22,7 @@ FOUR_OF_FIVE = 0.8416
 """So many standard errors more a step has to have, to be seen in four of five cases (quantile of a normal .8)."""
 
 
-def smallest_steps(series: Series, begin: int, newest: Evidence, minimum: Minimum) -> tuple[Floats, Integers]:
+def smallest_steps(series: TimeSeries, begin: int, newest: Evidence, minimum: Minimum) -> tuple[Floats, Integers]:
     """The smallest step that would have been an alarm by now in four of five cases, and the number of versions since.
 
     That is the shift with which the newest versions would reach the detector's threshold, given how they and those
@@ -54,7 +54,7 @@ def smallest_steps(series: Series, begin: int, newest: Evidence, minimum: Minimu
     return np.where(error > 0.0, steps, np.nan), versions
 
 
-def asked_about(series: Series, begin: int, newest: Evidence) -> tuple[Integers, Integers]:
+def asked_about(series: TimeSeries, begin: int, newest: Evidence) -> tuple[Integers, Integers]:
     """Of each series with which of the splits a step is asked for, and the number of versions: see `smallest_steps`."""
     after = newest.split.after
     first = begin + newest.last + 1 - after.astype(np.int64)

@@ -10,7 +10,7 @@ import numpy as np
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, even_width, noise, noise_once
-from matrix_benchmarking.analyze.detect.series import Series
+from matrix_benchmarking.analyze.detect.series import TimeSeries
 
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""
@@ -55,7 +55,7 @@ def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
 
 
 def candidates(
-    series: Series, begin: int, levels: Levels, span: tuple[int, int], prior: Prior
+    series: TimeSeries, begin: int, levels: Levels, span: tuple[int, int], prior: Prior
 ) -> tuple[Integers, Integers]:
     """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm.
 
@@ -121,7 +121,13 @@ def _sums(points: Floats, least: int, since: int) -> Floats:
 
 
 def weigh(
-    series: Series, begin: int, levels: Levels, found: tuple[Integers, Integers], prior: Prior, *, at_best: bool = False
+    series: TimeSeries,
+    begin: int,
+    levels: Levels,
+    found: tuple[Integers, Integers],
+    prior: Prior,
+    *,
+    at_best: bool = False,
 ) -> Evidence:
     """The full weight of the splits that were found, and by how much it exceeds the threshold.
 
@@ -149,7 +155,7 @@ def length_of(begin: int, points: Any, prior: Prior) -> Any:
     return points + prior.degrees
 
 
-def _split(series: Series, begin: int, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> Split:
+def _split(series: TimeSeries, begin: int, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> Split:
     """The splits whose new level are the *lag* points up to *last*; *at_best* see :func:`weigh`."""
     points = series.points[begin:].reshape(series.beside, -1)
     row, place = np.divmod(last, points.shape[1])
@@ -208,7 +214,7 @@ def _of_like_lags(lag: Integers) -> list[Any]:
 
 
 def _new_levels(
-    series: Series, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats, *, at_best: bool
+    series: TimeSeries, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats, *, at_best: bool
 ) -> tuple[Floats, Floats, Any, Any, Any]:
     """The new level of each split, the sums of squares and of products about it, and the blocks far off the *old* one.
 
@@ -238,7 +244,7 @@ def _new_levels(
     return new, (kept * kept).sum(axis=1), off.sum(axis=1), blocks, others
 
 
-def _restless(series: Series, begin: int, last: Integers, lag: Integers) -> Floats:
+def _restless(series: TimeSeries, begin: int, last: Integers, lag: Integers) -> Floats:
     """By how much the runs of new points vary more than those of the old ones did; 1 where they don't, or nobody knows.
 
     The variance of few new runs is moderated by that of the old ones.
@@ -282,7 +288,7 @@ def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floa
     return np.asarray(np.arange(width) < lag[:, None]), every[stop - last]
 
 
-def _sum(series: Series, name: str, begin: int, last: Integers, lag: Integers) -> Floats:
+def _sum(series: TimeSeries, name: str, begin: int, last: Integers, lag: Integers) -> Floats:
     """Of the *lag* numbers up to each of *last*."""
     if name in series.common:
         return np.asarray(series.common[name] * lag, dtype=np.float64)

@@ -33,7 +33,7 @@ from matrix_benchmarking.analyze.detect.running import estimate_beside
 from matrix_benchmarking.analyze.detect.series import (
     ARRAYS,
     Blocks,
-    Series,
+    TimeSeries,
     Values,
 )
 from matrix_benchmarking.analyze.detect.side_by_side import Beside, of_rows, side_by_side
@@ -229,7 +229,7 @@ def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Ev
     """What is seen along one of the series, in which nothing shows up to the point *quiet_until*: how that *looks*."""
     prior = Prior(*[float(getattr(part.prior, name)[row, 0]) for name in Prior.__dataclass_fields__])
     arrays = {name: part.rows(getattr(part.series, name))[row] for name in ARRAYS}
-    series = Series(**arrays, prior=prior)
+    series = TimeSeries(**arrays, prior=prior)
     each = len(levels.counts) // len(part.places)
     known = scan.Walk(quiet_until, [], 0, prior, [levels.part(slice(row * each, (row + 1) * each))])
     index = part.index[row]

@@ -9,7 +9,15 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import scan
 from matrix_benchmarking.analyze.detect.levels import Integers
-from matrix_benchmarking.analyze.detect.series import ARRAYS, OF_THE_PRIOR, Blocks, Series, Values, precision, prepare
+from matrix_benchmarking.analyze.detect.series import (
+    ARRAYS,
+    OF_THE_PRIOR,
+    Blocks,
+    TimeSeries,
+    Values,
+    precision,
+    prepare,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,11 +32,11 @@ class Watched:
         whole: the series and the index with what follows.
     """
 
-    series: Series
+    series: TimeSeries
     index: Integers
     scale: float
     walk: scan.Walk
-    whole: tuple[Series, Integers]
+    whole: tuple[TimeSeries, Integers]
 
     @property
     def is_whole(self) -> bool:
@@ -62,7 +70,7 @@ class Watched:
         whole = left, np.concatenate([index[:begin], index[end:] - (stop - first)])
         return self._to(len(self.index) - (end - begin), whole, known)
 
-    def _to(self, count: int, whole: tuple[Series, Integers], known: scan.Walk) -> Watched:
+    def _to(self, count: int, whole: tuple[TimeSeries, Integers], known: scan.Walk) -> Watched:
         series = _first(whole[0], count)
         return Watched(series, whole[1][:count], self.scale, scan.walk(series, known), whole)
 
@@ -79,12 +87,12 @@ def watch(values: Values, points: int | None = None, blocks: Blocks | None = Non
     return Watched(first, index[:points], scale, scan.walk(first), (series, index))
 
 
-def _first(series: Series, count: int) -> Series:
+def _first(series: TimeSeries, count: int) -> TimeSeries:
     """Its first points: nothing is copied."""
     return dataclasses.replace(series, **{name: getattr(series, name)[:count] for name in ARRAYS})
 
 
-def _without(series: Series, begin: int, end: int) -> Series:
+def _without(series: TimeSeries, begin: int, end: int) -> TimeSeries:
     arrays = {name: getattr(series, name) for name in ARRAYS}
     # Of single runs several are one array.
     made = {id(array): np.concatenate([array[:begin], array[end:]]) for array in arrays.values()}

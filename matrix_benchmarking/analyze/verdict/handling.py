@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ...errors import ConfigError, did_you_mean
 from ...filters import exact
 from ...history.alarms import Action, AlarmEvent
-from ...history.port import Run
+from ...history.port import KeptRun
 from ...matrix import typed
 from ..select.order_sources import named
 from ..select.versions import is_commit, key, same_kind
@@ -123,7 +123,7 @@ def _ahead(text: str) -> int | None:
     return int(match[1]) * (7 if match[2] == "w" else 1)
 
 
-def versions_of(alarm: Known, runs: Iterable[Run]) -> list[object]:
+def versions_of(alarm: Known, runs: Iterable[KeptRun]) -> list[object]:
     """The versions of what *alarm* is about: values of the label of a history's *runs* that has those it names."""
     subject = alarm.subject
     mine = [run.head.labels or {} for run in runs if any(kpi.name == subject.kpi for kpi in run.kpis)]

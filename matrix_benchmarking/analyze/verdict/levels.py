@@ -119,7 +119,7 @@ def amount(minimum: MinimumEffect, level: float) -> float:
     return max(minimum.relative * abs(level), minimum.absolute)
 
 
-def _changes(found: Sequence[detect.Change]) -> list[Change]:
+def _changes(found: Sequence[detect.LevelChange]) -> list[Change]:
     return [
         Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse)) for one in found
     ]

@@ -10,10 +10,10 @@ from .terms import Answer
 
 if TYPE_CHECKING:
     from .evidence import Evidence
-    from .judge import Judgement
+    from .judge import Conclusion
 
 
-def answer(evidence: Evidence, judgement: Judgement, wanted: int | None) -> Answer:
+def answer(evidence: Evidence, judgement: Conclusion, wanted: int | None) -> Answer:
     """The answer that *judgement* leads to; *wanted* was still to be measured when the measurements were spent."""
     spec, vus = evidence.spec, judgement.leader
     keeps_limit = vus in judgement.kept
@@ -31,7 +31,7 @@ def answer(evidence: Evidence, judgement: Judgement, wanted: int | None) -> Answ
     )
 
 
-def _open_end(evidence: Evidence, judgement: Judgement, wanted: int | None) -> str:
+def _open_end(evidence: Evidence, judgement: Conclusion, wanted: int | None) -> str:
     """Why the answer isn't settled; empty if it is."""
     if judgement.doubt >= evidence.spec.doubt:
         gain = f"another number may still be better by {100 * evidence.spec.tolerance:g} %"
@@ -41,7 +41,7 @@ def _open_end(evidence: Evidence, judgement: Judgement, wanted: int | None) -> s
     return ""
 
 
-def _reason(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
+def _reason(evidence: Evidence, judgement: Conclusion, open_end: str) -> str:
     parts = [_compared(evidence, judgement, open_end)]
     if evidence.spec.p95_ms is not None:
         parts.append(f"its p95 of {_p95(evidence, judgement.leader)} keeps the limit of {evidence.spec.p95_ms:g} ms")
@@ -52,7 +52,7 @@ def _reason(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
     return "; ".join(parts)
 
 
-def _compared(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
+def _compared(evidence: Evidence, judgement: Conclusion, open_end: str) -> str:
     """The leader, against those that can't be told from it or against its neighbours."""
     spec, leader = evidence.spec, judgement.leader
     own = f"{leader} VUs: {_throughput(evidence, leader)}"
@@ -64,7 +64,7 @@ def _compared(evidence: Evidence, judgement: Judgement, open_end: str) -> str:
     return "; ".join([own, *_against_neighbours(evidence, judgement)])
 
 
-def _against_neighbours(evidence: Evidence, judgement: Judgement) -> list[str]:
+def _against_neighbours(evidence: Evidence, judgement: Conclusion) -> list[str]:
     neighbours = _neighbours(evidence, judgement.leader)
     beyond = [vus for vus in neighbours if not evidence.may_keep_limit(vus) and evidence.p95_ms(vus) < math.inf]
     slower = [vus for vus in neighbours if vus in judgement.kept]
@@ -75,7 +75,7 @@ def _against_neighbours(evidence: Evidence, judgement: Judgement) -> list[str]:
     return parts or ["nothing else could be measured"]
 
 
-def _maximum(evidence: Evidence, judgement: Judgement) -> str:
+def _maximum(evidence: Evidence, judgement: Conclusion) -> str:
     if judgement.tied:
         return f"no clear rise towards the maximum of {evidence.spec.max} VUs"
     return f"still rising at the maximum of {evidence.spec.max} VUs: raise max"

@@ -36,7 +36,7 @@ LIKELY = 0.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judgement:
+class Conclusion:
     """The state of the contest.
 
     Attributes:
@@ -57,7 +57,7 @@ class Judgement:
     kept: frozenset[int]
 
 
-def judge(evidence: Evidence) -> Judgement:
+def judge(evidence: Evidence) -> Conclusion:
     """Judge evidence of at least one successful run."""
     points = _points(evidence)
     belief = _throughput(evidence, points)
@@ -74,7 +74,7 @@ def judge(evidence: Evidence) -> Judgement:
     likely = {point for point, probability in zip(points, keeping, strict=True) if probability > evidence.spec.doubt}
     bracket = _bracket(evidence, points[leader], contenders, likely) if doubt < LIKELY else None
     kept = frozenset(point for point, is_sure in zip(points, surely, strict=True) if is_sure)
-    return Judgement(points[leader], doubt, telling, bracket, tuple(contenders), kept)
+    return Conclusion(points[leader], doubt, telling, bracket, tuple(contenders), kept)
 
 
 def _leader(evidence: Evidence, points: list[int], belief: Belief, keeping: Array, surely: Bools) -> int | None:
@@ -137,13 +137,13 @@ def _challenge(
     return doubt, telling
 
 
-def _without_leader(evidence: Evidence, points: list[int], keeping: Array) -> Judgement:
+def _without_leader(evidence: Evidence, points: list[int], keeping: Array) -> Conclusion:
     """No measured number keeps the latency limit: look where it is most likely kept."""
     lowest = min(evidence.runs, key=evidence.p95_ms)
     repeatable = np.array([_repeatable(evidence, point) for point in points])
     hope = keeping * repeatable
     hopeful = int(np.argmax(hope))
-    return Judgement(lowest, float(keeping.max()), points[hopeful] if hope[hopeful] else None, None, (), frozenset())
+    return Conclusion(lowest, float(keeping.max()), points[hopeful] if hope[hopeful] else None, None, (), frozenset())
 
 
 def _points(evidence: Evidence) -> list[int]:

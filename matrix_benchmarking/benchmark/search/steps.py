@@ -22,7 +22,7 @@ from .evidence import Evidence, gather
 from .terms import Answer, Measurement, SearchError, SearchSpec
 
 if TYPE_CHECKING:
-    from .judge import Judgement
+    from .judge import Conclusion
 
 STRIDE = 4
 """Each step of the scan has this many times the virtual users of the one before."""
@@ -55,7 +55,7 @@ def next_step(spec: SearchSpec, measurements: Sequence[Measurement]) -> int | An
     return wanted
 
 
-def _wanted(evidence: Evidence, judgement: Judgement) -> int | None:
+def _wanted(evidence: Evidence, judgement: Conclusion) -> int | None:
     """What is to be measured before the leader may be called settled; None if nothing is."""
     spec = evidence.spec
     if judgement.bracket is not None:

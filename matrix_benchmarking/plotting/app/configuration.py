@@ -8,7 +8,7 @@ from typing import Any
 from ...errors import sentence
 from ...filters import show
 from .. import controls, problems
-from ..controls import Choice, Control, Number, Run
+from ..controls import Choice, Control, Number, RunChoice
 from . import view
 from .tags import dcc, html
 from .view import View
@@ -61,7 +61,7 @@ def _input(control: Control, current: View, without: View) -> Any:
         case Number():
             default = "" if control.default is None else f"{control.default:g}"
             return _field(control.name, current.cfg.get(control.name, default), "number", control.label)
-        case Run():
+        case RunChoice():
             default = "" if control.default is None else (control.default.test_uuid or "")[: controls.SHORT_ID]
             return _field(control.name, current.cfg.get(control.name, default), "text", control.label)
 

@@ -15,7 +15,7 @@ from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action
-from matrix_benchmarking.history.port import Run
+from matrix_benchmarking.history.port import KeptRun
 from matrix_benchmarking.lts.heads import DescribedKPI, Head
 
 NOW = dt.datetime(2026, 3, 1, 13, tzinfo=dt.UTC)
@@ -254,10 +254,10 @@ def test_a_version_that_no_run_has_and_that_is_not_later_is_refused(
 
 
 def test_the_versions_of_an_alarm_are_those_of_the_label_that_has_its_own() -> None:
-    def run(version: object, *, kpi: str = "throughput", **labels: object) -> Run:
+    def run(version: object, *, kpi: str = "throughput", **labels: object) -> KeptRun:
         labels = {"image": version, "batch_size": 8, "seed": 7, **labels}
         described = DescribedKPI(kpi, "1/s", "", False, False)
-        return Run("k", "encoder_bench", None, "", None, None, Head(labels=labels, values=[1.0]), (described,))
+        return KeptRun("k", "encoder_bench", None, "", None, None, Head(labels=labels, values=[1.0]), (described,))
 
     about = subject(
         kpi="throughput", workload="encoder_bench", labels={"batch_size": 8}, first_bad="1.3", last_good="1.2"

@@ -87,7 +87,7 @@ def test_a_run_is_chosen_by_the_beginning_of_its_id_and_the_best_stands_for_none
     entries = [entry(vus, 0, cost, timeseries=series()) for vus, cost in ((8, 20.0), (16, 10.0))]
     plot = Catalogue(Study(Matrix(entries), encoder_bench)).plot("Throughput and latency over the run")
     (control,) = plot.controls()
-    assert isinstance(control, controls.Run)
+    assert isinstance(control, controls.RunChoice)
     assert control.default is entries[1]
     assert control.read("id-fp32-8") is entries[0]
     (none,) = Catalogue(Study(Matrix([]), encoder_bench)).plot("CPU, GPU and memory over the run").controls()

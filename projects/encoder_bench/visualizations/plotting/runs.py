@@ -14,7 +14,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Entry, SettingLists, typed
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
-from matrix_benchmarking.plotting.controls import Control, Run
+from matrix_benchmarking.plotting.controls import Control, RunChoice
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -29,7 +29,7 @@ WARM_UP = 0.1
 class _OfARun(Plot):
     def controls(self) -> Sequence[Control]:
         default = next(iter(of_point(self.study, self.matrix.entries, None)), None)
-        return [Run(ENTRY, "Run", self.matrix, default=default)]
+        return [RunChoice(ENTRY, "Run", self.matrix, default=default)]
 
     def chosen(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> list[Entry]:
         """The repeats of the point that is shown; a run that was named is shown whatever is selected."""
