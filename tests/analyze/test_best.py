@@ -13,7 +13,7 @@ from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze import best, wording
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Scale
-from matrix_benchmarking.analyze.points import Cause
+from matrix_benchmarking.analyze.points import Cause, is_number, key, keys
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
 
@@ -153,6 +153,18 @@ def test_a_gate_says_which_of_its_limits_is_missed(
     found = rank(Matrix(entries({"vus": 1}, 1.0, quality=quality)), gated)
     assert [(one.reason, one.kind) for one in found.excluded] == ([] if reasons is None else [reasons])
     assert len(found.groups) == (reasons is None)
+
+
+@pytest.mark.parametrize("values", [[1, 2, 1], [1, True, 1], [1, 1.0, True, "1", None], ["a", 1, "a"], [1.0, 1, 2.0]])
+def test_values_are_different_points_where_their_types_differ(values: list[object]) -> None:
+    settings = [{"vus": value} for value in values]
+    found, expected = keys(settings, ["vus"]), [key(one, ["vus"]) for one in settings]
+    for one, its in zip(found, expected, strict=True):
+        assert [other == one for other in found] == [other == its for other in expected]
+
+
+def test_true_and_false_are_no_numbers() -> None:
+    assert [is_number(one) for one in (1, 1.5, 0, True, False, "1", None)] == [True] * 3 + [False] * 4
 
 
 def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(
