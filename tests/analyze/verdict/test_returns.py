@@ -197,6 +197,13 @@ def test_stays_that_are_each_hardly_likely_count_where_all_together_are_very_lik
     assert returns(points, 100.0, 100.0 + gap) == count
 
 
+def test_two_long_stays_are_very_likely_together_so_one_point_can_part_them() -> None:
+    gap = math.sqrt(12.0) * 1.4826
+    points = went((100.0, 6), (100.0 + gap, 4), (100.0, 1), (100.0 + gap, 4), (100.0, 6))
+    points += np.where(np.arange(len(points)) % 2, -1.0, 1.0)
+    assert returns(points, 100.0, 100.0 + gap) == 2
+
+
 @pytest.mark.parametrize(("nearer", "count"), [(3.9e-5, 1), (4.1e-5, 2)])
 def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noise(nearer: float, count: int) -> None:
     points = went((100.0, 5), (110.0, 3), (100.0, 2), (105.0 + nearer, 1), (100.0, 2))
