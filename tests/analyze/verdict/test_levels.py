@@ -215,10 +215,10 @@ def test_a_history_is_judged_alike_however_many_points_are_gone_along_at_once(
     at_once: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     series, blocks = measured((100.0, 16), (110.0, 3), (100.0, 10), (110.0, 3), (100.0, 10), (105.0, 8))
-    (whole,) = of.judged_together([series], [MinimumEffect()], lambda one: blocks)
+    whole = of.judged(series, MinimumEffect(), watch(series.values, blocks=blocks))
     assert seen_in(whole) == [(16, None), (19, 16), (29, None), (32, 29), (42, None)]
     monkeypatch.setattr(of, "AT_ONCE", at_once)
-    (found,) = of.judged_together([series], [MinimumEffect()], lambda one: blocks)
+    found = of.judged(series, MinimumEffect(), watch(series.values, at_once, blocks))
     assert (found.changes, found.p_values, found.judgement) == (whole.changes, whole.p_values, whole.judgement)
 
 
