@@ -184,7 +184,7 @@ def _wider(few: Floats, many: Floats, side: Floats) -> Floats:
     skew = side * (off**3).mean(axis=-1) / unit**1.5
     unlike = 1.0 - count / many.shape[-1]
     tail = 1.0 + _PER_SKEW * np.maximum(skew - _SKEW_ROOM, 0.0) * unlike
-    return np.asarray(np.where(variance > 0.0, restless * tail * tail, 1.0))
+    return np.asarray(restless * tail * tail)
 
 
 def hold_spikes(values: Floats) -> Floats:

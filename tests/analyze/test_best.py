@@ -7,13 +7,14 @@ import random
 import types
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from matrix_benchmarking import plausible
-from matrix_benchmarking.analyze import best, wording
+from matrix_benchmarking.analyze import best, best_of, wording
 from matrix_benchmarking.analyze.best import rank
-from matrix_benchmarking.analyze.intervals import Scale
-from matrix_benchmarking.analyze.points import Cause
+from matrix_benchmarking.analyze.intervals import Interval, Scale
+from matrix_benchmarking.analyze.points import Cause, is_number, key, keys
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
 
@@ -153,6 +154,50 @@ def test_a_gate_says_which_of_its_limits_is_missed(
     found = rank(Matrix(entries({"vus": 1}, 1.0, quality=quality)), gated)
     assert [(one.reason, one.kind) for one in found.excluded] == ([] if reasons is None else [reasons])
     assert len(found.groups) == (reasons is None)
+
+
+@pytest.mark.parametrize("values", [[1, 2, 1], [1, True, 1], [1, 1.0, True, "1", None], ["a", 1, "a"], [1.0, 1, 2.0]])
+def test_values_are_different_points_where_their_types_differ(values: list[object]) -> None:
+    settings = [{"vus": value} for value in values]
+    found, expected = keys(settings, ["vus"]), [key(one, ["vus"]) for one in settings]
+    for one, its in zip(found, expected, strict=True):
+        assert [other == one for other in found] == [other == its for other in expected]
+
+
+@pytest.mark.parametrize(
+    ("costs", "low", "high", "is_known"),
+    [
+        ((4.0, 6.0), 3.0, 300.0, True),
+        ((4.0, 6.0), 3.0, 300.1, False),
+        ((-1.0, 11.0), -10.0, 490.0, True),  # of differences, as many times the largest mean
+        ((-1.0, 11.0), -10.0, 490.1, False),
+    ],
+)
+def test_an_interval_of_more_than_a_hundred_times_the_least_says_nothing(
+    workload: Workload, entries: MakeEntries, monkeypatch: pytest.MonkeyPatch,
+    costs: tuple[float, ...], low: float, high: float, is_known: bool,
+) -> None:  # fmt: skip
+    ends = np.full(2, low), np.full(2, high)
+    monkeypatch.setattr(best_of, "intervals", lambda found, lower_better: ends)
+    (group,) = rank(Matrix([*entries({"hw_type": "a"}, *costs), *entries({"hw_type": "b"}, 5.0)]), workload).groups
+    found = {str(one.point.settings["hw_type"]): one.point.interval for one in group.standings}
+    pooled = Interval(low, high, True) if is_known else None
+    assert found == {"a": None if pooled is None else Interval(low, high, False), "b": pooled}
+
+
+def test_the_largest_number_that_was_tried_with_a_variant_is_one_of_several(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    tried = [("a", 1, 5.0), ("a", 8, 3.0), ("a", 4, 4.0), ("b", 8, 6.0)]
+    matrix = Matrix([one for hw, vus, cost in tried for one in entries({"hw_type": hw, "vus": vus}, cost)])
+    (group,) = rank(matrix, workload).groups
+    found = [(one.point.settings["hw_type"], one.point.settings["vus"]) for one in group.standings]
+    assert found == [("a", 8), ("a", 4), ("a", 1), ("b", 8)]
+    assert [group.highest(one.point) for one in group.standings] == [["vus"], [], [], []]
+
+
+def test_true_and_false_are_no_numbers() -> None:
+    assert [is_number(one) for one in (1, 1.5, 0, True, False, "1", None)] == [True] * 3 + [False] * 4
 
 
 def test_points_within_the_noise_of_the_best_cannot_be_told_apart_from_it(

@@ -134,6 +134,7 @@ def plain(variances: Sequence[float], degrees: Sequence[float], correlation: flo
         ([1.0, 1.1, 0.9, 1.2, 1.05], [3.0, 4.0, 2.0, 3.0, 4.0]),  # alike
         ([1.0, 1.3, 0.7, 1.6, 0.9, 1e9], [6.0, 6.0, 5.0, 6.0, 6.0, 6.0]),  # an odd one
         ([1.0, 1.3, 0.7, 1.6, 0.9, 1e-9], [6.0, 6.0, 5.0, 6.0, 6.0, 6.0]),
+        ([1.0, 8.0, 0.1, 3.0, 0.3, 1e6], [30.0] * 6),  # which the others' own differences hold
         ([2.0, 3.0, 0.0, math.nan, math.inf, 5.0], [4.0, 3.0, 2.0, 0.0, 0.0, 0.0]),  # of which two tell something
         ([0.5, 2.5, 1.0, 1.0], [1.0, 1.0, 1.0, 0.5]),
     ],

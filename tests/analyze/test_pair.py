@@ -212,8 +212,11 @@ def test_each_of_many_analyses_is_held_and_weighed_by_itself() -> None:
     for many, single in ((together, alone), (shared, one)):
         for field in dataclasses.fields(many):
             assert getattr(many, field.name)[1, 2] == pytest.approx(getattr(single, field.name))
+    unequal, by_itself = pair.weigh_apart(old, new[..., :3]), pair.weigh_apart(old[0, 1], new[0, 1, :3])
+    assert unequal.size[0, 1] == pytest.approx(by_itself.size)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-3])
 @pytest.mark.parametrize("is_new", [True, False])
 @pytest.mark.parametrize(
     ("few", "many", "wider"),
@@ -226,9 +229,9 @@ def test_each_of_many_analyses_is_held_and_weighed_by_itself() -> None:
     ],
 )
 def test_of_unequal_sides_the_one_with_fewer_blocks_is_known_worse_where_they_are_skewed_or_spread_more(
-    few: list[float], many: list[float], wider: float, is_new: bool
+    few: list[float], many: list[float], wider: float, is_new: bool, unit: float
 ) -> None:
-    sides = np.array(many), np.array(few)
+    sides = unit * np.array(many), unit * np.array(few)
     found = pair.weigh_apart(*(sides if is_new else sides[::-1]))
     assert float(found.size) == pytest.approx(wider / 2.0 + 1.0 / 4.0)
 
@@ -355,7 +358,9 @@ def test_levels_beyond_what_numbers_can_be_are_cut() -> None:
     assert huge.as_differences().values.tolist() == [math.exp(1.0), math.exp(700.0)]
 
 
-@pytest.mark.parametrize(("largest", "unit"), [(5.0, 8.0), (-5.0, 8.0), (4.0, 8.0), (0.3, 0.5)])
+@pytest.mark.parametrize(
+    ("largest", "unit"), [(5.0, 8.0), (-5.0, 8.0), (4.0, 8.0), (0.3, 0.5), (1.5 * 2.0**1023, 2.0**1023)]
+)
 def test_differences_are_in_the_next_power_of_two(largest: float, unit: float) -> None:
     found = runs((0.0, OLD, 0, 0), (largest, NEW, 0, 0), (largest / 2, OTHER, 0, 0))
     assert (found.unit, found.back(1.5)) == (unit, 1.5 * unit)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 import statistics
@@ -275,6 +276,13 @@ def test_a_single_allowed_value_is_the_answer():
 def test_limits_without_sense_are_an_error(limits):
     with pytest.raises(SearchError):
         SearchSpec(**limits)
+
+
+def test_an_hour_of_runs_of_two_minutes_is_enough_unless_told_otherwise():
+    assert dataclasses.asdict(SearchSpec()) == {
+        "start": 1, "max": 512, "p95_ms": None, "tolerance": 0.03, "doubt": 0.015,
+        "max_measurements": 24, "max_repeats": 8, "min_repeats": 2,
+    }  # fmt: skip
 
 
 def test_the_narrowest_limits_have_a_sense():

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import pytest
 
+from matrix_benchmarking.analyze.bounds import bounds_of
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
-from matrix_benchmarking.benchmark.search.evidence import Evidence, gather
+from matrix_benchmarking.benchmark.search.evidence import Evidence, gather, is_positive
 
 
 def of(*runs: tuple[int, float | None] | tuple[int, float | None, float | None], **limits: Any) -> Evidence:
@@ -53,6 +55,20 @@ def test_one_run_may_keep_a_limit_and_several_do_by_the_bound_of_their_mean() ->
     assert 49.0 < bound < 60.0
     assert of(*twice, p95_ms=bound).keeps_limit(4)
     assert not of(*twice, p95_ms=bound - 0.01).keeps_limit(4)
+
+
+def test_bounds_are_those_that_rank_configurations_of_this_throughput() -> None:
+    latencies = [[41.0, 43.0], [47.0, 42.0], [44.0, 52.0], [50.0, 49.0], [60.0, 51.0], [58.0, 66.0]]
+    throughputs = [40.0, 60.0, 85.0, 99.0, 104.0, 105.0]
+    runs = [(vus, throughputs[vus - 1], p95_ms) for vus in range(1, 7) for p95_ms in latencies[vus - 1]]
+    expected = bounds_of(latencies, throughputs, lower_better=True)
+    assert expected != bounds_of(latencies, [1.0] * 6, lower_better=True)
+    assert list(of(*runs, p95_ms=50.0).bounds_ms.values()) == expected
+
+
+def test_the_smallest_number_of_full_precision_is_one() -> None:
+    least = sys.float_info.min
+    assert [is_positive(one) for one in (least, least / 2, 0.0, -1.0, math.inf, None)] == [True] + [False] * 5
 
 
 @pytest.mark.parametrize("unknown", [None, 0.0, math.inf, math.nan])

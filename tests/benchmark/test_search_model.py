@@ -11,9 +11,9 @@ from scipy import stats
 
 from matrix_benchmarking.benchmark.search import model
 
-RUNS = [(1, 10.0), (4, 38.0), (16, 90.0), (16, 95.0), (64, 30.0)]
-POINTS = [1, 2, 4, 8, 16, 23, 32, 45, 64]
-SPAN = (1, 64)
+RUNS = [(2, 10.0), (8, 38.0), (32, 90.0), (32, 95.0), (128, 30.0)]
+POINTS = [2, 4, 8, 16, 32, 45, 64, 90, 128]
+SPAN = (2, 128)
 
 
 def kernel(first: float, second: float, kind: model.Departure) -> float:
@@ -47,8 +47,8 @@ def reference(shape):
     runs = np.log2([vus for vus, _ in RUNS])
     values = np.log([value for _, value in RUNS])
     points = np.log2(POINTS)
-    knees = [-1.0, *np.linspace(0, 6, 25), 7.0]
-    gaps = [(0.0, 2.0), (2.0, 4.0), (4.0, 6.0)]
+    knees = [0.0, *np.linspace(1, 7, 25), 8.0]
+    gaps = [(1.0, 3.0), (3.0, 5.0), (5.0, 7.0)]
     total, expected = 0.0, np.zeros(len(POINTS))
     for kind in model.DEPARTURES:
         curves = [(knee, bend, None, None, 1.0) for knee in knees for bend in (0.05, 0.2)]
@@ -89,6 +89,25 @@ def test_what_is_negligible_moves_the_belief_by_less_than_half_a_percent(monkeyp
     np.testing.assert_allclose(usual[[0, 2, 4, 8]], exact[[0, 2, 4, 8]], atol=0.005)
 
 
+def test_what_is_a_hundred_times_less_probable_than_the_most_probable_is_left_out(monkeypatch):
+    measured = [vus for vus, _ in RUNS]
+    usual = model.believe(model.THROUGHPUT, RUNS, measured, SPAN).weights
+    monkeypatch.setattr(model, "NEGLIGIBLE", 0.0)
+    exact = model.believe(model.THROUGHPUT, RUNS, measured, SPAN).weights
+    assert len(usual) == np.count_nonzero(exact > 0.01 * exact.max())
+
+
+def test_runs_that_no_curve_explains_leave_a_belief():
+    wild = [(vus, value) for vus in (4, 16, 64) for value in (1.0, 1000.0) * 7]
+    found = model.believe(model.THROUGHPUT, wild, [4, 16, 64], SPAN).expected()
+    np.testing.assert_allclose(found, math.log(1000.0) / 2, atol=0.2)
+
+
+def test_a_single_number_of_users_has_a_belief():
+    found = model.believe(model.THROUGHPUT, [(8, 100.0), (8, 100.0)], [8], (8, 8))
+    assert found.expected()[0] == pytest.approx(math.log(100.0), abs=1e-3)
+
+
 def test_the_kinds_of_curves_and_their_probabilities():
     kinds = [(kind.deviation, kind.length, kind.jump, kind.probability) for kind in model.DEPARTURES]
     assert kinds == [
@@ -100,6 +119,12 @@ def test_the_kinds_of_curves_and_their_probabilities():
         (0.02, 1.0, 0.7, 0.08),
     ]
     assert math.fsum(kind.probability for kind in model.DEPARTURES) == pytest.approx(1.0)
+
+
+def test_a_doubling_of_users_is_expected_to_raise_throughput_first_and_latency_at_last() -> None:
+    """Nearly in proportion, which is ln 2 = 0.69, or hardly at all; each is uncertain by about a third of that."""
+    assert model.Shape(below=(0.45, 0.25), above=(-0.05, 0.2)) == model.THROUGHPUT
+    assert model.Shape(below=(0.1, 0.2), above=(0.69, 0.25)) == model.LATENCY
 
 
 def test_a_rise_is_expected_to_go_on_up_to_an_edge():
@@ -165,6 +190,14 @@ def test_what_is_likely_below_a_limit_is_so_in_each_curve_by_its_weight():
     )
     assert MIXED.probability_below(100.0)[1] == pytest.approx(0.25 * one + 0.75 * other)
     assert MIXED.probability_below(100.0)[0] == pytest.approx(0.25 * 0.5 + 0.75)
+
+
+def test_what_is_likely_to_gain_does_so_beyond_the_tolerance_in_each_curve_by_its_weight():
+    one, other = (
+        1 - stats.norm(math.log(ratio), math.sqrt(variance)).cdf(math.log(1.03))
+        for ratio, variance in ((104 / 100, 0.0016 + 0.0009 - 2 * 0.0004), (93 / 90, 0.0005))
+    )
+    assert MIXED.probability_of_gain(0, 0.03)[1] == pytest.approx(0.25 * one + 0.75 * other)
 
 
 def test_the_expected_gain_is_the_mean_of_what_lies_above_the_tolerance():

@@ -12,6 +12,7 @@ from ...filters import show
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import MinimumEffect, RegressionKeys, Workload
 from ..detect.discovery import RATE
+from ..pair import NEW, OLD
 from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys
 from ..select.order_sources import named
@@ -25,7 +26,6 @@ from .sides import Blocks, Pair, verdicts_of
 
 BUILD = "build"
 """The key by which the runs of two builds are told apart."""
-_OLD, _NEW = 0, 1
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def compare_builds(
         WorkloadError: a comparison key is no name of anything.
     """
     paired = ignoring(workload, ignored)
-    runs = [*_on_side(labelled(old.entries, paired), _OLD), *_on_side(labelled(new.entries, paired), _NEW)]
+    runs = [*_on_side(labelled(old.entries, paired), OLD), *_on_side(labelled(new.entries, paired), NEW)]
     check_keys(workload, runs)
     nothing = unknown_labels(ignored, workload, runs)
     if nothing and not is_tolerant:
@@ -114,11 +114,11 @@ def compare_builds(
         points = {point.versions[BUILD]: place for place, point in enumerate(series.points)}
         if len(points) == 2:
             named_sides = dataclasses.replace(series, versions=(old.name, new.name))
-            pairs.append(Pair(named_sides, (points[_OLD],), (points[_NEW],)))
+            pairs.append(Pair(named_sides, (points[OLD],), (points[NEW],)))
         else:
-            there = old.name if _OLD in points else new.name
+            there = old.name if OLD in points else new.name
             alone.append(_not_analysed(series, f"it is in {there} only"))
-    sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (_OLD, _NEW)]
+    sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
     if not pairs and (difference := _difference(*sides)):
         way = f"leave {'it' if len(difference) == 1 else 'them'} out with --ignored-keys={','.join(difference)}"
         alone = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in alone]

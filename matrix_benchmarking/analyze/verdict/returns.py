@@ -75,7 +75,7 @@ def early_return(
     sums = [Fraction()]
 
     def mean(first: int, stop: int) -> float:
-        for point in points[len(sums) - 1 : stop - start]:
+        for point in points[len(sums) - 1 :]:
             sums.append(sums[-1] + Fraction(point))
         return float(sums[stop - start] - sums[first - start]) / (stop - first)
 
@@ -103,7 +103,7 @@ def early_return(
             enough = count >= FEWEST_POINTS or (len(values[first]) >= FEWEST_RUNS and left >= -step)
             error = old.deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
             if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
-                parts = points[: first - start], points[first - start : stop - start]
+                parts = points[: first - start], points[first - start :]
                 levels = [level(np.array(part)) * unit for part in parts]
                 seen = begin + stop - 1
                 back = begin + first

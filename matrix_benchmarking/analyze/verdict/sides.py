@@ -66,21 +66,18 @@ class Judged:
     @property
     def difference(self) -> Estimate:
         """New level − old level in the KPI's unit."""
-        old, new = self.levels
-        effect = self.effect
-        if self.runs.scale is Scale.RATIO and effect is not None:
-            return Estimate(new - old, effect.low * old, effect.high * old)
-        shift, reach = float(self.evidence.weighed.difference), self._reach
-        return Estimate(*[end * self.runs.unit for end in (shift, shift - reach, shift + reach)])
+        if self.runs.scale is Scale.RATIO:
+            (old, new), (_, low, high) = self.levels, self._ends
+            return Estimate(new - old, ratio(low) * old, ratio(high) * old)
+        return Estimate(*[end * self.runs.unit for end in self._ends])
 
     @property
     def effect(self) -> Estimate | None:
         """New level / old level − 1; None if the old level isn't positive."""
-        shift, reach = float(self.evidence.weighed.difference), self._reach
         if self.runs.scale is Scale.RATIO:
-            return Estimate(*[ratio(end) for end in (shift, shift - reach, shift + reach)])
+            return Estimate(*[ratio(end) for end in self._ends])
         old = self.evidence.old
-        return Estimate(*[end / old for end in (shift, shift - reach, shift + reach)]) if old > 0.0 else None
+        return Estimate(*[end / old for end in self._ends]) if old > 0.0 else None
 
     @property
     def measure(self) -> Estimate:
@@ -105,8 +102,13 @@ class Judged:
         return None if self.told is None else float(self.told.p_value)
 
     @property
-    def _reach(self) -> float:
-        return math.inf if self.told is None else float(self.told.reach)
+    def _ends(self) -> tuple[float, float, float]:
+        """The difference on the scale, and what it is within."""
+        shift, reach = (
+            float(self.evidence.weighed.difference),
+            math.inf if self.told is None else float(self.told.reach),
+        )
+        return shift, shift - reach, shift + reach
 
     @property
     def stands_on(self) -> str:

@@ -100,7 +100,7 @@ def _bracket(evidence: Evidence, leader: int, tied: list[int], likely: set[int])
         near = NEAR if leader in (low, high) or len(contenders.intersection((low, high))) == 1 else NEAR_FURTHER
         middle = round(math.sqrt(low * high))
         most = STEEPEST * evidence.throughput(low) * middle / low
-        is_open = low < middle < high and middle not in evidence.runs and middle in likely
+        is_open = middle not in evidence.runs and middle in likely
         if high > near * low and is_open and most > evidence.throughput(leader):
             return middle
     return None
@@ -111,8 +111,8 @@ def _broke_off(evidence: Evidence, low: int, high: int, leader: int) -> bool:
     before = [vus for vus in evidence.runs if vus < low][-1:]
     reached = evidence.throughput(low)
     rise = [math.log(reached) - math.log(evidence.throughput(vus)) for vus in before]
-    slope = rise[0] / math.log(low / before[0]) if rise else 1.0
-    expected: float = reached * (high / low) ** min(slope, 1.0)
+    slope = min(rise[0] / math.log(low / before[0]), 1.0) if rise else 1.0
+    expected: float = reached * (high / low) ** slope
     return expected > (1 + evidence.spec.tolerance) * evidence.throughput(leader)
 
 

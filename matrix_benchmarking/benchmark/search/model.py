@@ -172,10 +172,9 @@ def believe(shape: Shape, runs: Sequence[tuple[int, float]], points: Sequence[in
     means, covariances = curves.believed(shape, positions[:count])
     noisy = covariances[:, None] + noises[:, None, None] ** 2 * np.eye(count)
     lower: Array = np.asarray(np.linalg.cholesky(noisy), dtype=np.float64)
-    surprise = np.broadcast_to((values - top - means)[:, None, :, None], (*lower.shape[:3], 1))
-    residual = np.linalg.solve(lower, surprise)[..., 0]
+    residual = np.linalg.solve(lower, (values - top - means)[:, None, :, None])[..., 0]
     weights = _weights(lower, residual, curves.probability)
-    curve, noise = np.nonzero(weights > NEGLIGIBLE * weights.max())
+    curve, noise = np.nonzero(weights > NEGLIGIBLE)
     kept, source = curves.taken(curve).with_edges_between(np.unique(positions))
     origin = curve[source], noise[source]
     means, covariances = kept.believed(shape, positions)
@@ -237,7 +236,7 @@ class _Curves:
         nearness = np.stack([kind.deviation**2 * _matern(positions, kind.length) for kind in DEPARTURES])
         jumps = np.array([kind.jump for kind in DEPARTURES])[self.departure]
         beyond = positions > 0.5 * (self.low + self.high)[:, None]
-        past = np.where(beyond, positions - np.where(np.isinf(self.beyond), 0.0, self.beyond)[:, None], 0.0)
+        past = np.where(beyond, positions - self.beyond[:, None], 0.0)
         same_side = beyond[:, :, None] == beyond[:, None, :]
         slope = SLOPE_BEYOND**2 * past[:, :, None] * past[:, None, :]
         jump = jumps[:, None, None] ** 2 * beyond[:, :, None] * beyond[:, None, :] + slope
@@ -248,7 +247,7 @@ class _Curves:
 def _curves(span: tuple[int, int], measured: Array) -> _Curves:
     """All curves, with an edge in each gap between neighbours that were *measured*."""
     knees = _knees(span)
-    wide = math.log2(span[1] / span[0]) or 1.0
+    wide = math.log2(span[1] / span[0])
     columns: list[tuple[float, float, int, float, float, float, float]] = []
     for index, kind in enumerate(DEPARTURES):
         if kind.jump:
@@ -281,12 +280,11 @@ def _matern(positions: Array, length: float) -> Array:
 
 
 def _weights(lower: Array, residual: Array, probability: Array) -> Array:
-    """Probability of each combination (curves, noises), from its marginal likelihood."""
+    """Each combination (curves, noises) by its marginal likelihood, relative to the most probable."""
     determinant = np.log(np.diagonal(lower, axis1=-2, axis2=-1)).sum(axis=-1)
     noises = np.log([probability for _, probability in NOISES])
     log_weights = -0.5 * (residual**2).sum(axis=-1) - determinant + np.log(probability)[:, None] + noises
-    weights = np.exp(log_weights - log_weights.max())
-    return np.asarray(weights / weights.sum())
+    return np.asarray(np.exp(log_weights - log_weights.max()))
 
 
 def _positive(variances: Array) -> Array:

@@ -11,9 +11,11 @@ import pytest
 from report_support.analyses import LATENCY, THROUGHPUT, verdict
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze.detect import Estimate, compare_levels, judge, watch
+from matrix_benchmarking.analyze.detect import Estimate, Suspicion, compare_levels, judge, watch
+from matrix_benchmarking.analyze.detect.series import OF_THE_PRIOR
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
 from matrix_benchmarking.analyze.verdict import analyse as of
+from matrix_benchmarking.analyze.verdict.alarms import Raised
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged
 from matrix_benchmarking.analyze.verdict.model import Change, Outcome
 from matrix_benchmarking.workload import MinimumEffect
@@ -177,3 +179,43 @@ def test_versions_that_an_inferred_campaign_measured_in_their_order_have_a_round
     assert placed((0, 1, one), (1, 2, one), (2, 3, one)) == [[(0, None)], [(0, None)], [(0, None)]]
     rounds = placed(*((n % 2, float(n), {}) for n in range(4)))
     assert rounds == [[(0, 0), (0, 1)], [(0, 0), (0, 1)]]
+
+
+@pytest.mark.parametrize(
+    ("points", "of_one_version", "missing", "said"),
+    [
+        (OF_THE_PRIOR - 1, False, 3, "measure 3 more versions, fewer with repeats"),
+        (OF_THE_PRIOR, False, 3, "measure 3 more versions"),
+        (OF_THE_PRIOR, False, 1, "measure 1 more version"),
+        (OF_THE_PRIOR, True, 3, "measure 3 more runs"),
+        (2, True, 1, "measure 1 more run, fewer with repeats"),
+        (1, True, 2, "measure 2 more versions, fewer with repeats"),
+    ],
+)
+def test_of_a_history_that_is_too_short_it_is_said_what_is_to_be_measured(
+    points: int, of_one_version: bool, missing: int, said: str
+) -> None:
+    series = selected([100.0] * points)
+    if of_one_version:
+        alike = tuple(dataclasses.replace(one, versions=series.points[0].versions) for one in series.points)
+        series = dataclasses.replace(series, points=alike)
+    assert of._too_short(series, missing) == f"the history is too short; {said}"
+
+
+@pytest.mark.parametrize("points", [3, 5])
+def test_a_series_too_short_to_be_judged_says_how_many_versions_are_missing(points: int) -> None:
+    series = selected([100.0] * points)
+    one = judged(series, MinimumEffect(), watch(series.values))
+    found = of._verdict(one, Raised((), (), None, is_back=False, notes=()), None)
+    assert (found.outcome, found.reruns) == (Outcome.CANT_TELL, one.judgement.reruns)
+    assert found.why.startswith(f"the history is too short; measure {one.judgement.reruns} more versions")
+
+
+@pytest.mark.parametrize(("worse", "times", "is_suspected"), [(True, 0, True), (True, 2, False), (False, 0, False)])
+def test_worse_is_suspected_unless_it_is_one_of_two_levels_that_the_machine_has(
+    worse: bool, times: int, is_suspected: bool
+) -> None:
+    series = selected([*[100.0] * 6, *[110.0, 110.0, 110.0, 100.0, 100.0, 100.0, 100.0] * times, *[100.0] * 6, 110.0])
+    last, size = len(series.points) - 1, Estimate(10.0, 9.0, 11.0)
+    suspicion = Suspicion(last, last - 1, 100.0, 110.0, None, size, last, 1, worse)
+    assert of._is_suspected(suspicion, series) is is_suspected

@@ -13,7 +13,7 @@ from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.detect import judge, judge_watched, watch
 from matrix_benchmarking.analyze.detect.series import Blocks
-from matrix_benchmarking.analyze.select.selection import select
+from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
 from matrix_benchmarking.analyze.verdict import levels as of
 from matrix_benchmarking.analyze.verdict.model import Change
 from matrix_benchmarking.workload import MinimumEffect
@@ -160,18 +160,21 @@ def test_a_drift_is_told_by_the_points_up_to_the_one_that_showed_the_change(seen
     assert of_three[2].drifts_from == 10  # by all seven points, as the newest two levels have four
 
 
-def judged(*levels: tuple[float, int], together: range = range(0)) -> tuple[of.JudgedSeries, Callable[[int], Any]]:
-    """A series on these levels, three runs a version, of which some were measured *together*.
-
-    And the p-value of what so many of its versions show.
-    """
+def measured(*levels: tuple[float, int], together: range = range(0)) -> tuple[SelectedSeries, Blocks]:
+    """A series on these levels, three runs a version, of which some were measured *together*."""
     points = [level for level, count in levels for _ in range(count)]
     values = [[level + 0.3 * ((7 * place + 3 * run) % 5 - 2) for run in range(3)] for place, level in enumerate(points)]
     blocks: Blocks = [[(together[0] if place in together else place, None)] * 3 for place in range(len(values))]
     runs = [entry({"version": f"1.{place}.0", "cost": value}, place) for place, of in enumerate(values) for value in of]
     (series,) = select(runs, workload(), kpi_filter=["cost"]).series
+    return series, blocks
+
+
+def judged(*levels: tuple[float, int], together: range = range(0)) -> tuple[of.JudgedSeries, Callable[[int], Any]]:
+    """That series, and the p-value of what so many of its versions show."""
+    series, blocks = measured(*levels, together=together)
     found = of.judged(series, MinimumEffect(), watch(series.values, blocks=blocks))
-    return found, lambda count: judge(values[:count], blocks=blocks[:count]).p_value
+    return found, lambda count: judge(series.values[:count], blocks=blocks[:count]).p_value
 
 
 def seen_in(found: of.JudgedSeries) -> list[tuple[int, int | None]]:
@@ -205,6 +208,18 @@ def test_what_takes_a_change_back_comes_before_the_change_that_begins_with_it() 
     found, _ = judged((100.0, 20), (110.0, 3), (90.0, 12))
     assert seen_in(found) == [(20, None), (23, 20), (23, None)]
     assert found.judged == 23
+
+
+@pytest.mark.parametrize("at_once", [7, 12, 22, 30])
+def test_a_history_is_judged_alike_however_many_points_are_gone_along_at_once(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    series, blocks = measured((100.0, 16), (110.0, 3), (100.0, 10), (110.0, 3), (100.0, 10), (105.0, 8))
+    whole = of.judged(series, MinimumEffect(), watch(series.values, blocks=blocks))
+    assert seen_in(whole) == [(16, None), (19, 16), (29, None), (32, 29), (42, None)]
+    monkeypatch.setattr(of, "AT_ONCE", at_once)
+    found = of.judged(series, MinimumEffect(), watch(series.values, at_once, blocks))
+    assert (found.changes, found.p_values, found.judgement) == (whole.changes, whole.p_values, whole.judgement)
 
 
 def test_evidence_that_was_none_when_an_episode_ended_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

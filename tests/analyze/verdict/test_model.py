@@ -67,3 +67,13 @@ def test_what_is_not_said_of_a_verdict_or_an_alarm_is_nothing() -> None:
     assert (made.runs_before, made.runs_after, made.minimum_effect, made.minimum_effect_absolute) == (0, 0, 0.0, 0.0)
     assert not made.is_new
     assert not dataclasses.replace(alarm(made)).is_new
+
+
+@pytest.mark.parametrize(("value", "of_latency"), [(0.05, True), (-0.05, False)])
+def test_a_difference_looks_worse_by_its_direction_however_small_it_is(value: float, of_latency: bool) -> None:
+    difference = Estimate(value, -1.0, 1.0)
+    assert verdict(of=LATENCY, difference=difference).looks_worse is of_latency
+    assert verdict(of=THROUGHPUT, difference=difference).looks_worse is not of_latency
+    for nothing in (None, Estimate(0.0, -1.0, 1.0)):
+        assert not verdict(of=LATENCY, difference=nothing).looks_worse
+        assert not verdict(of=THROUGHPUT, difference=nothing).looks_worse

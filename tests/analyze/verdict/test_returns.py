@@ -177,25 +177,37 @@ def test_a_stay_is_told_by_how_much_likelier_its_points_are_there(share: float, 
     assert returns(points, 100.0, 100.0 + gap) == count
 
 
-@pytest.mark.parametrize(("stays", "count"), [(5, 0), (6, 6)])
-def test_stays_that_are_each_hardly_likely_count_where_all_together_are_very_likely(stays: int, count: int) -> None:
-    gap = 0.75 * 2.0 * 1.4826 * math.sqrt(2.0)  # two points are 2.25 times as likely, as a logarithm: six times, 13.5
-    points = went((100.0, 6), *[(100.0 + gap, 2), (100.0, 4)] * stays)
+@pytest.mark.parametrize(
+    ("each", "lengths", "count"),
+    [
+        (2.99, [2] * 4, 0),
+        (3.01, [2] * 4, 4),  # twelve together
+        (1.49, [2] * 12, 0),
+        (1.51, [2] * 12, 12),
+        (2.99, [12, 2, 2], 1),  # a long one adds six, and is enough for itself
+        (3.01, [12, 2, 2], 3),
+    ],
+)
+def test_stays_that_are_each_hardly_likely_count_where_all_together_are_very_likely(
+    each: float, lengths: list[int], count: int
+) -> None:
+    gap = math.sqrt(2.0 * each) * 1.4826  # two points are so much likelier away, as a logarithm
+    points = went((100.0, 6), *[stay for length in lengths for stay in ((100.0 + gap, length), (100.0, 4))])
     points += np.where(np.arange(len(points)) % 2, -1.0, 1.0)
     assert returns(points, 100.0, 100.0 + gap) == count
 
 
-def test_one_long_stay_does_not_make_a_level_of_what_is_hardly_likely() -> None:
-    gap = 0.75 * 2.0 * 1.4826 * math.sqrt(2.0)
-    points = went((100.0, 6), (100.0 + gap, 12), (100.0, 4), (100.0 + gap, 2), (100.0, 4))
+def test_two_long_stays_are_very_likely_together_so_one_point_can_part_them() -> None:
+    gap = math.sqrt(12.0) * 1.4826
+    points = went((100.0, 6), (100.0 + gap, 4), (100.0, 1), (100.0 + gap, 4), (100.0, 6))
     points += np.where(np.arange(len(points)) % 2, -1.0, 1.0)
-    assert returns(points, 100.0, 100.0 + gap) == 1
+    assert returns(points, 100.0, 100.0 + gap) == 2
 
 
-def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noise() -> None:
-    points = went((100.0, 5), (110.0, 3), (100.0, 2), (105.0001, 1), (100.0, 2))
-    assert returns(points, 100.0, 110.0) == 2
-    assert returns(np.where(points == 105.0001, 105.00001, points), 100.0, 110.0) == 1
+@pytest.mark.parametrize(("nearer", "count"), [(3.9e-5, 1), (4.1e-5, 2)])
+def test_a_point_hardly_nearer_to_the_one_level_tells_only_where_there_is_no_noise(nearer: float, count: int) -> None:
+    points = went((100.0, 5), (110.0, 3), (100.0, 2), (105.0 + nearer, 1), (100.0, 2))
+    assert returns(points, 100.0, 110.0) == count
 
 
 @pytest.mark.parametrize(
@@ -262,9 +274,13 @@ def test_one_version_as_far_beyond_the_old_level_as_the_step_was_is_disturbed(be
     assert back(QUIET, [110.0, 110.0, [beyond] * 4, [beyond] * 4]) is not None
 
 
-def test_one_point_far_from_both_levels_is_on_neither() -> None:
+@pytest.mark.parametrize(
+    ("wild", "stays"),
+    [(60.0, (1, 1)), (89.99, (1, 1)), (90.0, (2, 1)), (120.0, (1, 2)), (120.01, (1, 1)), (160.0, (1, 1))],
+)
+def test_one_point_far_from_both_levels_is_on_neither(wild: float, stays: tuple[int, int]) -> None:
     two = went((100.0, 4), (110.0, 2), (100.0, 4), (110.0, 2), (100.0, 2))
     assert returns(two, 100.0, 110.0) == 2
-    for wild in (60.0, 160.0):
-        one = went((100.0, 4), (110.0, 3), (wild, 1), (110.0, 2), (100.0, 4))
-        assert returns(one, 100.0, 110.0) == 1
+    away = went((100.0, 4), (110.0, 3), (wild, 1), (110.0, 2), (100.0, 4))
+    home = went((100.0, 4), (110.0, 3), (100.0, 4), (wild, 1), (100.0, 4))
+    assert (returns(away, 100.0, 110.0), returns(home, 100.0, 110.0)) == stays

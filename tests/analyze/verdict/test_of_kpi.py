@@ -1,0 +1,85 @@
+"""What an analysis says of the series of one KPI: in which order, counted, and in sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from report_support.analyses import LATENCY, analysis, point, verdict
+
+from matrix_benchmarking.analyze.detect import Estimate
+from matrix_benchmarking.analyze.select.selection import series_id
+from matrix_benchmarking.analyze.select.series import KPISeries, Series
+from matrix_benchmarking.analyze.verdict import of_kpi, wording
+from matrix_benchmarking.analyze.verdict.model import Outcome
+
+
+def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] | None = None) -> KPISeries:
+    made = tuple(Series({"n": n}, (point("1.0", 1.0, 2.0), point("1.1", 3.0))) for n in range(count))
+    return KPISeries(LATENCY, axis, ("1.0", "1.1") if axis else (), (), (), made, left_out or {})
+
+
+def judged_as(*outcomes: Outcome | None) -> list[of_kpi.Judged]:
+    series = Series({}, ())
+    return [
+        of_kpi.Judged(series, None if one is None else verdict(one, of=LATENCY, labels={"n": n}, why="why"))
+        for n, one in enumerate(outcomes)
+    ]
+
+
+def test_what_the_history_of_a_kpi_says_is_counted_and_the_first_two_changes_are_told() -> None:
+    judged = judged_as(*[Outcome.REGRESSION] * 3, Outcome.NO_CHANGE, Outcome.CANT_TELL, None, None)
+    said = of_kpi.conclusions(series_of(7, axis="version"), judged)
+    assert said[0] == (
+        "p95_latency: 3 of 7 series are worse, 1 shows no difference, 1 can't be told (why), 2 are not judged."
+    )
+    assert said[1:] == [
+        *(wording.sentence(one.verdict) for one in judged[:2] if one.verdict is not None),
+        "7 series of p95_latency over 2 versions, 21 runs.",
+    ]
+    untold = judged_as(Outcome.CANT_TELL, Outcome.CANT_TELL)
+    found = of_kpi.conclusions(series_of(2, left_out={"it failed": 1, "it is old": 2}), untold)
+    assert found == [
+        "p95_latency: 2 of 2 series can't be told (why).",
+        "2 series of p95_latency, 6 runs.",
+        "1 run can't take part: it failed.",
+        "2 runs can't take part: it is old.",
+    ]
+    nothing = of_kpi.conclusions(series_of(0, left_out={"it failed": 1}), [])
+    assert nothing == ["p95_latency is not known for any successful run.", "1 run can't take part: it failed."]
+
+
+@pytest.mark.parametrize(("drawn", "is_said"), [(0, False), (1, True), (2, True), (3, False), (4, False)])
+def test_how_many_series_are_drawn_is_said_where_some_are_not(drawn: int, is_said: bool) -> None:
+    said = of_kpi.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3), drawn)[-1]
+    assert said == "3 series of p95_latency, 9 runs." + (
+        f" Drawn are the {drawn} most severe of them." if is_said else ""
+    )
+    assert (
+        of_kpi.conclusions(series_of(3), judged_as(*[Outcome.NO_CHANGE] * 3))[-1] == "3 series of p95_latency, 9 runs."
+    )
+
+
+def test_series_are_in_the_order_of_their_verdicts_and_last_those_without() -> None:
+    found = series_of(4)
+    ids = [series_id("serving", LATENCY.name, LATENCY.unit, one.labels) for one in found.series]
+    verdicts = [
+        dataclasses.replace(verdict(outcome, of=LATENCY), id=ids[place])
+        for place, outcome in ((3, Outcome.REGRESSION), (1, Outcome.NO_CHANGE))
+    ]
+    judged = of_kpi.judged_series(found, "serving", analysis(*verdicts))
+    assert [one.series.labels["n"] for one in judged] == [3, 1, 0, 2]
+    assert [one.outcome for one in judged[:2]] == [Outcome.REGRESSION, Outcome.NO_CHANGE]
+    assert {one.outcome for one in judged[2:]} == {Outcome.NOT_ANALYSED}
+    assert [one.verdict for one in of_kpi.judged_series(found, "serving", None)] == [None] * 4
+
+
+def test_what_would_have_been_seen_is_said_of_series_that_show_no_difference() -> None:
+    seen = {"effect": Estimate(0.0, -0.1, 0.1), "would_show_in": 5}
+    outcomes = ((Outcome.NO_CHANGE, 0.051), (Outcome.NO_CHANGE, 0.072), (Outcome.REGRESSION, 0.3))
+    judged = [
+        of_kpi.Judged(Series({}, ()), verdict(one, of=LATENCY, would_show=size, **seen)) for one, size in outcomes
+    ]
+    assert of_kpi.conclusions(series_of(3), judged)[0] == (
+        "p95_latency: 1 of 3 series is worse, 2 show no difference (5.1 to 7.2 % would have been within 5 versions)."
+    )
