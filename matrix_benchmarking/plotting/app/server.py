@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import ipaddress
 import logging
@@ -22,6 +23,8 @@ from .run_page import ARTIFACT_ROUTE
 
 HOST, PORT = "127.0.0.1", 8050
 _PORTS_TRIED = 20
+_GARBAGE = 100_000, 50, 100
+"""After how many new objects it is looked for: a command that ends does so far less often."""
 _THREADS = 32  # most of those of many requests at once wait for the page that one of them makes
 _MOST_CONNECTIONS = 4096
 _IDLE_S = 10  # a browser opens a connection anew in no time
@@ -93,6 +96,7 @@ def serve(app: Any, listener: socket.socket) -> None:
     """Answer requests until the process is interrupted."""
     from waitress.server import create_server
 
+    gc.set_threshold(*_GARBAGE)
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it warns of each request that waits for a moment
     create_server(
         app.server,
