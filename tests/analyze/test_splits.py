@@ -272,3 +272,25 @@ def test_many_splits_weigh_what_few_do() -> None:
         assert some.excess.tolist() == many.excess[few].tolist()
     alike = weigh(series, 0, levels, (last, np.full(len(last), 3)), series.prior)
     assert alike.excess[:: len(LAGS)].tolist() == many.excess[2 :: len(LAGS)].tolist()
+
+
+def test_few_splits_are_weighed_at_once_and_of_many_those_of_like_lags() -> None:
+    lag = np.tile(LAGS, 24)
+    assert splits._of_like_lags(lag[:499]) == [slice(None)]
+    together = [sorted({*lag[group].tolist()}) for group in splits._of_like_lags(lag[:500])]
+    assert together == [[*range(1, 9)], [9, 10, 12, 14], [17, 20, 24], [30], [40], [56], [80], [112], [160]]
+
+
+def test_at_best_successive_points_alternate_and_nothing_is_far_off() -> None:
+    series = of("a step within spikes")
+    levels = estimate(series.points, counts_up_to(59))
+    found = weigh(series, 0, levels, every_lag(levels, 59), series.prior, at_best=True).split
+    assert found.products.tolist() == pytest.approx(-found.squares_before - found.squares_after)
+    assert {*found.far, *found.others, *found.outliers} == {0.0}
+    assert {*found.tail} == {1.0}
+
+
+def test_no_zero_is_far_off_a_level_of_zeros() -> None:
+    series = prepare([0.0] * 12 + [0.5, 0.5, 0.0, 0.5, 0.5])[0]
+    found = weigh(series, 0, estimate(series.points, np.array([12])), (np.array([16]), np.array([5])), Prior()).split
+    assert (found.far.tolist(), found.others.tolist()) == ([4.0], [0.0])

@@ -212,7 +212,7 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
 
 
 def noise_once(points: Floats, levels: Levels, which: Integers) -> Noise:
-    """The same of one series; of many points it is computed once, as a walk asks for it again and again."""
+    """The same; of many points, which one series alone has, it is computed once: a walk asks for it again and again."""
     counts = levels.counts[which].tolist()
     if counts[-1] < _MANY:
         return noise(points, levels, which)
