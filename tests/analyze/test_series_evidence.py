@@ -269,7 +269,7 @@ def test_the_newest_points_of_an_old_level_say_how_it_spreads_today(newest: int,
     points[15:] *= 5.0
     found = _unsettled(points + 100.0, np.array([newest]), np.array([newest + 1]), np.array([100.0]), np.array([1.0]))
     assert found.tolist() == [pytest.approx(ratio)]
-    assert _unsettled(points, *[np.array([number]) for number in (newest, newest + 1, 0.0, 0.0)]).tolist() == [1.0]
+    assert _unsettled(points, *[np.array([number]) for number in (newest, newest + 1, 0.0, 0.0)]) < 1.0
 
 
 def test_two_high_points_are_a_new_level_unless_the_spread_grew_before_them() -> None:

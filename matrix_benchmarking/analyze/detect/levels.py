@@ -121,8 +121,7 @@ def _estimate(
     The width is a power of two, beyond 128 that of the count and not of its neighbours: sums are always rounded alike.
     """
     points = points[:, None, :width]
-    if points.shape[2] < width:
-        points = np.concatenate([points, np.zeros((len(points), 1, width - points.shape[2]))], axis=2)
+    points = np.concatenate([points, np.zeros((len(points), 1, width - points.shape[2]))], axis=2)
     inside = np.arange(width) < counts[:, None]
     ordered = np.where(inside, points, np.inf)
     ordered.sort(axis=2)
