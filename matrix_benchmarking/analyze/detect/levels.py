@@ -189,8 +189,7 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     np.minimum(deviations, levels.high[which, None], out=deviations)
     deviations -= level[:, None]
     inside = np.arange(most) < counts[:, None]
-    if len(which) > 1:
-        deviations *= inside.astype(float)
+    deviations *= inside.astype(float)
     np.multiply(deviations[:, 1:], deviations[:, :-1], out=powers[:, 1:])
     products = room[1].sum(axis=1)
     spread = np.sqrt(squares / (counts - 1))
