@@ -17,6 +17,7 @@ from matrix_benchmarking.analyze.detect.cumulative import (
     LIMIT,
     MOST_OF_ONE,
     _of_correlation,
+    _over,
     _scores,
     crosses,
     first_crossing,
@@ -58,6 +59,10 @@ def test_a_sum_that_too_few_blocks_raised_is_asked_again_while_it_is_beyond_its_
     assert first_crossing(values, levels, Prior(), each(values), 0, lambda seen, _: seen >= 47) == (47, found[1])
     later = first_crossing(values, levels, Prior(), each(values), 0, lambda seen, _: seen >= 56)
     assert later is None or later[1] >= 50
+
+
+def test_a_sum_is_beyond_its_limit_above_the_least_it_was() -> None:
+    assert _over(np.array([[1.0, 0.0, LIMIT, LIMIT + 1e-9, 1.0]])).tolist() == [[False, False, False, True, False]]
 
 
 def test_two_blocks_behind_a_sum_are_enough() -> None:
