@@ -300,6 +300,8 @@ def test_two_rounds_that_the_first_versions_share_are_enough_to_know_the_noise()
     shared: list[tuple[int, int | None]] = [(0, 1), (0, 1), (0, 2), (0, 2)]
     assert degrees(shared) == degrees(shared, 4) == degrees(shared, 5) == 9.0
     assert [degrees(shared, place) for place in (1, 2, 3)] == [5.9] * 3
+    later: Blocks = [[(0, None)] * 4] * 2 + [[(0, None)] * 2 + [(5, None)] * 2] * 4
+    assert prepare([[1.0, 2.0, 3.0, 4.0]] * 6, later)[0].prior.degrees == 5.9
 
 
 def test_what_all_points_have_in_common_is_known() -> None:
