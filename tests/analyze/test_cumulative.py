@@ -9,14 +9,15 @@ import math
 import numpy as np
 import plain_splits
 import pytest
-from detected_series import singles
+from detected_series import repeated, singles
 
-from matrix_benchmarking.analyze.detect import change_points
+from matrix_benchmarking.analyze.detect import change_points, watch
 from matrix_benchmarking.analyze.detect.cumulative import (
     ALLOWANCE,
     LIMIT,
     MOST_OF_ONE,
     _of_correlation,
+    _over,
     _scores,
     crosses,
     first_crossing,
@@ -24,6 +25,7 @@ from matrix_benchmarking.analyze.detect.cumulative import (
 from matrix_benchmarking.analyze.detect.drift import goes_on, is_drift, slope
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, normal_score
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
+from matrix_benchmarking.analyze.detect.series import Blocks
 
 BEFORE = [1.0, -1.0] * 20
 
@@ -57,6 +59,17 @@ def test_a_sum_that_too_few_blocks_raised_is_asked_again_while_it_is_beyond_its_
     assert first_crossing(values, levels, Prior(), each(values), 0, lambda seen, _: seen >= 47) == (47, found[1])
     later = first_crossing(values, levels, Prior(), each(values), 0, lambda seen, _: seen >= 56)
     assert later is None or later[1] >= 50
+
+
+def test_a_sum_is_beyond_its_limit_above_the_least_it_was() -> None:
+    assert _over(np.array([[1.0, 0.0, LIMIT, LIMIT + 1e-9, 1.0]])).tolist() == [[False, False, False, True, False]]
+
+
+def test_two_blocks_behind_a_sum_are_enough() -> None:
+    in_turn: Blocks = [[(min(place, 30), -1 - place if place >= 30 else None)] * 3 for place in range(46)]
+    alarms = watch(repeated(1, 46, (38, 2.0)).tolist(), blocks=in_turn).walk.alarms
+    # The second block is the third version of a campaign after the step; a sum has no excess.
+    assert [(one.start, one.seen, one.excess) for one in alarms] == [(38, 41, 0.0)]
 
 
 def test_only_points_that_speak_add_to_a_sum() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect.drift import goes_on, is_drift, is_over, slope
+from matrix_benchmarking.analyze.detect.drift import _without_spikes, goes_on, is_drift, is_over, slope
 from matrix_benchmarking.analyze.detect.evidence import Floats
 
 LINE = np.arange(40.0)
@@ -90,3 +90,12 @@ def test_one_spike_makes_no_steps_a_drift_and_no_drift_steps(wild: float) -> Non
     assert goes_on(drift, [15, 27]) is True
     steps[20] = drift[20] = wild
     assert (goes_on(steps, [15, 27]), goes_on(drift, [15, 27])) == (False, True)
+
+
+def test_of_six_points_or_more_one_that_lies_eight_usual_steps_off_both_neighbours_is_as_the_middle_one() -> None:
+    spiked = np.array([0.0, 1.0, 2.0, 30.0, 4.0, 5.0])
+    assert _without_spikes(spiked).tolist() == [0.0, 1.0, 2.0, 4.0, 4.0, 5.0]
+    assert _without_spikes(spiked[:5]).tolist() == spiked[:5].tolist()
+    for height, left in ((13.0, 13.0), (13.001, 5.0)):
+        points = np.array([0.0, 1.0, 2.0, 3.0, height, 5.0, 6.0, 7.0])
+        assert _without_spikes(points)[4] == left

@@ -137,6 +137,7 @@ def test_the_level_of_four_points_holds_outliers_back() -> None:
     four = np.array([1.0, 2.0, 3.0, 60.0])
     assert level(four) == pytest.approx((6.0 + min(60.0, 17.25 + 1.7 * 15.5)) / 4.0)
     assert levels_of(np.stack([four[:3], four[1:]])).tolist() == [2.0, 3.0]
+    assert levels_of(np.stack([four, -four])) == pytest.approx([level(four), -level(four)])
 
 
 def test_a_minimum_is_reached_on_its_limit_and_both_have_to_be() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect import change_points, evidence, judge, p_values, watch
+from matrix_benchmarking.analyze.detect import change_points, evidence, judge, judge_all, p_values, watch
 from matrix_benchmarking.analyze.detect.changes import Minimum
 from matrix_benchmarking.analyze.detect.evidence import Prior, Split
 from matrix_benchmarking.analyze.detect.judge import chance, chance_of_none, doubtful, reruns
@@ -111,3 +111,20 @@ def test_the_p_value_of_a_change_that_the_next_level_first_showed_is_that_withou
     later = np.repeat([100.0, 103.0, 115.0], [18, 5, 4]) + np.random.default_rng(13).standard_normal(27)
     assert [(one.first, one.seen) for one in judge(later).changes] == [(18, 24), (23, 25)]
     assert p_values(watch(later), 0.0, 0.0)[0] == judge(later[:23]).p_value == pytest.approx(0.0276, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [0.0] * 30,
+        [5.0] * 16 + [7.0] * 2,
+        [0.0] * 12 + [0.5, 0.0, 0.5, 0.0, 0.0],
+        [[0.0] * 3] * 20,
+        [[1.0] * 3] * 9 + [[2.0] * 3] * 4,
+        [[0.0] * 3] * 9 + [[0.0, 0.0, 1.0]] * 4,
+        [[1.0] * 3] * 3,
+    ],
+)
+def test_nothing_is_divided_by_a_spread_that_is_not_there(values: list[Any]) -> None:
+    with np.errstate(divide="raise", invalid="raise"):
+        assert judge_all([values, values]) == [judge(values)] * 2

@@ -109,14 +109,10 @@ def test_little_values_have_a_logarithm_and_later_points_are_not_asked() -> None
         values[place] = value
         series, _, _ = prepare(values.tolist())
         levels = estimate(series.points, counts_up_to(39))
-        found = weigh(series, 0, levels, every_lag(levels, 34), Prior())
-        found = dataclasses.replace(found, excess=found.excess - 9.0)
-        assert clearer_on_logarithms(series, 0, levels, found, Prior()) is not found
-        found = weigh(series, 0, levels, every_lag(levels, 37), Prior())
-        assert (
-            clearer_on_logarithms(series, 0, levels, dataclasses.replace(found, excess=found.excess - 9.0), Prior())
-            is not found
-        )
+        for last in (34, 37):
+            found = weigh(series, 0, levels, every_lag(levels, last), Prior())
+            found = dataclasses.replace(found, excess=found.excess - 9.0)
+            assert clearer_on_logarithms(series, 0, levels, found, Prior()) is not found
 
 
 def test_by_how_much_scores_may_shrink() -> None:

@@ -176,3 +176,15 @@ def test_nothing_to_be_watched_ends_at_once() -> None:
     assert watch([]).stop == 0
     assert watch([None, None]).stop == 0
     assert watch([1.0, None]).stop == 1
+
+
+def test_evidence_that_just_reaches_its_threshold_raises_the_alarm() -> None:
+    series, _, _ = prepare(singles(53, 40, (36, 9.0)).tolist())
+    levels = estimate(series.points, counts_up_to(39))
+    found = weigh(series, 0, levels, every_lag(levels, 39), series.prior)
+    assert found.excess[3] > 0.0 and found.confirmed[3]
+    for excess, is_raised in ((0.0, True), (-1e-9, False)):
+        just = dataclasses.replace(found, excess=np.where(found.split.after == 4.0, excess, -9.0))
+        alarm = scan._raised(just, series, 0, levels, series.prior, 8)
+        assert (alarm is not None) is is_raised
+        assert alarm is None or (alarm.start, alarm.seen, alarm.excess) == (36, 39, 0.0)

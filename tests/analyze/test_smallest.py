@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
+from detected_series import singles
 
-from matrix_benchmarking.analyze.detect import change_points, judge
+from matrix_benchmarking.analyze.detect import change_points, judge, scan
+from matrix_benchmarking.analyze.detect.changes import Minimum, level
 from matrix_benchmarking.analyze.detect.evidence import Floats, normal_score, ratio_of
-from matrix_benchmarking.analyze.detect.series import Blocks
-from matrix_benchmarking.analyze.detect.smallest import FOUR_OF_FIVE, VERSIONS
+from matrix_benchmarking.analyze.detect.series import Blocks, prepare
+from matrix_benchmarking.analyze.detect.smallest import FOUR_OF_FIVE, VERSIONS, smallest_steps
 
 BEFORE = 30
 
@@ -104,3 +107,26 @@ def test_one_version_alone_shows_no_step_that_would_have_been_seen(count: int, v
     found = judge(values.tolist(), blocks=blocks)
     assert [change.first for change in found.changes] == [20]
     assert (found.would_show and found.would_show[1], found.is_one_block) == (versions, False)
+
+
+@pytest.mark.parametrize(("lowest", "has_logarithm"), [(100.0, True), (1.0, True), (0.0, False)])
+def test_a_step_of_more_than_a_thousandfold_is_beyond_reason_where_values_have_logarithms(
+    lowest: float, has_logarithm: bool
+) -> None:
+    values = singles(71, 40)
+    values[20] = lowest
+    series, _, _ = prepare(values.tolist())
+    found = scan.newest(series, scan.walk(series))
+    assert found is not None
+
+    def step(times: float) -> float:
+        wider = dataclasses.replace(found[1].weighed, error=times * found[1].weighed.error)
+        steps, _ = smallest_steps(series, 0, dataclasses.replace(found[1], weighed=wider), Minimum(0.0, 0.0))
+        return float(steps[0])
+
+    assert math.isfinite(step(1e6)) is not has_logarithm
+    low, high = 1.0, 1e6
+    while has_logarithm and high / low > 1.0 + 1e-9:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if math.isfinite(step(middle)) else (low, middle)
+    assert not has_logarithm or step(low) / level(series.points) == pytest.approx(math.expm1(7.0), rel=1e-6)

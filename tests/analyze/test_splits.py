@@ -13,7 +13,16 @@ from detected_series import CASES, repeated, singles
 
 from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits, together
 from matrix_benchmarking.analyze.detect.evidence import Prior
-from matrix_benchmarking.analyze.detect.levels import Noise, counts_up_to, estimate, joined, noise, noise_once, spread
+from matrix_benchmarking.analyze.detect.levels import (
+    Noise,
+    counts_up_to,
+    estimate,
+    even_width,
+    joined,
+    noise,
+    noise_once,
+    spread,
+)
 from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, _sums, candidates, every_lag, weigh
 
@@ -67,10 +76,12 @@ def test_equal_points_spread_by_their_rounding_and_zeros_not_at_all() -> None:
 
 
 def test_where_half_of_the_points_are_equal_one_is_held_back_at_each_end() -> None:
-    levels = estimate(np.array([3.0] * 10 + [1.0, 9.0, 2.0, 5.0]), np.array([12, 14]))
+    points = np.array([3.0] * 10 + [1.0, 9.0, 2.0, 5.0])
+    levels = estimate(points, np.array([12, 14]))
     assert (levels.low.tolist(), levels.high.tolist(), levels.level.tolist()) == (
         [3.0, 2.0], [3.0, 5.0], [3.0, 44.0 / 14.0],
     )  # fmt: skip
+    assert spread(points)[:2] == pytest.approx((44.0 / 14.0, levels.squares[1]))
 
 
 def test_levels_of_series_beside_each_other_are_those_of_each() -> None:
@@ -272,3 +283,30 @@ def test_many_splits_weigh_what_few_do() -> None:
         assert some.excess.tolist() == many.excess[few].tolist()
     alike = weigh(series, 0, levels, (last, np.full(len(last), 3)), series.prior)
     assert alike.excess[:: len(LAGS)].tolist() == many.excess[2 :: len(LAGS)].tolist()
+
+
+def test_few_splits_are_weighed_at_once_and_of_many_those_of_like_lags() -> None:
+    lag = np.tile(LAGS, 24)
+    assert splits._of_like_lags(lag[:499]) == [slice(None)]
+    together = [sorted({*lag[group].tolist()}) for group in splits._of_like_lags(lag[:500])]
+    assert together == [[*range(1, 9)], [9, 10, 12, 14], [17, 20, 24], [30], [40], [56], [80], [112], [160]]
+
+
+def test_at_best_successive_points_alternate_and_nothing_is_far_off() -> None:
+    series = of("a step within spikes")
+    levels = estimate(series.points, counts_up_to(59))
+    found = weigh(series, 0, levels, every_lag(levels, 59), series.prior, at_best=True).split
+    assert found.products.tolist() == pytest.approx(-found.squares_before - found.squares_after)
+    assert {*found.far, *found.others, *found.outliers} == {0.0}
+    assert {*found.tail} == {1.0}
+
+
+def test_no_zero_is_far_off_a_level_of_zeros() -> None:
+    series = prepare([0.0] * 12 + [0.5, 0.5, 0.0, 0.5, 0.5])[0]
+    found = weigh(series, 0, estimate(series.points, np.array([12])), (np.array([16]), np.array([5])), Prior()).split
+    assert (found.far.tolist(), found.others.tolist()) == ([4.0], [0.0])
+
+
+def test_rows_are_as_wide_as_numpy_adds_them_alike() -> None:
+    # Each eighth number of up to 128, and the halves of more.
+    assert [even_width(count) for count in (1, 8, 9, 127, 128, 129, 257)] == [8, 8, 16, 128, 128, 256, 512]

@@ -25,7 +25,7 @@ from matrix_benchmarking.analyze.detect.changes import Minimum
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.running import estimate_beside
-from matrix_benchmarking.analyze.detect.series import campaigns, prepare
+from matrix_benchmarking.analyze.detect.series import Blocks, campaigns, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, candidates, weigh
 from matrix_benchmarking.analyze.detect.watched import Watched
 
@@ -342,3 +342,31 @@ def test_no_correlation_and_no_outliers_of_the_old_level_make_any_evidence_the_s
         return evidence.weigh(split, Prior()).score
 
     assert (score(share * together_, tail) <= score(-together_, 1.0) + 1e-9).all()
+
+
+def test_of_so_many_series_a_part_is_taken_at_a_time_that_estimates_fit_into_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (every,) = side_by_side.side_by_side([singles(seed, 40).tolist() for seed in range(7)], [None] * 7, None, {})
+    of_one = len(counts_up_to(39)) * 40
+
+    def sizes(most: int) -> list[int]:
+        monkeypatch.setattr(side_by_side, "_AT_ONCE", most)
+        return [len(part.places) for part in every.parts()]
+
+    assert [sizes(most) for most in (1, 3 * of_one, 4 * of_one - 1, 4 * of_one)] == [
+        [1] * 7, [3, 3, 1], [3, 3, 1], [4, 3],
+    ]  # fmt: skip
+    assert sizes(7 * of_one) == [7]
+    assert next(every.parts()) is every
+    for most, some in ((120, [3, 3, 1]), (159, [3, 3, 1]), (160, [4, 3]), (1, [1] * 7)):
+        monkeypatch.setattr(side_by_side, "_POINTS_AT_ONCE", most)
+        assert [*map(len, side_by_side._some(range(7), 40))] == some
+
+
+def test_series_of_which_nothing_is_known_before_lie_beside_none_of_which_something_is() -> None:
+    values = repeated_runs(61, 20).tolist()
+    blocks: list[Blocks] = [[[(0, None)] * 3] * 20, [[(0, -1 - at)] * 3 for at in range(20)]]
+    groups = side_by_side.side_by_side([values] * 4, blocks * 2, None, {})
+    assert [(every.series.prior.degrees, every.places.tolist()) for every in groups] == [(5.9, [0, 2]), (0.0, [1, 3])]
+    assert judge_all([values] * 2, blocks=blocks) == [judge(values, blocks=of) for of in blocks]

@@ -61,7 +61,9 @@ def steps(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Step
     the point on at which it first reached the minimum effect, and doesn't cease to.
     """
     found: list[Step] = []
-    old = (0, alarms[0].start) if alarms else (0, 0)
+    if not alarms:
+        return found
+    old = (0, alarms[0].start)
     any_size = minimum.relative == 0.0 and minimum.absolute == 0.0
     for place, alarm in enumerate(alarms):
         following = alarms[place + 1] if place + 1 < len(alarms) else None

@@ -358,7 +358,7 @@ def reruns(split: Split, points: int, begin: int, prior: Prior) -> Integers:
 
     Of one split, or of several of which each number has shape (splits, 1).
     """
-    more = np.arange(1.0, _MOST_RERUNS + 1.0)[None]
+    more = np.arange(_MOST_RERUNS)[None] + 1.0
     after = split.after + more
     share = after / split.after
     longer = Split(

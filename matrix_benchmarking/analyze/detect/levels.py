@@ -121,8 +121,7 @@ def _estimate(
     The width is a power of two, beyond 128 that of the count and not of its neighbours: sums are always rounded alike.
     """
     points = points[:, None, :width]
-    if points.shape[2] < width:
-        points = np.concatenate([points, np.zeros((len(points), 1, width - points.shape[2]))], axis=2)
+    points = np.concatenate([points, np.zeros((len(points), 1, width - points.shape[2]))], axis=2)
     inside = np.arange(width) < counts[:, None]
     ordered = np.where(inside, points, np.inf)
     ordered.sort(axis=2)
@@ -190,8 +189,7 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
     np.minimum(deviations, levels.high[which, None], out=deviations)
     deviations -= level[:, None]
     inside = np.arange(most) < counts[:, None]
-    if len(which) > 1:
-        deviations *= inside.astype(float)
+    deviations *= inside.astype(float)
     np.multiply(deviations[:, 1:], deviations[:, :-1], out=powers[:, 1:])
     products = room[1].sum(axis=1)
     spread = np.sqrt(squares / (counts - 1))
@@ -212,7 +210,7 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
 
 
 def noise_once(points: Floats, levels: Levels, which: Integers) -> Noise:
-    """The same of one series; of many points it is computed once, as a walk asks for it again and again."""
+    """The same; of many points, which one series alone has, it is computed once: a walk asks for it again and again."""
     counts = levels.counts[which].tolist()
     if counts[-1] < _MANY:
         return noise(points, levels, which)

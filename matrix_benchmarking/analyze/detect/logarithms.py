@@ -48,7 +48,7 @@ def clearer_on_logarithms(series: TimeSeries, begin: int, levels: Levels, found:
     far = np.flatnonzero((found.excess < 0.0) & is_doubled(levels, found.split))
     if not len(far):
         return found
-    far = far[found.last[far] < _first_without(series.points[begin : begin + int(found.last[far].max(initial=0)) + 1])]
+    far = far[found.last[far] < _first_without(series.points[begin : begin + int(found.last[far].max()) + 1])]
     points = _with_logarithms(series, begin, found, far) if len(far) else None
     if points is None:
         return found

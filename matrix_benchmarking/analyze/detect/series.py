@@ -74,7 +74,7 @@ class TimeSeries:
         blocks: number of blocks that speak for each by itself, shape (n,).
         fresh: how many of them don't speak for the point before it, shape (n,).
         squares: sum of squares of its runs within it, without the farthest one, shape (n,).
-        stretches: equal for neighbours that one campaign measured one after the other, else of its own, shape (n,).
+        stretches: equal for neighbours that one campaign measured one after the other, else rising, shape (n,).
         means: of the runs of each, of which none counts as farther off the median than is usual: better known than
             *points*, and one block can move them, shape (n,).
         beside: so many series of one length lie one behind the other; *prior* is that of each, or an array of theirs.
@@ -107,7 +107,7 @@ class TimeSeries:
         if self._in_turn is None:
             return 0
         starts, ends, sums = self._in_turn
-        row, place = np.divmod(first, max(len(starts) // self.beside, 1))
+        row, place = np.divmod(first, len(starts) // self.beside)
         begin, until = starts[first], last + 1
         before = (sums[first + row] - sums[begin + row]) / np.maximum(first - begin, 1)
         new = (sums[until + row] - sums[first + row]) / (until - first)
@@ -147,12 +147,10 @@ class TimeSeries:
 
         The sums are one more than the points of each series, one series behind the other.
         """
-        goes_on = self.stretches[1:] == self.stretches[:-1]
-        if not goes_on.any():
+        if (np.diff(self.stretches) > 0).all():
             return None
-        places, is_new = np.arange(len(self.points)), np.concatenate([[True], ~goes_on])
-        starts = np.maximum.accumulate(np.where(is_new, places, 0))
-        ends = np.minimum.accumulate(np.where(np.roll(is_new, -1), places, len(places) - 1)[::-1])[::-1]
+        starts = self.stretches.searchsorted(self.stretches)
+        ends = self.stretches.searchsorted(self.stretches, side="right") - 1
         points = np.minimum(np.maximum(self.points, -_DROWNING), _DROWNING).reshape(self.beside, -1)
         return starts, ends, np.hstack([np.zeros((self.beside, 1)), np.cumsum(points, axis=1)]).ravel()
 

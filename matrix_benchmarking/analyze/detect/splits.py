@@ -9,7 +9,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, even_width, noise, noise_once
+from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, even_width, noise_once
 from matrix_benchmarking.analyze.detect.series import TimeSeries
 
 FEWEST_BLOCKS = 2
@@ -174,11 +174,11 @@ def _split(series: TimeSeries, begin: int, levels: Levels, last: Integers, lag: 
         restless = np.maximum(restless, _unsettled(series.points[begin:], last - lag, place - lag + 1, old, spread**2))
     tail, outliers = np.ones(len(lag)), np.zeros(len(lag))
     if at_best:
-        products = -squares - squares_after
+        products -= squares
     else:
         rows = np.flatnonzero(np.bincount(every))
         which = rows.searchsorted(every)
-        known = _noise_beside(points, levels, rows) if series.beside > 1 else noise_once(points, levels, rows)
+        known = _noise(points, levels, rows)
         products, outliers = known.products[which] + products, known.outliers[which]
         tail = np.where(new > old, known.tail_up[which], known.tail_down[which])
     return Split(
@@ -198,10 +198,10 @@ def _split(series: TimeSeries, begin: int, levels: Levels, last: Integers, lag: 
     )
 
 
-def _noise_beside(points: Floats, levels: Levels, rows: Integers) -> Noise:
-    """What `noise` says, of few of the levels at a time: what it holds is as large as all points of these."""
+def _noise(points: Floats, levels: Levels, rows: Integers) -> Noise:
+    """What `noise_once` says, of few of the levels at a time: what it holds is as large as all points of these."""
     starts = range(0, len(rows), _NOISES_AT_ONCE)
-    parts = [noise(points, levels, rows[start : start + _NOISES_AT_ONCE]) for start in starts]
+    parts = [noise_once(points, levels, rows[start : start + _NOISES_AT_ONCE]) for start in starts]
     return Noise(*[np.concatenate([getattr(part, name) for part in parts]) for name in Noise.__dataclass_fields__])
 
 
@@ -218,7 +218,7 @@ def _new_levels(
 ) -> tuple[Floats, Floats, Any, Any, Any]:
     """The new level of each split, the sums of squares and of products about it, and the blocks far off the *old* one.
 
-    And how far the others are: see :class:`.evidence.Split`. *at_best* the last three don't count.
+    And how far the others are: see :class:`.evidence.Split`. *at_best* products are the least, and nothing is far off.
     """
     inside, windows = _windows(series.points[begin:], last, lag)
     kept, counted = _held(windows, inside, old, spread, lag), inside.astype(float)
@@ -228,7 +228,8 @@ def _new_levels(
     kept *= counted
     if at_best:
         kept *= kept
-        return new, kept.sum(axis=1), 0.0, 0.0, 0.0
+        squares = kept.sum(axis=1)
+        return new, squares, -squares, 0.0, 0.0
     off = windows
     off -= old[:, None]
     off *= np.where(new > old, 1.0, -1.0)[:, None]
@@ -264,15 +265,14 @@ def _restless(series: TimeSeries, begin: int, last: Integers, lag: Integers) -> 
 
 
 def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats, variance: Floats) -> Floats:
-    """By how much the *newest* of *count* points of an old level vary more than all of it does; 1 where they don't.
+    """By how much the *newest* of *count* points of an old level vary more than all of it does; below 1 if they don't.
 
     A spread that grew goes both ways before it looks like a new level. Few points say little, so they are moderated.
     """
     inside, windows = _windows(points, newest, np.minimum(count, _RECENT))
-    unit = np.where(variance > 0.0, variance, 1.0)
+    unit = np.where(variance > 0.0, variance, np.inf)
     squares = np.minimum((windows - level[:, None]) ** 2 / unit[:, None], _MOST_OF_ONE_SQUARE) * inside
-    ratio = (squares.sum(axis=1) + _LENT_DEGREES) / (inside.sum(axis=1) + _LENT_DEGREES)
-    return np.where(variance > 0.0, np.maximum(ratio, 1.0), 1.0)
+    return np.asarray((squares.sum(axis=1) + _LENT_DEGREES) / (inside.sum(axis=1) + _LENT_DEGREES))
 
 
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
@@ -306,10 +306,9 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     if few.any():
         ordered = np.where(inside[:, :_ORDERED_UP_TO], windows[:, :_ORDERED_UP_TO], np.inf)
         ordered.sort(axis=1)
-        rows = np.arange(len(lag))
-        place = np.where(few, (lag // 2 - 1) * (lag > 1), 0)
-        opposite = np.where(few, lag - 1 - place, 0)
-        middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, opposite])
+        rows, count = np.arange(len(lag)), np.minimum(lag, _ORDERED_UP_TO)
+        place = np.maximum(count // 2 - 1, 0)
+        middle = np.minimum(np.maximum(old, ordered[rows, place]), ordered[rows, count - 1 - place])
         middle = np.where(few, middle, old)
     room = _HELD[np.minimum(lag, len(_HELD) - 1)] * spread
     side = np.sign(middle - old)
