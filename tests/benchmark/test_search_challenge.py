@@ -11,7 +11,7 @@ import pytest
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
 from matrix_benchmarking.benchmark.search import judge as of_search
 from matrix_benchmarking.benchmark.search.evidence import Evidence, gather
-from matrix_benchmarking.benchmark.search.judge import Judgement, judge
+from matrix_benchmarking.benchmark.search.judge import Conclusion, judge
 from matrix_benchmarking.benchmark.search.model import LATENCY, Array, Belief, believe
 from matrix_benchmarking.benchmark.search.steps import _wanted, next_step
 
@@ -93,7 +93,7 @@ def test_while_none_surely_keeps_the_limit_what_is_likelier_to_may_be_slower(kee
 
 def judged(
     monkeypatch: pytest.MonkeyPatch, keeping: list[float], surely: list[bool], means: list[float], **limits: Any
-) -> Judgement:
+) -> Conclusion:
     """The judgement on 4, 8 and 16 virtual users, where the model believes that."""
     evidence = of(*THREE, **limits)
     monkeypatch.setattr(of_search, "_points", lambda evidence: [4, 8, 11, 16])
@@ -154,15 +154,15 @@ def test_what_can_be_shown_to_keep_the_limit_is_below_it_by_half_the_tolerance()
 @pytest.mark.parametrize(
     ("judgement", "wanted"),
     [
-        (Judgement(8, 0.5, 16, 11, (), frozenset()), 11),  # a gap that may hide a peak comes first
-        (Judgement(8, 0.5, 16, None, (), frozenset()), 16),
-        (Judgement(8, 0.015, 16, None, (), frozenset()), 16),  # as where the limit is still to be shown
-        (Judgement(8, 0.0149, 16, None, (), frozenset()), 8),  # settled, but for the repeat of the answer
-        (Judgement(8, 0.5, None, None, (), frozenset()), 8),
-        (Judgement(4, 0.0149, 16, None, (), frozenset()), None),
+        (Conclusion(8, 0.5, 16, 11, (), frozenset()), 11),  # a gap that may hide a peak comes first
+        (Conclusion(8, 0.5, 16, None, (), frozenset()), 16),
+        (Conclusion(8, 0.015, 16, None, (), frozenset()), 16),  # as where the limit is still to be shown
+        (Conclusion(8, 0.0149, 16, None, (), frozenset()), 8),  # settled, but for the repeat of the answer
+        (Conclusion(8, 0.5, None, None, (), frozenset()), 8),
+        (Conclusion(4, 0.0149, 16, None, (), frozenset()), None),
     ],
 )
-def test_what_is_wanted_before_a_leader_is_settled(judgement: Judgement, wanted: int | None) -> None:
+def test_what_is_wanted_before_a_leader_is_settled(judgement: Conclusion, wanted: int | None) -> None:
     assert _wanted(of((4, 90.0), (4, 90.0), *THREE[1:]), judgement) == wanted
 
 
