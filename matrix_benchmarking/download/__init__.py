@@ -5,9 +5,9 @@ The commands use what is exported here; the other modules of this package are th
 
 from ..download_record import is_downloaded
 from .addresses import Address, Place, parse, read_list
-from .artifacts import artifacts_directory, save_to_artifacts
-from .session import download
-from .tree import Outcome, Wish
+from .fetch import Outcome
+from .session import artifacts_directory, download, save_to_artifacts
+from .tree import Wish
 from .wanted import TestFiles
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Which files of a tree a mode asks for: the whole tree, or what belongs to its tests.
+"""Which files of a tree a mode asks for, the whole tree or what belongs to its tests: a walk through the source.
 
 Tests are recognised by the names in a directory, as the store does it, so nothing is fetched to find them.
 """
@@ -10,15 +10,19 @@ import fnmatch
 import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from ..config import DownloadMode
+from ..errors import DownloadError, NotFetched
 from ..settings import EXIT_CODE_FILE
 from ..workload import FoundTest, Layout, Listing, is_index
-from . import names
-from .source import Directory, File
+from .fetch import Means, Outcome, each
+from .source import OWN_DIRECTORY, Directory, File, Source, join, shown
 
 SKIP_FILE = "skip"
+MAX_ENTRIES = 1_000_000
+
+Node = tuple[str, str | None]
+"""A directory and the test directory that it is in."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -40,36 +44,61 @@ class TestFiles:
     companions: frozenset[str]
 
 
-@dataclasses.dataclass(slots=True)
-class Choice:
-    """What is wanted of one directory: files, and which directories are to be looked into, for which test.
+def walk(
+    source: Source,
+    chooser: OfTests | None,
+    means: Means,
+    outcome: Outcome,
+    start: Iterable[Node] = (("", None),),
+) -> tuple[list[File], list[str]]:
+    """Walk from the directories *start* downwards, level by level; without a *chooser* everything is wanted.
 
-    A ``test`` is the name of the test directory that is being looked into; None while tests are searched.
+    Gives the files that are to be fetched, in the order of the source, and the directories that are to be made.
+    *outcome* gets problems with directories that could not be listed, and notes on what is not taken.
+
+    Raises:
+        DownloadError: the first directory can't be listed, or the tree has more than MAX_ENTRIES entries.
     """
+    level = list(start)
+    files: dict[str, File] = {}
+    directories: list[str] = []
+    entries = 0
+    while level:
+        below: list[Node] = []
+        contents = each(source, (name for name, _ in level), source.list, means)
+        for (name, test), content in zip(level, contents, strict=True):
+            if isinstance(content, DownloadError):
+                if not name:
+                    raise content
+                said = outcome.problems if isinstance(content, NotFetched) else outcome.notes
+                said.append(f"{shown(name)}: left out, {content}")
+                continue
+            entries += len(content.files) + len(content.directories)
+            if entries > MAX_ENTRIES:
+                raise DownloadError(f"the tree has more than {MAX_ENTRIES:,} entries: give an address further down")
+            sorted_out = _sorted_out(content)
+            outcome.notes += sorted_out.left_out
+            wanted, inside = (sorted_out, name) if chooser is None else chooser.choose(name, sorted_out, test)
+            files.update((file.name, file) for file in wanted.files)
+            below.extend((child, inside) for child in wanted.directories)
+            if inside is not None:
+                directories.extend(wanted.directories)
+        level = below
+    if chooser is not None:
+        files |= {file.name: file for file in chooser.inherited()}
+    return sorted(files.values(), key=lambda file: (file.position, file.name)), directories
 
-    files: list[File]
-    directories: list[str]
-    test: str | None = None
 
-
-class Chooser(Protocol):
-    """Decides directory by directory, from the root downwards, what is fetched."""
-
-    def choose(self, directory: str, content: Directory, test: str | None) -> Choice:
-        """What is wanted of *directory*, which is inside the test directory *test*, or outside of any."""
-
-    def inherited(self) -> Iterable[File]:
-        """Files of directories above the tests that the tests need."""
-
-
-class Everything:
-    """Chooses the whole tree."""
-
-    def choose(self, directory: str, content: Directory, test: str | None) -> Choice:
-        return Choice(content.files, content.directories, directory)
-
-    def inherited(self) -> Iterable[File]:
-        return ()
+def _sorted_out(content: Directory) -> Directory:
+    """*content* without matbench's own books, and without files that have the name of a directory."""
+    directories = [name for name in content.directories if name != OWN_DIRECTORY]
+    kept, taken = Directory([], directories, list(content.left_out)), set(content.directories)
+    for file in content.files:
+        if file.name in taken:
+            kept.add(file, reason="there is a directory of that name")
+        elif file.name != OWN_DIRECTORY:
+            kept.files.append(file)
+    return kept
 
 
 class OfTests:
@@ -94,12 +123,16 @@ class OfTests:
         self.cached: dict[str, None] = {}
         self.without_cache: list[str] = []
 
-    def choose(self, directory: str, content: Directory, test: str | None) -> Choice:
+    def choose(self, directory: str, content: Directory, test: str | None) -> tuple[Directory, str | None]:
+        """What is wanted of *directory*, which is inside of *test*: files, and directories to be looked into.
+
+        And the test directory that is being looked into; None while tests are searched.
+        """
         if test is not None:
-            return self._inside(content, test)
+            return self._inside(content, test), test
         by_name = {_base(file.name): file for file in content.files if not is_index(_base(file.name))}
         if SKIP_FILE in by_name:
-            return Choice([], [])
+            return Directory(), None
         visible = [name for name in content.directories if not _base(name).startswith(".")]
         path = self._root / directory
         listing = Listing(path, frozenset(by_name), frozenset(map(_base, visible)))
@@ -114,16 +147,19 @@ class OfTests:
         # An exit code without settings is fetched as well: the parse says then that the run lost them.
         is_run = EXIT_CODE_FILE in by_name or (found and not flat)
         own = [by_name[name] for name in by_name.keys() & self._wanted.companions] if is_run else []
-        return Choice([*flat, *own], visible)
+        return Directory([*flat, *own], visible), None
 
     def inherited(self) -> Iterable[File]:
+        """Files of directories above the tests that the tests need."""
         return [self._seen[name] for name in sorted(self._settings) if name in self._seen]
 
     def cache_of(self, test: str) -> str:
         """The name of the cache of a test directory."""
-        return names.join(test, self._wanted.cache_filename)
+        return join(test, self._wanted.cache_filename)
 
-    def _test(self, directory: str, by_name: dict[str, File], content: Directory, *, has_settings: bool) -> Choice:
+    def _test(
+        self, directory: str, by_name: dict[str, File], content: Directory, *, has_settings: bool
+    ) -> tuple[Directory, str | None]:
         """What is wanted of a test directory, which holds nothing but a cache where it has no settings."""
         self.tests.append(directory)
         cache = by_name.get(self._wanted.cache_filename)
@@ -133,16 +169,16 @@ class OfTests:
             files.append(cache)
         elif self._mode == "cache_only":
             self.without_cache.append(directory)
-            return Choice([], [])
+            return Directory(), None
         inside = self._inside(content, directory)
         companions = [by_name[name] for name in by_name.keys() & self._wanted.companions]
-        return Choice([*files, *companions, *inside.files], inside.directories, directory)
+        return Directory([*files, *companions, *inside.files], inside.directories), directory
 
     def _passes_over(self, cache: File) -> bool:
         """True if the artifacts beside *cache* are wanted instead of it."""
         return self._mode == "important" or (self._mode == "prefer_cache" and self._is_useless(cache))
 
-    def _inside(self, content: Directory, test: str) -> Choice:
+    def _inside(self, content: Directory, test: str) -> Directory:
         """What of a directory in *test* its settings and, without a cache, its artifacts are, and where more may be."""
         start = len(test) + 1 if test else 0
         patterns = [] if test in self.cached else self._patterns
@@ -157,7 +193,7 @@ class OfTests:
         directories = [
             name for name in content.directories if name in self._above_settings or is_artifact(name, is_directory=True)
         ]
-        return Choice(files, directories, test)
+        return Directory(files, directories)
 
     def _note_settings(self, found: Sequence[tuple[Layout, FoundTest]]) -> None:
         for layout, test in found:
