@@ -121,12 +121,17 @@ def _place(words: list[str]) -> Place:
 
 def _check_apart(place: Place, others: list[Place]) -> None:
     for other in others:
-        mine, taken = f"{place.subdirectory}/", f"{other.subdirectory}/"
-        if mine.startswith(taken) or taken.startswith(mine):
+        if overlap(place.subdirectory, other.subdirectory):
             raise ConfigError(
                 f"would go to {place.subdirectory}, where {other.address.public} goes ({other.subdirectory}): "
                 "write another subdirectory after the address"
             )
+
+
+def overlap(one: str, other: str) -> bool:
+    """True if two subdirectories are the same, or one is in the other."""
+    one, other = f"{one}/".lstrip("/"), f"{other}/".lstrip("/")
+    return one.startswith(other) or other.startswith(one)
 
 
 def _local(path: str) -> Address:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DownloadError, needing, os_reason
-from .source import Directory, File, Readable, Trouble, unsafe
+from .source import MAX_ENTRIES, Directory, File, Readable, Trouble, unsafe
 
 MAX_READ_BYTES = 16 << 20
 _SKIP_BYTES = 1 << 20
@@ -42,16 +42,16 @@ class ArchiveSource:
     """Reads an archive at *path*.
 
     Raises:
-        DownloadError: it is damaged, or would become more than *max_bytes* or *max_entries*.
+        DownloadError: it is damaged, or would become more than *max_bytes* or MAX_ENTRIES.
     """
 
     parallel = False
     errors: tuple[type[Exception], ...] = (OSError, NotImplementedError, RuntimeError, ValueError, *_DAMAGED)
 
-    def __init__(self, path: Path, suffix: str, max_bytes: int, max_entries: int) -> None:
+    def __init__(self, path: Path, suffix: str, max_bytes: int) -> None:
         try:
             self._archive = _Zip(path) if suffix == ".zip" else _Tar(path, suffix)
-            self._tree = _tree(self._archive.members(), max_bytes, max_entries)
+            self._tree = _tree(self._archive.members(), max_bytes)
         except self.errors as error:
             raise DownloadError(self.explain(error).reason) from error
 
@@ -77,7 +77,7 @@ class ArchiveSource:
         self._archive.close()
 
 
-def _tree(members: Iterable[Member], max_bytes: int, max_entries: int) -> dict[str, Directory]:
+def _tree(members: Iterable[Member], max_bytes: int) -> dict[str, Directory]:
     """The directories of an archive by their names; the last of several members with one name counts.
 
     The bounds are checked before the next member is looked for.
@@ -86,8 +86,8 @@ def _tree(members: Iterable[Member], max_bytes: int, max_entries: int) -> dict[s
     files: dict[str, File] = {}
     total = 0
     for number, (member, reason) in enumerate(members):
-        if number >= max_entries:
-            raise DownloadError(f"the archive has more than {max_entries:,} members")
+        if number >= MAX_ENTRIES:
+            raise DownloadError(f"the archive has more than {MAX_ENTRIES:,} members")
         total += member.size or 0
         if total > max_bytes:
             raise DownloadError(f"the archive declares more than {max_bytes:,} bytes; --max-bytes raises the limit")
@@ -126,7 +126,6 @@ class _Zip:
     def __init__(self, path: Path) -> None:
         self._zip = zipfile.ZipFile(path)
         self._infos = self._zip.infolist()
-        self.close = self._zip.close
 
     def members(self) -> Iterator[Member]:
         for position, info in enumerate(self._infos):
@@ -135,6 +134,9 @@ class _Zip:
 
     def open(self, file: File) -> contextlib.AbstractContextManager[Readable]:
         return self._zip.open(self._infos[file.position])
+
+    def close(self) -> None:
+        self._zip.close()
 
 
 def _reason_of_zip(info: zipfile.ZipInfo) -> str | None:

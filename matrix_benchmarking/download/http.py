@@ -13,7 +13,7 @@ from typing import Any
 from ..errors import DownloadError, needing
 from .addresses import Address
 from .listing import http_time_ns, parse_html, parse_json
-from .source import LISTING_S, Directory, File, Readable, Trouble, shown
+from .source import LISTING_S, Directory, File, Readable, Trouble
 
 MAX_LISTING_BYTES = 16 << 20
 CONNECT_S, SILENCE_S = 30, 60
@@ -58,7 +58,7 @@ class HttpSource:
             if not directory:
                 self._base = url = f"{final.rpartition('/')[0]}/"
             elif final != url:
-                return Directory(left_out=[f"{shown(directory)}: left out, its listing leads elsewhere"])
+                raise DownloadError("its listing leads elsewhere")
             text = _read_text(stream)
         if "json" in headers.get("Content-Type", ""):
             return parse_json(text, directory)

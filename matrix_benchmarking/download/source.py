@@ -17,6 +17,8 @@ LEAST_BYTES = 64 << 10
 OWN_DIRECTORY = ".matbench"
 """Directory at the root of a results tree in which matbench keeps books; never fetched."""
 
+MAX_ENTRIES = 1_000_000
+"""So many files and directories a tree, or an archive, may have."""
 MAX_SEGMENT_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 255, 3000, 50
 
 

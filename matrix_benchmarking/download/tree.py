@@ -6,8 +6,9 @@ import contextlib
 import dataclasses
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from posixpath import basename
 
 from .. import download_record
 from ..config import DownloadMode
@@ -15,8 +16,7 @@ from ..download_record import Held, Record, Tree
 from ..errors import DownloadError
 from ..files import read_regular
 from ..workload import is_index
-from . import wanted
-from .addresses import Address, Place
+from .addresses import Address, Place, overlap
 from .archive import ArchiveSource
 from .fetch import Budget, Means, Outcome, described, fetch_all, fetch_one
 from .http import HttpSource
@@ -48,18 +48,18 @@ def fetch_tree(place: Place, wish: Wish, kept: Record, means: Means, outcome: Ou
         DownloadError: nothing, or nothing more, of it can be fetched.
         OutputError: the destination can't be written.
     """
-    destination = means.destination
     tree = _tree_of(place, kept)
     work = _Work(wish, kept, tree, means, outcome)
     tree.complete = tree.complete and (tree.mode, tree.workload) == (wish.mode, wish.workload) and work.all_is_here()
     tree.mode, tree.workload = wish.mode, wish.workload
-    with _opened(place.address, tree, means) as source:
-        if source is None:
-            outcome.held = len(tree.files)
-            return
+    source = _source(place.address, tree, means)
+    if source is None:
+        outcome.held = len(tree.files)
+        return
+    with contextlib.closing(source):
         work.run(source)
     if tree.archive is not None and tree.complete:
-        destination.whole().remove(_archive_file(place.address))
+        means.destination.whole().remove(_archive_file(place.address))
 
 
 def _tree_of(place: Place, kept: Record) -> Tree:
@@ -68,8 +68,7 @@ def _tree_of(place: Place, kept: Record) -> Tree:
     for tree in kept.trees:
         if (tree.subdirectory, tree.address) == (place.subdirectory, place.address.public):
             return tree
-        mine, other = f"{place.subdirectory}/".lstrip("/"), f"{tree.subdirectory}/".lstrip("/")
-        if mine.startswith(other) or other.startswith(mine):
+        if overlap(place.subdirectory, tree.subdirectory):
             where = tree.subdirectory or "the destination"
             raise DownloadError(f"{where} holds the download of {tree.address}: choose another --results-dirname")
     tree = Tree(subdirectory=place.subdirectory, address=place.address.public, mode="all")
@@ -139,14 +138,13 @@ class _Work:
             self._save()
 
     def _check_own(self, files: list[File]) -> None:
-        """Refuse to overwrite what this download didn't bring, unless it can be made again."""
-        wanted = self._wish.files
-        cache = None if wanted is None else wanted.cache_filename
+        """Refuse to overwrite what this download didn't bring, unless a parse makes it again: a cache, an index."""
+        cache = self._wish.files and self._wish.files.cache_filename
         foreign = [
             file.name
             for file in files
             if file.name not in self._tree.files
-            and not _can_be_made_again(file.name.rpartition("/")[2], cache)
+            and not (is_index(basename(file.name)) or basename(file.name) == cache)
             and os.path.lexists(self._destination.path(file.name))
         ]
         if foreign:
@@ -237,10 +235,6 @@ class _Work:
         download_record.save(self._destination.whole().path(download_record.RECORD_FILE), self._kept)
 
 
-def _can_be_made_again(filename: str, cache: str | None) -> bool:
-    return filename == cache or is_index(filename)
-
-
 def _remote(address: Address) -> Source:
     """The source at *address* itself, a local archive left out."""
     if address.scheme == "file":
@@ -248,30 +242,20 @@ def _remote(address: Address) -> Source:
     return S3Source(address) if address.scheme == "s3" else HttpSource(address)
 
 
-@contextlib.contextmanager
-def _opened(address: Address, tree: Tree, means: Means) -> Iterator[Source | None]:
+def _source(address: Address, tree: Tree, means: Means) -> Source | None:
     """The source of the tree at *address*; None for an archive from which *tree* already has everything.
 
     Raises:
         DownloadError: it can't be reached, or is no results tree.
     """
     if not address.archive or os.path.isdir(address.location):
-        with contextlib.closing(_remote(address)) as source:
-            yield source
-        return
-    if address.scheme == "file":
-        path = Path(address.location)
-        if path.exists() and not path.is_file():
-            raise DownloadError("it is neither a file nor a directory")
-    else:
-        found = _fetched_archive(address, tree, means)
-        if found is None:
-            yield None
-            return
-        path = found
-    limit = means.budget.max_bytes
-    with contextlib.closing(ArchiveSource(path, address.archive, limit, wanted.MAX_ENTRIES)) as source:
-        yield source
+        return _remote(address)
+    path: Path | None = Path(address.location)
+    if address.scheme != "file":
+        path = _fetched_archive(address, tree, means)
+    elif os.path.exists(address.location) and not os.path.isfile(address.location):
+        raise DownloadError("it is neither a file nor a directory")
+    return None if path is None else ArchiveSource(path, address.archive, means.budget.max_bytes)
 
 
 def _archive_file(address: Address) -> str:

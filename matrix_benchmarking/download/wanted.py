@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-import posixpath
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from posixpath import basename, normpath
 
 from ..config import DownloadMode
 from ..errors import DownloadError, NotFetched
 from ..settings import EXIT_CODE_FILE
 from ..workload import FoundTest, Layout, Listing, is_index
 from .fetch import Means, Outcome, each
-from .source import OWN_DIRECTORY, Directory, File, Source, join, shown
+from .source import MAX_ENTRIES, OWN_DIRECTORY, Directory, File, Source, join, shown
 
 SKIP_FILE = "skip"
-MAX_ENTRIES = 1_000_000
 
 Node = tuple[str, str | None]
 """A directory and the test directory that it is in."""
@@ -115,7 +114,7 @@ class OfTests:
     ) -> None:
         self._wanted, self._mode, self._root = wanted, mode, root
         self._is_useless = is_useless_cache
-        self._patterns = [posixpath.normpath(pattern).split("/") for pattern in wanted.artifacts]
+        self._patterns = [normpath(pattern).split("/") for pattern in wanted.artifacts]
         self._settings: set[str] = set()
         self._above_settings: set[str] = set()
         self._seen: dict[str, File] = {}
@@ -130,12 +129,12 @@ class OfTests:
         """
         if test is not None:
             return self._inside(content, test), test
-        by_name = {_base(file.name): file for file in content.files if not is_index(_base(file.name))}
+        by_name = {basename(file.name): file for file in content.files if not is_index(basename(file.name))}
         if SKIP_FILE in by_name:
             return Directory(), None
-        visible = [name for name in content.directories if not _base(name).startswith(".")]
+        visible = [name for name in content.directories if not basename(name).startswith(".")]
         path = self._root / directory
-        listing = Listing(path, frozenset(by_name), frozenset(map(_base, visible)))
+        listing = Listing(path, frozenset(by_name), frozenset(map(basename, visible)))
         found = [(layout, each) for layout in self._wanted.layouts for each in layout.find(listing)]
         is_test = any(each.path == path and each.finished for _, each in found)
         self._note_settings(found)
@@ -213,7 +212,3 @@ def _matches(pattern: Sequence[str], segments: Sequence[str], is_directory: bool
     if pattern[0] == "**":
         return _matches(pattern[1:], segments, is_directory) or _matches(pattern, segments[1:], is_directory)
     return fnmatch.fnmatchcase(segments[0], pattern[0]) and _matches(pattern[1:], segments[1:], is_directory)
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2]
