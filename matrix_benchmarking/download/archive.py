@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DownloadError, needing, os_reason
-from .source import MAX_ENTRIES, Directory, File, Readable, Trouble, unsafe
+from .source import MAX_ENTRIES, Directory, File, Readable, Source, Trouble, unsafe
 
 MAX_READ_BYTES = 16 << 20
 _SKIP_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class DamagedArchive(Exception):
 _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, DamagedArchive)
 
 
-class ArchiveSource:
+class ArchiveSource(Source):
     """Reads an archive at *path*.
 
     Raises:
@@ -46,7 +46,7 @@ class ArchiveSource:
     """
 
     parallel = False
-    errors: tuple[type[Exception], ...] = (OSError, NotImplementedError, RuntimeError, ValueError, *_DAMAGED)
+    errors = (OSError, NotImplementedError, RuntimeError, ValueError, *_DAMAGED)
 
     def __init__(self, path: Path, suffix: str, max_bytes: int) -> None:
         try:
@@ -57,9 +57,6 @@ class ArchiveSource:
 
     def list(self, directory: str) -> Directory:
         return self._tree.get(directory, Directory())
-
-    def describe(self, file: File) -> File:
-        return file
 
     @contextlib.contextmanager
     def open(self, file: File) -> Iterator[tuple[File, Readable]]:
@@ -163,7 +160,10 @@ class _Tar:
                 archive.members = []  # type: ignore[attr-defined] # it would keep them all
                 if member.size < 0:
                     raise DamagedArchive("a member of negative size")
-                yield _file_of_tar(member), _reason_of_tar(member)
+                name = f"{member.name}/" if member.isdir() else member.name
+                mtime_ns = int(member.mtime) * 10**9 if math.isfinite(member.mtime) else None
+                file = File(name, member.size, mtime_ns=mtime_ns, position=member.offset_data)
+                yield file, _reason_of_tar(member)
             if any(reader.last):  # tarfile takes a header that it can't read for the end
                 raise DamagedArchive(f"there is no header at byte {reader.tell() - len(reader.last):,}")
 
@@ -179,12 +179,6 @@ class _Tar:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
-
-
-def _file_of_tar(member: tarfile.TarInfo) -> File:
-    name = f"{member.name}/" if member.isdir() else member.name
-    mtime_ns = int(member.mtime) * 10**9 if math.isfinite(member.mtime) else None
-    return File(name, member.size, mtime_ns=mtime_ns, position=member.offset_data)
 
 
 def _reason_of_tar(member: tarfile.TarInfo) -> str | None:

@@ -10,14 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import DownloadError, os_reason
-from .source import Directory, File, Readable, Trouble, join
+from .source import Directory, File, Readable, Source, Trouble, join
 
 
-class LocalSource:
+class LocalSource(Source):
     """Reads the tree below *root*."""
-
-    parallel = True
-    errors: tuple[type[Exception], ...] = (OSError,)
 
     def __init__(self, root: Path) -> None:
         if not root.exists():
@@ -52,9 +49,6 @@ class LocalSource:
                 return "a link to a directory"
         return None if stat.S_ISREG(item.stat().st_mode) else "not a regular file"
 
-    def describe(self, file: File) -> File:
-        return file
-
     @contextlib.contextmanager
     def open(self, file: File) -> Iterator[tuple[File, Readable]]:
         path = os.path.realpath(self._root / file.name)
@@ -68,9 +62,6 @@ class LocalSource:
 
     def explain(self, error: Exception) -> Trouble:
         return Trouble(os_reason(error) if isinstance(error, OSError) else str(error))
-
-    def close(self) -> None:
-        pass
 
 
 def _file(name: str, status: os.stat_result) -> File:

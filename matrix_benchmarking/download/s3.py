@@ -14,17 +14,14 @@ from typing import Any
 
 from ..errors import DownloadError, needing, os_reason
 from .addresses import Address
-from .source import LISTING_S, Directory, File, Readable, Trouble, join
+from .source import LISTING_S, Directory, File, Readable, Source, Trouble, join
 
 BLOCK_BYTES = 4 << 20
 _TRANSIENT_NUMBERS = frozenset({errno.EBUSY, errno.EIO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT})
 
 
-class S3Source:
+class S3Source(Source):
     """Reads what is below the address. s3fs itself tries again where a request fails for the moment."""
-
-    parallel = True
-    errors: tuple[type[Exception], ...]
 
     def __init__(self, address: Address) -> None:
         with needing(address.public, "remote", DownloadError):

@@ -75,21 +75,22 @@ class Readable(Protocol):
 
 
 class Source(Protocol):
-    """A results tree somewhere.
+    """A results tree somewhere. The sources inherit what is said here where theirs is no different.
 
     Attributes:
         parallel: several files may be read at the same time.
         errors: what its methods raise when the source fails; :meth:`explain` says what it means.
     """
 
-    parallel: bool
-    errors: tuple[type[Exception], ...]
+    parallel: bool = True
+    errors: tuple[type[Exception], ...] = (OSError,)
 
     def list(self, directory: str) -> Directory:
         """The content of *directory*, empty for the root."""
 
     def describe(self, file: File) -> File:
         """*file* with what can be known of it without reading it."""
+        return file
 
     def open(self, file: File) -> AbstractContextManager[tuple[File, Readable]]:
         """The content of *file*, and the file with what opening it told."""
@@ -99,6 +100,7 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of connections and open files."""
+        return
 
 
 def unsafe(name: str) -> str | None:
