@@ -7,14 +7,12 @@ from ..download_record import is_downloaded
 from .addresses import Address, Place, parse, read_list
 from .fetch import Outcome
 from .session import artifacts_directory, download, save_to_artifacts
-from .tree import Wish
-from .wanted import TestFiles
+from .wanted import Wish
 
 __all__ = [
     "Address",
     "Outcome",
     "Place",
-    "TestFiles",
     "Wish",
     "artifacts_directory",
     "download",

@@ -18,7 +18,8 @@ from .destination import Destination
 from .fetch import Budget, Means, Outcome, Progress, fetch_all
 from .local import LocalSource
 from .source import OWN_DIRECTORY, File, join
-from .tree import Wish, fetch_tree
+from .tree import fetch_tree
+from .wanted import Wish
 
 VARIABLE = "ARTIFACT_DIR"
 LOCK_FILE = f"{OWN_DIRECTORY}/download.lock"
@@ -26,7 +27,7 @@ LOCK_FILE = f"{OWN_DIRECTORY}/download.lock"
 
 def download(
     places: Sequence[Place],
-    wish: Wish,
+    wish: Wish | None,
     root: Path,
     *,
     max_bytes: int,
@@ -36,6 +37,7 @@ def download(
     """Fetch the trees at *places* into *root*; gives an outcome for each, whose ``problems`` say what failed.
 
     Args:
+        wish: what is wanted of the tests; None for whole trees.
         max_bytes: what may be fetched, all trees together.
         jobs: number of files that are fetched at a time.
         progress: called with the number of files done and of all, for each tree.

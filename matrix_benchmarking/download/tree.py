@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import hashlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 from posixpath import basename
 
@@ -23,26 +21,13 @@ from .http import HttpSource
 from .local import LocalSource
 from .s3 import S3Source
 from .source import OWN_DIRECTORY, File, Source, shown
-from .wanted import OfTests, TestFiles, walk
+from .wanted import OfTests, Wish, walk
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wish:
-    """What is wanted of each tree.
-
-    Attributes:
-        workload: its name; None, as ``files``, for whole trees.
-        can_read_cache: tells from a cache's content whether a parse could use it.
-    """
-
-    mode: DownloadMode
-    workload: str | None = None
-    files: TestFiles | None = None
-    can_read_cache: Callable[[bytes], bool] = lambda content: True
-
-
-def fetch_tree(place: Place, wish: Wish, kept: Record, means: Means, outcome: Outcome) -> None:
+def fetch_tree(place: Place, wish: Wish | None, kept: Record, means: Means, outcome: Outcome) -> None:
     """Fetch what is wanted and missing of the tree at *place*; *kept* and *outcome* say how far it came.
+
+    Without a *wish* the whole tree is wanted.
 
     Raises:
         DownloadError: nothing, or nothing more, of it can be fetched.
@@ -50,8 +35,10 @@ def fetch_tree(place: Place, wish: Wish, kept: Record, means: Means, outcome: Ou
     """
     tree = _tree_of(place, kept)
     work = _Work(wish, kept, tree, means, outcome)
-    tree.complete = tree.complete and (tree.mode, tree.workload) == (wish.mode, wish.workload) and work.all_is_here()
-    tree.mode, tree.workload = wish.mode, wish.workload
+    mode: DownloadMode = "all" if wish is None else wish.mode
+    workload = None if wish is None else wish.workload
+    tree.complete = tree.complete and (tree.mode, tree.workload) == (mode, workload) and work.all_is_here()
+    tree.mode, tree.workload = mode, workload
     source = _source(place.address, tree, means)
     if source is None:
         outcome.held = len(tree.files)
@@ -79,7 +66,7 @@ def _tree_of(place: Place, kept: Record) -> Tree:
 class _Work:
     """One tree while it is fetched."""
 
-    def __init__(self, wish: Wish, kept: Record, tree: Tree, means: Means, outcome: Outcome) -> None:
+    def __init__(self, wish: Wish | None, kept: Record, tree: Tree, means: Means, outcome: Outcome) -> None:
         self._wish, self._kept, self._tree = wish, kept, tree
         self._means, self._outcome = means, outcome
         self._destination = means.destination
@@ -107,7 +94,6 @@ class _Work:
 
     def _chooser(self, source: Source) -> OfTests | None:
         """What chooses the files of tests; None where the whole tree is wanted."""
-        wish = self._wish
 
         def is_useless(file: File) -> bool:
             held = self._tree.files.get(file.name)
@@ -116,7 +102,7 @@ class _Work:
             is_known = file.etag is not None or file.mtime_ns is not None
             return held.is_of(file if is_known else described(source, [file], self._means)[0])
 
-        return None if wish.files is None else OfTests(wish.files, wish.mode, self._destination.directory, is_useless)
+        return None if self._wish is None else OfTests(self._wish, self._destination.directory, is_useless)
 
     def _fetch(self, source: Source, wanted: list[File], directories: list[str]) -> None:
         """Fetch the files of *wanted* that are missing here, or have changed there."""
@@ -139,7 +125,7 @@ class _Work:
 
     def _check_own(self, files: list[File]) -> None:
         """Refuse to overwrite what this download didn't bring, unless a parse makes it again: a cache, an index."""
-        cache = self._wish.files and self._wish.files.cache_filename
+        cache = None if self._wish is None else self._wish.cache_filename
         foreign = [
             file.name
             for file in files
@@ -181,10 +167,10 @@ class _Work:
 
     def _replace_useless_caches(self, source: Source, chooser: OfTests) -> None:
         """Fetch the artifacts of the tests whose cache a parse could not use, and remove the cache."""
-        useless = [test for test in chooser.cached if not self._can_read(chooser.cache_of(test))]
+        useless = [test for test in chooser.cached if not self._can_read(chooser.cache_of(test), chooser.wish)]
         if not useless:
             return
-        if self._wish.mode == "cache_only":
+        if chooser.wish.mode == "cache_only":
             self._outcome.notes.append(
                 f"{len(useless)} of {len(chooser.cached)} caches are of another version of matbench or of another "
                 "workload, and are not read: --mode important fetches the artifacts"
@@ -200,12 +186,12 @@ class _Work:
             "workload: the artifacts of their tests were fetched instead"
         )
 
-    def _can_read(self, cache: str) -> bool:
+    def _can_read(self, cache: str, wish: Wish) -> bool:
         held = self._tree.files.get(cache)
         if held is None or not held.fetched:
             return True  # that it couldn't be fetched is said already
         try:
-            return self._wish.can_read_cache(read_regular(self._destination.path(cache)))
+            return wish.can_read_cache(read_regular(self._destination.path(cache)))
         except OSError:
             return False
 
@@ -215,12 +201,11 @@ class _Work:
         Raises:
             DownloadError: there is none.
         """
-        outcome, wanted = self._outcome, self._wish.files
-        assert wanted is not None
+        outcome, wish = self._outcome, chooser.wish
         outcome.tests = len(chooser.tests) - len(chooser.without_cache)
         if not chooser.tests:
-            looked_for = " or ".join(layout.looks_for for layout in wanted.layouts)
-            raise DownloadError(f"no test found: workload '{self._wish.workload}' looks for {looked_for}")
+            looked_for = " or ".join(layout.looks_for for layout in wish.layouts)
+            raise DownloadError(f"no test found: workload '{wish.workload}' looks for {looked_for}")
         if chooser.without_cache:
             sentence = (
                 f"{len(chooser.without_cache)} of {len(chooser.tests)} tests have no cache, "

@@ -10,8 +10,8 @@ import fnmatch
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from posixpath import basename, normpath
+from typing import Literal
 
-from ..config import DownloadMode
 from ..errors import DownloadError, NotFetched
 from ..settings import EXIT_CODE_FILE
 from ..workload import FoundTest, Layout, Listing, is_index
@@ -25,22 +25,25 @@ Node = tuple[str, str | None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class TestFiles:
-    """What a workload says about the files of its tests.
+class Wish:
+    """What is wanted of the tests of a workload.
 
     Attributes:
+        workload: its name.
         layouts: how tests are recognised.
         cache_filename: name of the cache in a test directory.
         artifacts: relative paths and globs of what the parsers read.
         companions: names of the files that are fetched for every test: settings, exit code, id.
+        can_read_cache: tells from a cache's content whether a parse could use it.
     """
 
-    __test__ = False  # not a test case, whatever its name makes pytest think
-
+    mode: Literal["cache_only", "prefer_cache", "important"]
+    workload: str
     layouts: Sequence[Layout]
     cache_filename: str
     artifacts: Sequence[str]
     companions: frozenset[str]
+    can_read_cache: Callable[[bytes], bool]
 
 
 def walk(
@@ -104,17 +107,16 @@ class OfTests:
     """Chooses what belongs to the tests of a workload.
 
     Attributes:
+        wish: what it chooses by.
         tests: the test directories, and in a flat tree the files, that were found.
         cached: the test directories whose cache was chosen, in their order.
         without_cache: the test directories that were left out for want of a cache.
     """
 
-    def __init__(
-        self, wanted: TestFiles, mode: DownloadMode, root: Path, is_useless_cache: Callable[[File], bool]
-    ) -> None:
-        self._wanted, self._mode, self._root = wanted, mode, root
+    def __init__(self, wish: Wish, root: Path, is_useless_cache: Callable[[File], bool]) -> None:
+        self.wish, self._root = wish, root
         self._is_useless = is_useless_cache
-        self._patterns = [normpath(pattern).split("/") for pattern in wanted.artifacts]
+        self._patterns = [normpath(pattern).split("/") for pattern in wish.artifacts]
         self._settings: set[str] = set()
         self._above_settings: set[str] = set()
         self._seen: dict[str, File] = {}
@@ -135,17 +137,17 @@ class OfTests:
         visible = [name for name in content.directories if not basename(name).startswith(".")]
         path = self._root / directory
         listing = Listing(path, frozenset(by_name), frozenset(map(basename, visible)))
-        found = [(layout, each) for layout in self._wanted.layouts for each in layout.find(listing)]
+        found = [(layout, each) for layout in self.wish.layouts for each in layout.find(listing)]
         is_test = any(each.path == path and each.finished for _, each in found)
         self._note_settings(found)
-        if is_test or (not found and self._wanted.cache_filename in by_name):
+        if is_test or (not found and self.wish.cache_filename in by_name):
             return self._test(directory, by_name, content, has_settings=is_test)
         self._seen |= {file.name: file for file in content.files}
         flat = [by_name[each.path.name] for _, each in found if each.path != path and each.path.name in by_name]
         self.tests.extend(file.name for file in flat)
         # An exit code without settings is fetched as well: the parse says then that the run lost them.
         is_run = EXIT_CODE_FILE in by_name or (found and not flat)
-        own = [by_name[name] for name in by_name.keys() & self._wanted.companions] if is_run else []
+        own = [by_name[name] for name in by_name.keys() & self.wish.companions] if is_run else []
         return Directory([*flat, *own], visible), None
 
     def inherited(self) -> Iterable[File]:
@@ -154,28 +156,28 @@ class OfTests:
 
     def cache_of(self, test: str) -> str:
         """The name of the cache of a test directory."""
-        return join(test, self._wanted.cache_filename)
+        return join(test, self.wish.cache_filename)
 
     def _test(
         self, directory: str, by_name: dict[str, File], content: Directory, *, has_settings: bool
     ) -> tuple[Directory, str | None]:
         """What is wanted of a test directory, which holds nothing but a cache where it has no settings."""
         self.tests.append(directory)
-        cache = by_name.get(self._wanted.cache_filename)
+        cache = by_name.get(self.wish.cache_filename)
         files: list[File] = []
         if cache is not None and not (has_settings and self._passes_over(cache)):
             self.cached[directory] = None
             files.append(cache)
-        elif self._mode == "cache_only":
+        elif self.wish.mode == "cache_only":
             self.without_cache.append(directory)
             return Directory(), None
         inside = self._inside(content, directory)
-        companions = [by_name[name] for name in by_name.keys() & self._wanted.companions]
+        companions = [by_name[name] for name in by_name.keys() & self.wish.companions]
         return Directory([*files, *companions, *inside.files], inside.directories), directory
 
     def _passes_over(self, cache: File) -> bool:
         """True if the artifacts beside *cache* are wanted instead of it."""
-        return self._mode == "important" or (self._mode == "prefer_cache" and self._is_useless(cache))
+        return self.wish.mode == "important" or (self.wish.mode == "prefer_cache" and self._is_useless(cache))
 
     def _inside(self, content: Directory, test: str) -> Directory:
         """What of a directory in *test* its settings and, without a cache, its artifacts are, and where more may be."""
