@@ -118,22 +118,24 @@ def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[
     return [download.Place(download.parse(url))]
 
 
-def _wish(mode: DownloadMode, name: str | None) -> Wish:
-    """What is to be fetched of each tree, by the mode and the workload."""
+def _wish(mode: DownloadMode, name: str | None) -> Wish | None:
+    """What is to be fetched of the tests, by the mode and the workload; None for whole trees."""
     if mode == "all":
-        return download.Wish(mode)
+        return None
     if not name:
         given = run.not_given("workload", "--workload NAME", "workload")
         raise ConfigError(f"{given}; only --mode all does without one")
 
     workload = run.load_workload(name)
-    files = download.TestFiles(
+    return download.Wish(
+        mode,
+        workload.name,
         layouts=store.layouts_of(workload),
         cache_filename=workload.store.cache_filename,
         artifacts=store.declared_files(workload),
         companions=store.COMES_WITH_A_CACHE,
+        can_read_cache=lambda content: store.can_read_cache(content, workload),
     )
-    return download.Wish(mode, workload.name, files, lambda content: store.can_read_cache(content, workload))
 
 
 def _summary(outcomes: Sequence[Outcome], root: Path) -> str:

@@ -5,16 +5,14 @@ The commands use what is exported here; the other modules of this package are th
 
 from ..download_record import is_downloaded
 from .addresses import Address, Place, parse, read_list
-from .artifacts import artifacts_directory, save_to_artifacts
-from .session import download
-from .tree import Outcome, Wish
-from .wanted import TestFiles
+from .fetch import Outcome
+from .session import artifacts_directory, download, save_to_artifacts
+from .wanted import Wish
 
 __all__ = [
     "Address",
     "Outcome",
     "Place",
-    "TestFiles",
     "Wish",
     "artifacts_directory",
     "download",

@@ -9,8 +9,8 @@ import re
 import urllib.parse
 from pathlib import Path
 
-from ..errors import ConfigError, DownloadError, os_reason
-from . import names
+from ..errors import ConfigError, os_reason
+from .source import shown, unsafe
 
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tzst")
 SCHEMES = ("file", "http", "https", "s3")
@@ -111,22 +111,27 @@ def _place(words: list[str]) -> Place:
     if len(words) > 2:
         raise ConfigError("more than an address and a subdirectory; a space in an address is written %20 (file://…)")
     subdirectory = words[1].strip("/") if len(words) == 2 else address.name
-    reason = names.unsafe(subdirectory)
+    reason = unsafe(subdirectory)
     if reason is None and any(part.startswith(".") for part in subdirectory.split("/")):
         reason = "hidden directories are not searched for tests"
     if reason is not None:
-        raise ConfigError(f"{names.shown(subdirectory)} can't be a subdirectory: {reason}")
+        raise ConfigError(f"{shown(subdirectory)} can't be a subdirectory: {reason}")
     return Place(address, subdirectory)
 
 
 def _check_apart(place: Place, others: list[Place]) -> None:
     for other in others:
-        mine, taken = f"{place.subdirectory}/", f"{other.subdirectory}/"
-        if mine.startswith(taken) or taken.startswith(mine):
+        if overlap(place.subdirectory, other.subdirectory):
             raise ConfigError(
                 f"would go to {place.subdirectory}, where {other.address.public} goes ({other.subdirectory}): "
                 "write another subdirectory after the address"
             )
+
+
+def overlap(one: str, other: str) -> bool:
+    """True if two subdirectories are the same, or one is in the other."""
+    one, other = f"{one}/".lstrip("/"), f"{other}/".lstrip("/")
+    return one.startswith(other) or other.startswith(one)
 
 
 def _local(path: str) -> Address:
@@ -181,12 +186,3 @@ def _refuse_credentials(scheme: str, rest: str) -> None:
 def _archive(path: str) -> str:
     """The suffix of an archive that *path* ends with; the longest one, so that it is cut off whole."""
     return max((suffix for suffix in ARCHIVES if path.lower().endswith(suffix)), key=len, default="")
-
-
-def check_apart_from(address: Address, root: Path) -> None:
-    """Raise DownloadError where a local tree and its destination lie in one another."""
-    if address.scheme != "file":
-        return
-    tree = Path(os.path.realpath(address.location))
-    if tree.is_dir() and (tree == root or root in tree.parents or tree in root.parents):
-        raise DownloadError(f"{address.public} and the destination {root} lie in one another: choose another one")

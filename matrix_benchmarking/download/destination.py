@@ -7,15 +7,13 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from ..errors import DownloadError, OutputError, os_reason
 from ..files import atomic_write
-from . import names
-from .source import File, Readable
+from .source import File, join, shown, unsafe
 
-CHUNK_BYTES = 1 << 20
 _TEMPORARY = re.compile(r"\.(.+)\.[0-9a-f]{16}")
 
 
@@ -56,10 +54,10 @@ class Destination:
         Raises:
             OutputError: the name leads out, or a link on its way does.
         """
-        reason = names.unsafe(name)
+        reason = unsafe(name)
         if reason is not None:
-            raise OutputError(f"cannot write {names.shown(name)}: {reason}")
-        name = names.join(self.subdirectory, name)
+            raise OutputError(f"cannot write {shown(name)}: {reason}")
+        name = join(self.subdirectory, name)
         self._check_way(name.rpartition("/")[0])
         return self.root / name
 
@@ -87,24 +85,17 @@ class Destination:
         state = self.state(name)
         return None if state is None else state[0]
 
-    def is_taken(self, name: str) -> bool:
-        """True if there is anything at *name*."""
-        return os.path.lexists(self.path(name))
-
     def make_directory(self, name: str) -> None:
         """Make the directory *name*."""
         path = self.path(name)
-        self._check_way(names.join(self.subdirectory, name))
+        self._check_way(join(self.subdirectory, name))
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot make the directory {path}: {os_reason(error)}") from error
 
-    def write(self, file: File, content: Readable, on_chunk: Callable[[int], None]) -> int:
-        """Write *content* to the file's place, whole or not at all, with its modification time; gives its size.
-
-        Args:
-            on_chunk: told the size of each piece before it is written; what it raises ends the writing.
+    def write(self, file: File, chunks: Iterable[bytes]) -> int:
+        """Write *chunks* to the file's place, whole or not at all, with its modification time; gives its size.
 
         Raises:
             OutputError: it can't be written.
@@ -112,8 +103,7 @@ class Destination:
         """
         size = 0
         with atomic_write(self.path(file.name), durable=False) as stream:
-            while chunk := content.read(CHUNK_BYTES):
-                on_chunk(len(chunk))
+            for chunk in chunks:
                 stream.write(chunk)
                 size += len(chunk)
             if file.size is not None and size != file.size:

@@ -1,23 +1,43 @@
-"""Fetching files with several threads: whole or not at all, again where it fails, within a number of bytes."""
+"""Fetching files with several threads: whole or not at all, within a number of bytes.
+
+What fails for the moment is tried again; what fails for good becomes a sentence without anything secret.
+"""
 
 from __future__ import annotations
 
 import concurrent.futures
 import contextlib
 import dataclasses
+import random
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 from ..download_record import Held
-from ..errors import DownloadError
-from . import names
-from .destination import Destination
-from .retry import Guarded, Stopped, persistently
-from .source import Directory, File, Source
+from ..errors import DownloadError, NotFetched
+from .destination import Destination, Incomplete
+from .source import LEAST_BYTES, LISTING_S, File, Readable, Source, Trouble, shown
+
+ATTEMPTS, FIRST_DELAY_S = 4, 0.5
+CHUNK_BYTES = 1 << 20
+SAVE_EVERY_S, SAVE_SHARE = 1.0, 0.05
 
 Progress = Callable[[int, int], None]
-SAVE_EVERY_S, SAVE_SHARE = 1.0, 0.05
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """The download was interrupted, or another file of it failed for good."""
+
+
+class SourceFailed(Exception):
+    """One of a source's errors while a file is being written, told apart from errors of the writing."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 class LimitReached(DownloadError):
@@ -63,38 +83,35 @@ class Means:
 
 
 @dataclasses.dataclass(slots=True)
-class Fetched:
-    """What came of fetching: how many files and bytes, and a sentence for each file that failed."""
+class Outcome:
+    """What came of one tree: numbers of files and tests, and sentences on what was left out and what failed."""
 
-    files: int = 0
-    size: int = 0
+    address: str
+    fetched: int = 0
+    fetched_bytes: int = 0
+    held: int = 0
+    tests: int | None = None
+    notes: list[str] = dataclasses.field(default_factory=list)
     problems: list[str] = dataclasses.field(default_factory=list)
 
 
-def listings(source: Source, directories: Iterable[str], means: Means) -> Iterator[Directory | DownloadError]:
-    """The content of each directory in their order, or why it can't be listed."""
+def each(source: Source, items: Iterable[S], action: Callable[[S], T], means: Means) -> Iterator[T | DownloadError]:
+    """What *action*, which asks the source, gives for each of *items* in their order, or why it failed."""
 
-    def one(name: str) -> Directory | DownloadError:
+    def one(item: S) -> T | DownloadError:
         try:
-            return persistently(source, lambda: source.list(name), means.stop)
+            return persistently(source, lambda: action(item), means.stop)
         except DownloadError as error:
             return error
 
     with _threads(source, means) as pool:
-        yield from pool.map(one, directories)
+        yield from pool.map(one, items)
 
 
-def described(source: Source, files: Iterable[File], means: Means) -> Iterator[File]:
-    """*files* with what can be known of them without reading them."""
-
-    def one(file: File) -> File:
-        try:
-            return persistently(source, lambda: source.describe(file), means.stop)
-        except DownloadError:
-            return file  # fetching it will say why
-
-    with _threads(source, means) as pool:
-        yield from pool.map(one, files)
+def described(source: Source, files: list[File], means: Means) -> list[File]:
+    """*files* with what can be known of them without reading them; where that fails, fetching will say why."""
+    found = each(source, files, source.describe, means)
+    return [file if isinstance(now, DownloadError) else now for file, now in zip(files, found, strict=True)]
 
 
 def fetch_one(source: Source, file: File, means: Means) -> Held:
@@ -106,31 +123,44 @@ def fetch_one(source: Source, file: File, means: Means) -> Held:
         LimitReached: there were more bytes than allowed.
     """
 
-    def spend(size: int) -> None:
-        if means.stop.is_set():
-            raise Stopped
-        means.budget.spend(size)
-
     def once() -> Held:
         with source.open(file) as (now, content):
-            size = means.destination.write(now, Guarded(source, content), spend)
+            size = means.destination.write(now, _chunks(source, content, means))
         return Held(size=size, etag=now.etag, mtime_ns=now.mtime_ns, fetched=True)
 
     return persistently(source, once, means.stop)
 
 
 def fetch_all(
-    source: Source, files: list[File], means: Means, held: dict[str, Held], save: Callable[[], None]
-) -> Fetched:
+    source: Source,
+    files: list[File],
+    means: Means,
+    outcome: Outcome,
+    held: dict[str, Held],
+    save: Callable[[], None] = lambda: None,
+) -> None:
     """Fetch *files*, noting each in *held*, which *save* writes from time to time.
 
     Raises:
         OutputError, LimitReached: none of the others could be fetched either.
     """
-    outcome, lock, waiting = Fetched(), threading.Lock(), iter(files)
-    saver = _Saver(save)
+    lock, waiting = threading.Lock(), iter(files)
+    done, next_save = 0, time.monotonic() + SAVE_EVERY_S
+
+    def note(file: File, state: Held) -> None:
+        nonlocal next_save
+        held[file.name] = state
+        outcome.fetched += 1
+        outcome.fetched_bytes += state.size or 0
+        if (start := time.monotonic()) >= next_save:
+            save()
+            end = time.monotonic()
+            next_save = end + max(SAVE_EVERY_S, (end - start) / SAVE_SHARE)
+        if means.progress is not None:
+            means.progress(done, len(files))
 
     def work() -> None:
+        nonlocal done
         while not means.stop.is_set():
             with lock:
                 file = next(waiting, None)
@@ -142,38 +172,72 @@ def fetch_all(
                 raise
             except DownloadError as error:
                 with lock:
-                    outcome.problems.append(f"{names.shown(file.name)}: {error}")
+                    done += 1
+                    outcome.problems.append(f"{shown(file.name)}: {error}")
                 continue
             with lock:
-                held[file.name] = state
-                outcome.files += 1
-                outcome.size += state.size or 0
-                saver.maybe()
-                if means.progress is not None:
-                    means.progress(outcome.files + len(outcome.problems), len(files))
+                done += 1
+                note(file, state)
 
-    jobs = means.jobs if source.parallel else 1
     with _threads(source, means) as pool:
-        running = [pool.submit(work) for _ in range(min(jobs, len(files)))]
-        done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_EXCEPTION)
-        for future in done:
+        running = [pool.submit(work) for _ in range(min(means.jobs, len(files)))]
+        ended, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_EXCEPTION)
+        for future in ended:
             future.result()
-    return outcome
 
 
-class _Saver:
-    """Saves at most once in SAVE_EVERY_S, and so that it takes a small share of the time."""
+def _chunks(source: Source, content: Readable, means: Means) -> Iterator[bytes]:
+    """The pieces of *content*, counted; they end if the download is stopped.
 
-    def __init__(self, save: Callable[[], None]) -> None:
-        self._save = save
-        self._next = time.monotonic() + SAVE_EVERY_S
+    Raises:
+        SourceFailed: one of the errors of *source*.
+        NotFetched: fewer than LEAST_BYTES came in the last LISTING_S seconds; trying again would take as long.
+    """
+    since, came = time.monotonic(), 0
+    while True:
+        try:
+            chunk = content.read(CHUNK_BYTES)
+        except source.errors as error:
+            raise SourceFailed(error) from error
+        if not chunk:
+            return
+        came += len(chunk)
+        now = time.monotonic()
+        if now - since >= LISTING_S:
+            if came < LEAST_BYTES:
+                raise NotFetched(f"only {came:,} bytes of it came in {LISTING_S} s")
+            since, came = now, 0
+        if means.stop.is_set():
+            raise Stopped
+        means.budget.spend(len(chunk))
+        yield chunk
 
-    def maybe(self) -> None:
-        start = time.monotonic()
-        if start >= self._next:
-            self._save()
-            end = time.monotonic()
-            self._next = end + max(SAVE_EVERY_S, (end - start) / SAVE_SHARE)
+
+def persistently(source: Source, action: Callable[[], T], stop: threading.Event) -> T:
+    """The outcome of *action*, which is tried again with growing delays where the trouble may pass.
+
+    Raises:
+        NotFetched: it failed for good.
+        Stopped: *stop* was set while waiting.
+    """
+    delay_s = FIRST_DELAY_S
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return action()
+        except Incomplete as error:
+            trouble = Trouble(str(error), transient=True)
+        except SourceFailed as failed:
+            trouble = source.explain(failed.error)
+        except source.errors as error:
+            trouble = source.explain(error)
+        if not trouble.transient:
+            raise NotFetched(trouble.reason)
+        if attempt == ATTEMPTS:
+            raise NotFetched(f"{trouble.reason}, {ATTEMPTS} times")
+        if stop.wait(delay_s * random.uniform(0.5, 1.5)):  # noqa: S311 - spreads the attempts, protects nothing
+            raise Stopped
+        delay_s *= 2
+    raise AssertionError("unreachable")
 
 
 @contextlib.contextmanager

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DownloadError, needing
-from . import names
 from .addresses import Address
 from .listing import http_time_ns, parse_html, parse_json
-from .source import LISTING_S, Directory, File, Readable, Trouble
+from .source import LISTING_S, Directory, File, Readable, Source, Trouble
 
 MAX_LISTING_BYTES = 16 << 20
 CONNECT_S, SILENCE_S = 30, 60
@@ -22,14 +21,11 @@ _TRANSIENT_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 _COMPRESSED_NAMES = (".gz", ".tgz", ".zst", ".tzst", ".bz2", ".xz", ".zip")
 
 
-class HttpSource:
+class HttpSource(Source):
     """Reads what is below the address; names and times come from its listings and headers.
 
     Credentials are those of ``~/.netrc``, proxies and certificates those of the environment.
     """
-
-    parallel = True
-    errors: tuple[type[Exception], ...]
 
     def __init__(self, address: Address) -> None:
         with needing(address.public, "remote", DownloadError):
@@ -59,7 +55,7 @@ class HttpSource:
             if not directory:
                 self._base = url = f"{final.rpartition('/')[0]}/"
             elif final != url:
-                return Directory([], [], [f"{names.shown(directory)}: left out, its listing leads elsewhere"])
+                raise DownloadError("its listing leads elsewhere")
             text = _read_text(stream)
         if "json" in headers.get("Content-Type", ""):
             return parse_json(text, directory)

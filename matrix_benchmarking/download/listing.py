@@ -5,6 +5,7 @@ A listing is only believed about its own directory: links to anywhere else are p
 
 from __future__ import annotations
 
+import dataclasses
 import email.utils
 import html
 import json
@@ -14,8 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import DownloadError
-from . import names
-from .source import Directory, File
+from .source import Directory, File, join, unsafe
 
 # The bound on what stands before href keeps this linear for any text.
 _LINK = re.compile(r"<a\s[^<>]{0,400}?\bhref\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>]+))", re.IGNORECASE)
@@ -90,14 +90,9 @@ def origin(url: urllib.parse.SplitResult) -> tuple[str, str | None, int | None]:
 
 
 def _directory(directory: str, rows: Iterator[tuple[File, bool]]) -> Directory:
-    content = Directory([], [])
+    content = Directory()
     for file, is_directory in rows:
-        reason = "its name has a slash" if "/" in file.name else names.unsafe(file.name)
-        name = names.join(directory, file.name)
-        if reason is not None:
-            content.left_out.append(f"{names.shown(name)}: left out, {reason}")
-        elif is_directory:
-            content.directories.append(name)
-        else:
-            content.files.append(File(name, file.size, mtime_ns=file.mtime_ns))
+        reason = "its name has a slash" if "/" in file.name else unsafe(file.name)
+        named = dataclasses.replace(file, name=join(directory, file.name))
+        content.add(named, is_directory=is_directory, reason=reason)
     return content

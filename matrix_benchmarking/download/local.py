@@ -10,15 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import DownloadError, os_reason
-from . import names
-from .source import Directory, File, Readable, Trouble
+from .source import Directory, File, Readable, Source, Trouble, join
 
 
-class LocalSource:
+class LocalSource(Source):
     """Reads the tree below *root*."""
-
-    parallel = True
-    errors: tuple[type[Exception], ...] = (OSError,)
 
     def __init__(self, root: Path) -> None:
         if not root.exists():
@@ -28,37 +24,30 @@ class LocalSource:
         self._root = Path(os.path.realpath(root))
 
     def list(self, directory: str) -> Directory:
-        content = Directory([], [])
+        content = Directory()
         with os.scandir(self._root / directory) as items:
             for item in sorted(items, key=lambda item: item.name):
-                name = names.join(directory, item.name)
-                reason = names.unsafe(name) or self._add(item, name, content)
-                if reason is not None:
-                    content.left_out.append(f"{names.shown(name)}: left out, {reason}")
+                name = join(directory, item.name)
+                if item.is_dir(follow_symlinks=False):
+                    content.add(File(name), is_directory=True)
+                    continue
+                try:
+                    reason = self._reason(item)
+                    file = File(name) if reason else _file(name, item.stat())
+                except OSError as error:
+                    file, reason = File(name), os_reason(error)
+                content.add(file, reason=reason)
         return content
 
-    def _add(self, item: os.DirEntry[str], name: str, content: Directory) -> str | None:
-        """Add *item* to *content*; else give the reason why not."""
-        if item.is_dir(follow_symlinks=False):
-            content.directories.append(name)
-            return None
+    def _reason(self, item: os.DirEntry[str]) -> str | None:
+        """Why *item* is left out; None for a file."""
         if item.is_symlink():
             target = os.path.realpath(item.path)
             if not target.startswith(f"{self._root}/"):
                 return "a link that leads out of the tree"
             if os.path.isdir(target):
                 return "a link to a directory"
-        try:
-            status = item.stat()
-        except OSError as error:
-            return os_reason(error)
-        if not stat.S_ISREG(status.st_mode):
-            return "not a regular file"
-        content.files.append(_file(name, status))
-        return None
-
-    def describe(self, file: File) -> File:
-        return file
+        return None if stat.S_ISREG(item.stat().st_mode) else "not a regular file"
 
     @contextlib.contextmanager
     def open(self, file: File) -> Iterator[tuple[File, Readable]]:
@@ -73,9 +62,6 @@ class LocalSource:
 
     def explain(self, error: Exception) -> Trouble:
         return Trouble(os_reason(error) if isinstance(error, OSError) else str(error))
-
-    def close(self) -> None:
-        pass
 
 
 def _file(name: str, status: os.stat_result) -> File:

@@ -13,19 +13,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import DownloadError, needing, os_reason
-from . import names
 from .addresses import Address
-from .source import LISTING_S, Directory, File, Readable, Trouble
+from .source import LISTING_S, Directory, File, Readable, Source, Trouble, join
 
 BLOCK_BYTES = 4 << 20
 _TRANSIENT_NUMBERS = frozenset({errno.EBUSY, errno.EIO, errno.EREMOTEIO, errno.ECONNRESET, errno.ETIMEDOUT})
 
 
-class S3Source:
+class S3Source(Source):
     """Reads what is below the address. s3fs itself tries again where a request fails for the moment."""
-
-    parallel = True
-    errors: tuple[type[Exception], ...]
 
     def __init__(self, address: Address) -> None:
         with needing(address.public, "remote", DownloadError):
@@ -41,14 +37,15 @@ class S3Source:
         )
 
     def list(self, directory: str) -> Directory:
-        path = names.join(self._address.location, directory) if directory else self._address.location
-        content = Directory([], [])
+        path = join(self._address.location, directory) if directory else self._address.location
+        content = Directory()
         for entry in self._fs.ls(path, detail=True, timeout=LISTING_S):
             if entry["name"] == path and entry["type"] != "directory":
                 raise DownloadError("it is neither a prefix nor an archive (.zip, .tar, .tar.gz, …)")
             child = entry["name"][len(path) + 1 :]
             if child:  # else the marker of the prefix itself
-                _add(entry, names.join(directory, child), content)
+                file = _described(File(join(directory, child)), entry)
+                content.add(file, is_directory=entry["type"] == "directory")
         return content
 
     def describe(self, file: File) -> File:
@@ -62,7 +59,7 @@ class S3Source:
             yield _described(file, stream.details), stream
 
     def _path(self, file: File) -> str:
-        return self._address.location if self._address.archive else names.join(self._address.location, file.name)
+        return self._address.location if self._address.archive else join(self._address.location, file.name)
 
     def explain(self, error: Exception) -> Trouble:
         where = "the standard AWS variables (AWS_ACCESS_KEY_ID, AWS_PROFILE, AWS_ENDPOINT_URL …)"
@@ -85,16 +82,6 @@ class S3Source:
     def close(self) -> None:
         if self._fs._s3 is not None:
             self._fs.close_session(self._fs.loop, self._fs._s3creator)
-
-
-def _add(entry: Mapping[str, Any], name: str, content: Directory) -> None:
-    reason = names.unsafe(name)
-    if reason is not None:
-        content.left_out.append(f"{names.shown(name)}: left out, {reason}")
-    elif entry["type"] == "directory":
-        content.directories.append(name)
-    else:
-        content.files.append(_described(File(name), entry))
 
 
 def _described(file: File, entry: Mapping[str, Any]) -> File:

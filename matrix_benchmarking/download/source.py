@@ -1,4 +1,7 @@
-"""What every source of a results tree can do: list a directory, open a file, explain what went wrong."""
+"""What every source of a results tree can do: list a directory, open a file, explain what went wrong.
+
+A tree may come from a stranger: which of its names may become files of the destination is said here too.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,13 @@ LISTING_S = 300
 """How long a listing, or what the headers say of a file, may take as a whole."""
 LEAST_BYTES = 64 << 10
 """Of a file, which may take as long as it needs, so much has to come in each LISTING_S."""
+
+OWN_DIRECTORY = ".matbench"
+"""Directory at the root of a results tree in which matbench keeps books; never fetched."""
+
+MAX_ENTRIES = 1_000_000
+"""So many files and directories a tree, or an archive, may have."""
+MAX_SEGMENT_BYTES, MAX_NAME_BYTES, MAX_DEPTH = 255, 3000, 50
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,9 +45,19 @@ class File:
 class Directory:
     """What one directory of the source holds: files, directories by their whole names, and sentences on the rest."""
 
-    files: list[File]
-    directories: list[str]
+    files: list[File] = dataclasses.field(default_factory=list)
+    directories: list[str] = dataclasses.field(default_factory=list)
     left_out: list[str] = dataclasses.field(default_factory=list)
+
+    def add(self, file: File, *, is_directory: bool = False, reason: str | None = None) -> None:
+        """Add a file, or a directory of its name; it is left out where there is a *reason*, or its name is unsafe."""
+        reason = reason or unsafe(file.name)
+        if reason is not None:
+            self.left_out.append(f"{shown(file.name)}: left out, {reason}")
+        elif is_directory:
+            self.directories.append(file.name)
+        else:
+            self.files.append(file)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -55,21 +75,22 @@ class Readable(Protocol):
 
 
 class Source(Protocol):
-    """A results tree somewhere.
+    """A results tree somewhere. The sources inherit what is said here where theirs is no different.
 
     Attributes:
         parallel: several files may be read at the same time.
         errors: what its methods raise when the source fails; :meth:`explain` says what it means.
     """
 
-    parallel: bool
-    errors: tuple[type[Exception], ...]
+    parallel: bool = True
+    errors: tuple[type[Exception], ...] = (OSError,)
 
     def list(self, directory: str) -> Directory:
         """The content of *directory*, empty for the root."""
 
     def describe(self, file: File) -> File:
         """*file* with what can be known of it without reading it."""
+        return file
 
     def open(self, file: File) -> AbstractContextManager[tuple[File, Readable]]:
         """The content of *file*, and the file with what opening it told."""
@@ -79,3 +100,34 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of connections and open files."""
+        return
+
+
+def unsafe(name: str) -> str | None:
+    """Why the relative *name*, of segments joined by ``/``, may not become a file; None where it may."""
+    segments = name.split("/")
+    if ".." in segments or name.startswith("/"):
+        return "its name leads out of the destination"
+    if "" in segments or "." in segments:
+        return "its name has an empty part"
+    if "\\" in name:
+        return "its name has a backslash"
+    try:
+        lengths = [len(segment.encode("utf-8")) for segment in segments]
+    except UnicodeEncodeError:
+        return "its name is not UTF-8"
+    if any(not char.isprintable() for char in name):
+        return "its name has control characters"
+    if max(lengths) > MAX_SEGMENT_BYTES or sum(lengths) + len(lengths) > MAX_NAME_BYTES:
+        return "its name is too long"
+    return f"it is more than {MAX_DEPTH} directories deep" if len(segments) > MAX_DEPTH else None
+
+
+def join(directory: str, name: str) -> str:
+    """*name* in *directory*, which is empty for the root."""
+    return f"{directory}/{name}" if directory else name
+
+
+def shown(name: str) -> str:
+    """*name* for a sentence, cut where it is very long."""
+    return repr(name if len(name) <= 120 else f"{name[:117]}…")

@@ -1,9 +1,12 @@
-"""The download of one tree: what is there, what of it is wanted, what is missing here; and that is fetched."""
+"""The download of one tree: where it is, what of it is wanted, what is missing here; and that is fetched."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+from posixpath import basename
 
 from .. import download_record
 from ..config import DownloadMode
@@ -11,62 +14,39 @@ from ..download_record import Held, Record, Tree
 from ..errors import DownloadError
 from ..files import read_regular
 from ..workload import is_index
-from . import names, walk
-from .addresses import Place
-from .fetch import Means, described, fetch_all, listings
-from .opening import archive_file, opened
-from .source import File, Source
-from .walk import Node, Plan
-from .wanted import Chooser, Everything, OfTests, TestFiles
+from .addresses import Address, Place, overlap
+from .archive import ArchiveSource
+from .fetch import Budget, Means, Outcome, described, fetch_all, fetch_one
+from .http import HttpSource
+from .local import LocalSource
+from .s3 import S3Source
+from .source import OWN_DIRECTORY, File, Source, shown
+from .wanted import OfTests, Wish, walk
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Wish:
-    """What is wanted of each tree.
-
-    Attributes:
-        workload: its name; None, as ``files``, for whole trees.
-        can_read_cache: tells from a cache's content whether a parse could use it.
-    """
-
-    mode: DownloadMode
-    workload: str | None = None
-    files: TestFiles | None = None
-    can_read_cache: Callable[[bytes], bool] = lambda content: True
-
-
-@dataclasses.dataclass(slots=True)
-class Outcome:
-    """What came of one tree: numbers of files and tests, and sentences on what was left out and what failed."""
-
-    address: str
-    fetched: int = 0
-    fetched_bytes: int = 0
-    held: int = 0
-    tests: int | None = None
-    notes: list[str] = dataclasses.field(default_factory=list)
-    problems: list[str] = dataclasses.field(default_factory=list)
-
-
-def fetch_tree(place: Place, wish: Wish, kept: Record, means: Means, outcome: Outcome) -> None:
+def fetch_tree(place: Place, wish: Wish | None, kept: Record, means: Means, outcome: Outcome) -> None:
     """Fetch what is wanted and missing of the tree at *place*; *kept* and *outcome* say how far it came.
+
+    Without a *wish* the whole tree is wanted.
 
     Raises:
         DownloadError: nothing, or nothing more, of it can be fetched.
         OutputError: the destination can't be written.
     """
-    destination = means.destination
     tree = _tree_of(place, kept)
     work = _Work(wish, kept, tree, means, outcome)
-    tree.complete = tree.complete and (tree.mode, tree.workload) == (wish.mode, wish.workload) and work.all_is_here()
-    tree.mode, tree.workload = wish.mode, wish.workload
-    with opened(place.address, tree, means) as source:
-        if source is None:
-            outcome.held = len(tree.files)
-            return
+    mode: DownloadMode = "all" if wish is None else wish.mode
+    workload = None if wish is None else wish.workload
+    tree.complete = tree.complete and (tree.mode, tree.workload) == (mode, workload) and work.all_is_here()
+    tree.mode, tree.workload = mode, workload
+    source = _source(place.address, tree, means)
+    if source is None:
+        outcome.held = len(tree.files)
+        return
+    with contextlib.closing(source):
         work.run(source)
     if tree.archive is not None and tree.complete:
-        destination.whole().remove(archive_file(place.address))
+        means.destination.whole().remove(_archive_file(place.address))
 
 
 def _tree_of(place: Place, kept: Record) -> Tree:
@@ -75,8 +55,7 @@ def _tree_of(place: Place, kept: Record) -> Tree:
     for tree in kept.trees:
         if (tree.subdirectory, tree.address) == (place.subdirectory, place.address.public):
             return tree
-        mine, other = f"{place.subdirectory}/".lstrip("/"), f"{tree.subdirectory}/".lstrip("/")
-        if mine.startswith(other) or other.startswith(mine):
+        if overlap(place.subdirectory, tree.subdirectory):
             where = tree.subdirectory or "the destination"
             raise DownloadError(f"{where} holds the download of {tree.address}: choose another --results-dirname")
     tree = Tree(subdirectory=place.subdirectory, address=place.address.public, mode="all")
@@ -87,7 +66,7 @@ def _tree_of(place: Place, kept: Record) -> Tree:
 class _Work:
     """One tree while it is fetched."""
 
-    def __init__(self, wish: Wish, kept: Record, tree: Tree, means: Means, outcome: Outcome) -> None:
+    def __init__(self, wish: Wish | None, kept: Record, tree: Tree, means: Means, outcome: Outcome) -> None:
         self._wish, self._kept, self._tree = wish, kept, tree
         self._means, self._outcome = means, outcome
         self._destination = means.destination
@@ -102,39 +81,34 @@ class _Work:
     def run(self, source: Source) -> None:
         """Fetch from *source*."""
         chooser = self._chooser(source)
-        plan = self._plan(source, chooser)
-        if isinstance(chooser, OfTests):
+        files, directories = walk(source, chooser, self._means, self._outcome)
+        if chooser is not None:
             self._check_found(chooser)
-        elif not plan.files:
+        elif not files:
             raise DownloadError("there is no file in it")
-        self._fetch(source, plan)
-        if isinstance(chooser, OfTests):
+        self._fetch(source, files, directories)
+        if chooser is not None:
             self._replace_useless_caches(source, chooser)
         self._tree.complete = not self._outcome.problems
         self._save()
 
-    def _plan(self, source: Source, chooser: Chooser, start: Iterable[Node] = (("", None),)) -> Plan:
-        plan = walk.walk(lambda directories: listings(source, directories, self._means), chooser, start)
-        self._outcome.notes += plan.notes
-        self._outcome.problems += plan.problems
-        return plan
-
-    def _chooser(self, source: Source) -> Chooser:
-        wish = self._wish
-        if wish.files is None:
-            return Everything()
+    def _chooser(self, source: Source) -> OfTests | None:
+        """What chooses the files of tests; None where the whole tree is wanted."""
 
         def is_useless(file: File) -> bool:
             held = self._tree.files.get(file.name)
-            return held is not None and held.useless and held.is_of(_with_version(source, file))
+            if held is None or not held.useless:
+                return False
+            is_known = file.etag is not None or file.mtime_ns is not None
+            return held.is_of(file if is_known else described(source, [file], self._means)[0])
 
-        return OfTests(wish.files, wish.mode, self._destination.directory, is_useless)
+        return None if self._wish is None else OfTests(self._wish, self._destination.directory, is_useless)
 
-    def _fetch(self, source: Source, plan: Plan) -> None:
-        """Fetch the files of *plan* that are missing here, or have changed there."""
-        self._check_own(plan.files)
-        missing = self._missing(source, plan.files)
-        self._outcome.held += len(plan.files) - len(missing)
+    def _fetch(self, source: Source, wanted: list[File], directories: list[str]) -> None:
+        """Fetch the files of *wanted* that are missing here, or have changed there."""
+        self._check_own(wanted)
+        missing = self._missing(source, wanted)
+        self._outcome.held += len(wanted) - len(missing)
         size = sum(file.size or 0 for file in missing)
         self._means.budget.check(size)
         self._destination.check_space(size)
@@ -142,26 +116,22 @@ class _Work:
         self._destination.remove_leftovers(name for name, held in files.items() if not held.fetched)
         files.update((file.name, Held()) for file in missing)
         self._save()
-        for name in plan.directories:
+        for name in directories:
             self._destination.make_directory(name)
         try:
-            fetched = fetch_all(source, missing, self._means, files, self._save)
+            fetch_all(source, missing, self._means, self._outcome, files, self._save)
         finally:
             self._save()
-        self._outcome.fetched += fetched.files
-        self._outcome.fetched_bytes += fetched.size
-        self._outcome.problems += fetched.problems
 
     def _check_own(self, files: list[File]) -> None:
-        """Refuse to overwrite what this download didn't bring, unless it can be made again."""
-        wanted = self._wish.files
-        cache = None if wanted is None else wanted.cache_filename
+        """Refuse to overwrite what this download didn't bring, unless a parse makes it again: a cache, an index."""
+        cache = None if self._wish is None else self._wish.cache_filename
         foreign = [
             file.name
             for file in files
             if file.name not in self._tree.files
-            and not _can_be_made_again(file.name.rpartition("/")[2], cache)
-            and self._destination.is_taken(file.name)
+            and not (is_index(basename(file.name)) or basename(file.name) == cache)
+            and os.path.lexists(self._destination.path(file.name))
         ]
         if foreign:
             more = f" and {len(foreign) - 1} more files" if len(foreign) > 1 else ""
@@ -197,10 +167,10 @@ class _Work:
 
     def _replace_useless_caches(self, source: Source, chooser: OfTests) -> None:
         """Fetch the artifacts of the tests whose cache a parse could not use, and remove the cache."""
-        useless = [test for test in chooser.cached if not self._can_read(chooser.cache_of(test))]
+        useless = [test for test in chooser.cached if not self._can_read(chooser.cache_of(test), chooser.wish)]
         if not useless:
             return
-        if self._wish.mode == "cache_only":
+        if chooser.wish.mode == "cache_only":
             self._outcome.notes.append(
                 f"{len(useless)} of {len(chooser.cached)} caches are of another version of matbench or of another "
                 "workload, and are not read: --mode important fetches the artifacts"
@@ -209,19 +179,19 @@ class _Work:
         for test in useless:
             self._tree.files[chooser.cache_of(test)].useless = True
             self._destination.remove(chooser.cache_of(test))
-        again = self._chooser(source)
-        self._fetch(source, self._plan(source, again, [(test, None) for test in useless]))
+        again = walk(source, self._chooser(source), self._means, self._outcome, [(test, None) for test in useless])
+        self._fetch(source, *again)
         self._outcome.notes.append(
             f"{len(useless)} of {len(chooser.cached)} caches are of another version of matbench or of another "
             "workload: the artifacts of their tests were fetched instead"
         )
 
-    def _can_read(self, cache: str) -> bool:
+    def _can_read(self, cache: str, wish: Wish) -> bool:
         held = self._tree.files.get(cache)
         if held is None or not held.fetched:
             return True  # that it couldn't be fetched is said already
         try:
-            return self._wish.can_read_cache(read_regular(self._destination.path(cache)))
+            return wish.can_read_cache(read_regular(self._destination.path(cache)))
         except OSError:
             return False
 
@@ -231,16 +201,15 @@ class _Work:
         Raises:
             DownloadError: there is none.
         """
-        outcome, wanted = self._outcome, self._wish.files
-        assert wanted is not None
+        outcome, wish = self._outcome, chooser.wish
         outcome.tests = len(chooser.tests) - len(chooser.without_cache)
         if not chooser.tests:
-            looked_for = " or ".join(layout.looks_for for layout in wanted.layouts)
-            raise DownloadError(f"no test found: workload '{self._wish.workload}' looks for {looked_for}")
+            looked_for = " or ".join(layout.looks_for for layout in wish.layouts)
+            raise DownloadError(f"no test found: workload '{wish.workload}' looks for {looked_for}")
         if chooser.without_cache:
             sentence = (
                 f"{len(chooser.without_cache)} of {len(chooser.tests)} tests have no cache, "
-                f"{names.shown(chooser.without_cache[0])} among them: "
+                f"{shown(chooser.without_cache[0])} among them: "
                 "--mode prefer_cache or important fetches their artifacts"
             )
             if not outcome.tests:
@@ -251,15 +220,48 @@ class _Work:
         download_record.save(self._destination.whole().path(download_record.RECORD_FILE), self._kept)
 
 
-def _can_be_made_again(filename: str, cache: str | None) -> bool:
-    return filename == cache or is_index(filename)
+def _remote(address: Address) -> Source:
+    """The source at *address* itself, a local archive left out."""
+    if address.scheme == "file":
+        return LocalSource(Path(address.location))
+    return S3Source(address) if address.scheme == "s3" else HttpSource(address)
 
 
-def _with_version(source: Source, file: File) -> File:
-    """*file* with what tells a change of it, asked for where the listing doesn't say it."""
-    if file.etag is not None or file.mtime_ns is not None:
-        return file
-    try:
-        return source.describe(file)
-    except source.errors:
-        return file
+def _source(address: Address, tree: Tree, means: Means) -> Source | None:
+    """The source of the tree at *address*; None for an archive from which *tree* already has everything.
+
+    Raises:
+        DownloadError: it can't be reached, or is no results tree.
+    """
+    if not address.archive or os.path.isdir(address.location):
+        return _remote(address)
+    path: Path | None = Path(address.location)
+    if address.scheme != "file":
+        path = _fetched_archive(address, tree, means)
+    elif os.path.exists(address.location) and not os.path.isfile(address.location):
+        raise DownloadError("it is neither a file nor a directory")
+    return None if path is None else ArchiveSource(path, address.archive, means.budget.max_bytes)
+
+
+def _archive_file(address: Address) -> str:
+    """Where an archive from elsewhere is kept while it is read, relative to the destination."""
+    digest = hashlib.blake2b(address.public.encode(), digest_size=8).hexdigest()
+    return f"{OWN_DIRECTORY}/archive-{digest}{address.archive}"
+
+
+def _fetched_archive(address: Address, tree: Tree, means: Means) -> Path | None:
+    """The local copy of the archive at *address*; None where it hasn't changed since *tree* was completed."""
+    file = File(_archive_file(address))
+    destination = means.destination.whole()
+    with contextlib.closing(_remote(address)) as source:
+        (now,) = described(source, [file], means)
+        same = tree.archive is not None and tree.archive.is_of(now)
+        if same and tree.complete:
+            return None
+        if not (same and tree.archive is not None and destination.size(file.name) == tree.archive.size):
+            # Its bytes are not those of the tree: they have a budget of their own.
+            own = Means(destination, Budget(means.budget.max_bytes), 1, means.stop)
+            destination.remove_leftovers([file.name])
+            tree.archive = None
+            tree.archive = fetch_one(source, now, own)
+    return destination.path(file.name)

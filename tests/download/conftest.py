@@ -11,7 +11,7 @@ import pytest
 
 from matrix_benchmarking import store, workload
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.download import retry
+from matrix_benchmarking.download import fetch
 
 CACHE = ".matbench_encoder_bench.cache"
 
@@ -26,7 +26,7 @@ def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(retry, "FIRST_DELAY_S", 0.01)
+    monkeypatch.setattr(fetch, "FIRST_DELAY_S", 0.01)
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     return tmp_path / "work"

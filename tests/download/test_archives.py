@@ -17,6 +17,8 @@ import pyarrow
 import pytest
 from download_support.web import Answer, directory_server, nasty_server
 
+from matrix_benchmarking.download import archive
+
 Capture = pytest.CaptureFixture[str]
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
@@ -195,6 +197,18 @@ def test_an_archive_that_declares_too_much_is_refused_before_anything_is_written
     assert "the archive declares more than 1,000,000 bytes; --max-bytes raises the limit" in capsys.readouterr().err
     assert not files("here")
     assert download(f"bomb{suffix}", "--mode=all", "--max-bytes=2000000") == 0
+
+
+@pytest.mark.parametrize("make", [tar, zipped], ids=["tar", "zip"])
+def test_an_archive_of_too_many_members_is_refused(make, download, files, monkeypatch, capsys: Capture) -> None:
+    monkeypatch.setattr(archive, "MAX_ENTRIES", 3)
+    suffix = ".tar" if make is tar else ".zip"
+    for count in (3, 4):
+        Path(f"many-{count}{suffix}").write_bytes(make(*((f"x{number}", b"x") for number in range(count))))
+    assert download(f"many-4{suffix}", "--mode=all") == 2
+    assert "the archive has more than 3 members" in capsys.readouterr().err
+    assert not files("here")
+    assert download(f"many-3{suffix}", "--mode=all") == 0
 
 
 def test_a_member_that_is_longer_than_it_declares_is_damage(download, files, capsys: Capture) -> None:

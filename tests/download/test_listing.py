@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.download import names
 from matrix_benchmarking.download.listing import parse_html
+from matrix_benchmarking.download.source import unsafe
 
 URL = "https://host/runs/"
 
@@ -86,7 +86,7 @@ def test_no_link_gives_a_name_that_leads_out(link: str) -> None:
     page = f"<a href='{link}'>" if "'" not in link else f'<a href="{link}">'
     found = parse_html(page, URL, "")
     for name in [*(file.name for file in found.files), *found.directories]:
-        assert names.unsafe(name) is None
+        assert unsafe(name) is None
         assert "/" not in name
 
 

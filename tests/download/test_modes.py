@@ -250,9 +250,7 @@ def test_the_progress_goes_up_to_the_number_of_files(tree) -> None:
     seen: list[tuple[int, int]] = []
     places = [library.Place(library.parse(str(tree)))]
     for _ in range(2):
-        library.download(
-            places, library.Wish("all"), Path("here"), max_bytes=10**9, jobs=4, progress=lambda *step: seen.append(step)
-        )
+        library.download(places, None, Path("here"), max_bytes=10**9, jobs=4, progress=lambda *step: seen.append(step))
     total = sum(1 for path in tree.rglob("*") if path.is_file())
     assert seen == [(done, total) for done in range(1, total + 1)]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from download_support.web import Answer, Web, directory_server, links, nasty_server
 
-from matrix_benchmarking.download import walk
+from matrix_benchmarking.download import wanted
 
 CACHE = ".matbench_encoder_bench.cache"
 
@@ -108,7 +108,7 @@ def test_a_loop_of_listings_ends(download, capsys: Capture) -> None:
 
 
 def test_the_number_of_entries_is_bounded(download, files, monkeypatch, capsys: Capture) -> None:
-    monkeypatch.setattr(walk, "MAX_ENTRIES", 100)
+    monkeypatch.setattr(wanted, "MAX_ENTRIES", 100)
     with nasty_server({"/": links(*(f"file-{number}" for number in range(101)))}) as nasty:
         assert download(nasty.url, "--mode=all") == 2
     assert "more than 100 entries" in capsys.readouterr().err
@@ -125,11 +125,11 @@ def test_an_endless_listing_is_given_up(download, monkeypatch, capsys: Capture) 
 
 
 def test_what_drips_is_given_up_and_what_comes_slowly_is_not(download, files, monkeypatch, capsys) -> None:
-    from matrix_benchmarking.download import http, retry
+    from matrix_benchmarking.download import fetch, http
 
-    for module in (http, retry):
+    for module in (fetch, http):
         monkeypatch.setattr(module, "LISTING_S", 1)
-    monkeypatch.setattr(retry, "LEAST_BYTES", 30)
+    monkeypatch.setattr(fetch, "LEAST_BYTES", 30)
     pages = {
         "/": links("slow/", "dripping", "x"),
         "/slow/": Answer("<html>" * 1000, pause_s=0.05),
