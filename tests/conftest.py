@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist looks for groups
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Tests that share what their module makes once run in one worker: each of three would make it."""
+    """Tests that share what their module makes once run in one worker: each would make it."""
     for item in items:
         fixtures = (definitions[-1] for definitions in item._fixtureinfo.name2fixturedefs.values())
         if item.get_closest_marker("xdist_group") is None and any(fixture.scope == "module" for fixture in fixtures):
