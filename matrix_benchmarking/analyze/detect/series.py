@@ -176,7 +176,7 @@ def prepare(values: Values, blocks: Blocks | None = None) -> tuple[TimeSeries, I
     kept = [runs for runs in every if runs]
     # A version of many disturbed runs is one of the first values, not all of them.
     scale = scale_of([sorted(abs(value) for value, _ in runs)[(len(runs) - 1) // 2] for runs in kept])
-    kept = [[(float(held(value, scale)), block) for value, block in runs] for runs in kept]
+    kept = [[(_held(value / scale), block) for value, block in runs] for runs in kept]
     own, fresh = _evidence(kept)
     groups = [_grouped(runs, by_round=count > len({block[0] for _, block in runs}))
               for runs, count in zip(kept, own, strict=True)]  # fmt: skip
@@ -319,7 +319,12 @@ def scale_of(values: Sequence[float] | Floats) -> float:
     return power_of_two(first[len(first) // 2]) if first else 1.0
 
 
-def held(values: Any, scale: Any) -> Floats:
+def _held(value: float) -> float:
+    """As `held`, of one value: numpy takes twenty times as long."""
+    return 0.0 if abs(value) < 1.0 / FARTHEST else min(max(value, -FARTHEST), FARTHEST)
+
+
+def held(values: Floats, scale: Any) -> Floats:
     """*values* divided by their *scale*; what is still beyond reason is held back, so that no square overflows.
 
     What is as far below it is nothing, so that no quotient does.
