@@ -10,7 +10,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from matrix_benchmarking.analyze.detect import EmptyLevelError, InvalidThresholdError, compare_levels, evidence, judge
+from matrix_benchmarking.analyze.detect import (
+    EmptyLevelError,
+    InvalidThresholdError,
+    change_points,
+    compare_levels,
+    evidence,
+    judge,
+)
 from matrix_benchmarking.analyze.detect.changes import Minimum, level, levels_of, steps
 from matrix_benchmarking.analyze.detect.effects import check_confidence, checked, estimates, reach, split_of
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
@@ -258,3 +265,15 @@ def test_nothing_is_said_of_a_series_that_is_too_short_but_its_level() -> None:
     assert (verdict.old_level, verdict.new_level, verdict.runs_before, verdict.runs_after) == (6.0, None, 4, 0)
     assert (verdict.reruns, verdict.would_show, verdict.is_one_block) == (7, None, False)
     assert judge([]).old_level is None
+
+
+def test_the_newest_five_thousand_points_say_where_a_level_lies() -> None:
+    noise = np.random.default_rng(11).normal(0.0, 1.0, 14_000)
+    long = np.concatenate([np.full(2_000, 200.0), np.full(5_000, 100.0)]) + noise[:7_000]
+    assert level(long) == level(long[-5_000:]) == pytest.approx(100.0, abs=0.1)
+    assert levels_of(np.array([long, long[::-1]])).tolist() == [level(long), level(long[::-1])]
+    ones = np.ones(7_000)
+    split = split_of(long, long + 3.0, ones, ones)
+    assert (split.before, split.after, split.shift) == (5_000.0, 5_000.0, pytest.approx(3.0))
+    stepped = np.concatenate([np.full(12_000, 100.0), np.full(40, 120.0)]) + noise[:12_040]
+    assert change_points(stepped) == [12_000]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats
-from matrix_benchmarking.analyze.detect.levels import estimate, spread
+from matrix_benchmarking.analyze.detect.levels import LONGEST, estimate, spread
 from matrix_benchmarking.analyze.detect.scan import NewLevel, median_of
 
 _ENOUGH_FOR_FENCES = 4
@@ -41,7 +41,8 @@ class Step:
 
 
 def level(points: Floats) -> float:
-    """The mean of at least one point, with outliers held back; the median of fewer than four."""
+    """The mean of at least one point, the newest `LONGEST`, with outliers held back; the median of fewer than four."""
+    points = points[-LONGEST:]
     return spread(points)[0] if len(points) >= _ENOUGH_FOR_FENCES else float(np.median(points))
 
 
@@ -51,6 +52,7 @@ def levels_of(points: Floats) -> Floats:
         return np.array([level(points[0])])
     if points.shape[1] < _ENOUGH_FOR_FENCES:
         return np.median(points, axis=1)
+    points = points[:, -LONGEST:]
     return estimate(points, np.array([points.shape[1]])).level
 
 

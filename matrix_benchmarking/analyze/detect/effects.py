@@ -13,7 +13,7 @@ from matrix_benchmarking.analyze.detect import evidence
 from matrix_benchmarking.analyze.detect.changes import Minimum, level
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
 from matrix_benchmarking.analyze.detect.judgement import Estimate
-from matrix_benchmarking.analyze.detect.levels import Integers, spread
+from matrix_benchmarking.analyze.detect.levels import LONGEST, Integers, spread
 from matrix_benchmarking.analyze.detect.series import Values, prepare
 from matrix_benchmarking.errors import MatbenchError
 
@@ -98,7 +98,8 @@ def check_confidence(confidence: float) -> None:
 
 
 def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split:
-    """The old and the new level as one split, with outliers on both sides held back."""
+    """The newest points of the old and of the new level as one split, with outliers on both sides held back."""
+    old, new, precision, runs = (each[-LONGEST:] for each in (old, new, precision, runs))
     before, after = _spread(old), _spread(new)
     return Split(
         before=float(len(old)),

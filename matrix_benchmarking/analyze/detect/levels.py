@@ -21,6 +21,8 @@ _GROWTH = 1.06
 FENCE = 1.7
 QUARTILES = np.array([[0.25], [0.75]])
 FAR_OFF = 4.0
+LONGEST = 5_000
+"""So many points say where a level lies, of a longer one the newest: what a change costs doesn't grow with it."""
 ROUNDING = 1e-12
 _PER_SKEW = 0.4
 _SKEW_ROOM = 0.3

@@ -14,7 +14,7 @@ import numpy as np
 
 from matrix_benchmarking.analyze.detect.cumulative import first_crossing
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
-from matrix_benchmarking.analyze.detect.levels import LEAST, Integers, Levels, counts_up_to, estimate, joined
+from matrix_benchmarking.analyze.detect.levels import LEAST, LONGEST, Integers, Levels, counts_up_to, estimate, joined
 from matrix_benchmarking.analyze.detect.logarithms import as_clear_on_logarithms, clearer_on_logarithms
 from matrix_benchmarking.analyze.detect.series import LEAST_DEGREES, TimeSeries
 from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, LAGS, Evidence, candidates, every_lag, weigh
@@ -264,7 +264,8 @@ def _alarm(
 
 def _locate(points: Floats, after: int, least: int) -> int:
     """Where the new level starts most likely, near the split that was found: the best fit of two levels."""
-    few = min(2, after)
+    left_out = max(len(points) - 3 * after - LONGEST, 0)
+    points, few = points[left_out:], min(2, after)
     starts = np.arange(max(least, len(points) - 3 * after), len(points) - few + 1)
     old, new = median_of(points[:-after]), median_of(points[-after:])
     room = abs(new - old)
@@ -273,7 +274,7 @@ def _locate(points: Floats, after: int, least: int) -> int:
     before, total = sums[starts - 1], sums[-1]
     behind = len(points) - starts
     fit = ((total - before) / behind - before / starts) ** 2 * (starts * behind)
-    return int(starts[fit.argmax()])
+    return left_out + int(starts[fit.argmax()])
 
 
 def median_of(points: Floats) -> float:
