@@ -8,10 +8,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, packages_distributions, requires, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from requirements import missing
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -25,6 +27,29 @@ loaded = workload.load("encoder_bench")
 print(loaded.source)
 print(len(loaded.plots()), len(loaded.reports()))
 """
+
+PLAIN = """
+import os, sys
+
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+BLOCKED = set(sys.argv.pop(1).split(","))
+sys.meta_path.insert(0, Blocked())
+from matrix_benchmarking import cli
+from matrix_benchmarking.commands import leaves
+
+for name in leaves():
+    print(name)
+for line in sys.stdin.read().splitlines():
+    if status := cli.main(line.split()):
+        sys.exit(f"{line}: {status}")
+"""
+"""Without the modules that its first argument names; then the commands on standard input."""
 
 
 @pytest.fixture(scope="module")
@@ -116,3 +141,46 @@ def test_the_installed_command_parses_the_sample(
     done = run_installed(installed, arguments, tmp_path)
     assert done.returncode == 0, done.stderr
     assert "onnx-int8" in done.stdout
+
+
+def plain_distributions() -> set[str]:
+    """The names of the packages that come with matbench where no extra is asked for."""
+    found, waiting = set[str](), {"matrix-benchmarking"}
+    while waiting:
+        found.add(name := waiting.pop())
+        try:
+            needed = [Requirement(line) for line in requires(name) or ()]
+        except PackageNotFoundError:  # for another Python, or another system
+            continue
+        asked = (one for one in needed if one.marker is None or one.marker.evaluate({"extra": ""}))
+        waiting |= {canonicalize_name(one.name) for one in asked} - found
+    return found
+
+
+def test_without_any_extra_each_command_is_there_and_what_the_demo_does_works(repository: Path, tmp_path: Path) -> None:
+    plain = plain_distributions()
+    others = {
+        module
+        for module, distributions in packages_distributions().items()
+        if not plain.intersection(map(canonicalize_name, distributions))
+    }
+    assert {"psutil", "httpx", "psycopg", "pyarrow", "fsspec", "kaleido", "pytest"} <= others
+    results = f"--results-dirname={repository}/data/samples/encoder_bench/cpu-1/onnx-int8 --workload=encoder_bench"
+    (tmp_path / "echo.yaml").write_text("expe: {a: {x: 1}}\nscript_tpl: {command: 'echo {x}'}\n")
+    lines = [
+        f"parse {results} --jobs=1",
+        f"upload_lts {results} --history=sqlite:///kept.db",
+        f"visualize {results} --history=sqlite:///kept.db --generate --report-dest=report",
+        "analyze_lts --workload=encoder_bench --history=sqlite:///kept.db --report-dest=regression --exit-zero",
+        "benchmark echo.yaml --results-dirname=echoed --run",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN, ",".join(sorted(others))],
+        input="\n".join(lines),
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(repository), "XDG_CACHE_HOME": str(tmp_path / ".cache")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report" / "index.html").is_file()

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..filters import Scalar, exact
-from . import monitor, processes, schema, templates
+from . import processes, schema, templates
 from .environment import anonymous
 from .expand import Point
-from .monitor import Monitor
 from .run_directory import Outcome, write_json
 from .targets.base import Endpoint, Target
 from .times import start_end
@@ -85,10 +84,14 @@ class ScriptRunner:
 
 def _watched(process: processes.GuardedProcess, target: Target | None) -> Monitor:
     """A monitor of the machine, the command and its target; the command's children are seen in the cores alone."""
+    from .monitor import Monitor  # psutil is of an extra, which a plan and a command alone don't need
+
     return Monitor({"script": process.first_ids(), "server": target.process_ids() if target else []})
 
 
 def _write_utilization(directory: Path, watch: Monitor, started: float, ended: float) -> None:
+    from . import monitor  # as above
+
     write_json(directory / monitor.DIRECTORY / monitor.FILE, watch.utilization({"start": started, "end": ended}))
 
 

@@ -12,7 +12,6 @@ from .campaign import Campaign, Listener, Report, Runner, recorder
 from .expand import Point
 from .file import BenchmarkFile
 from .limits import Limits
-from .load_point import LoadRunner
 from .lock import only_one
 from .plan import Group, Plan, script_of
 from .script_point import ScriptRunner
@@ -112,6 +111,7 @@ def make_runner(plan: Plan, limits: Limits, listener: Listener) -> tuple[Runner,
     script = script_of(plan.file)
     if script is not None:
         return ScriptRunner(script, plan.base, plan.context), {}
+    from .load_point import LoadRunner  # its monitor needs psutil, which a plan and a command alone don't
 
     runner = LoadRunner(plan, limits, listener.rate)
     return runner, {"k6": runner.k6_version}
