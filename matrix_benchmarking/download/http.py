@@ -28,7 +28,7 @@ class HttpSource(Source):
     """
 
     def __init__(self, address: Address) -> None:
-        with needing(address.public, "remote", DownloadError):
+        with needing("a web server", "remote", DownloadError):
             import aiohttp
             from fsspec.implementations.http import HTTPFileSystem
         self._aiohttp: Any = aiohttp

@@ -24,7 +24,7 @@ class S3Source(Source):
     """Reads what is below the address. s3fs itself tries again where a request fails for the moment."""
 
     def __init__(self, address: Address) -> None:
-        with needing(address.public, "remote", DownloadError):
+        with needing("S3", "remote", DownloadError):
             import botocore.exceptions
             import s3fs
             from fsspec.exceptions import FSTimeoutError

@@ -140,6 +140,7 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(address, library, mon
     assert download(f"--url={address}", "--mode=all") == 2
     said = capsys.readouterr().err
     assert f"needs {library}: pip install 'matrix-benchmarking[remote]'" in said
+    assert said.count(address) == 1
 
 
 def test_a_local_directory_needs_no_further_library(monkeypatch: pytest.MonkeyPatch) -> None:
