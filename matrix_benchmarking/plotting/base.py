@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
@@ -208,7 +209,7 @@ def to_location(entry: Entry) -> str | None:
     return None if entry.kept_in is not None else entry.location.absolute().as_uri()
 
 
-class Presentation:
+class Presentation(abc.ABC):
     """What plots and reports show, how their pages link and are put together.
 
     Attributes:
@@ -238,9 +239,9 @@ class Presentation:
         other.href, other.section, other.late, other.has_verdict_above = href, section, late, True
         return other
 
+    @abc.abstractmethod
     def plot(self, name: str) -> Plot:
         """The plot of this name."""
-        raise NotImplementedError
 
     def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> Arguments:
         """The arguments of a ``do_plot`` that shows the whole matrix; of its variables those in *first* come first."""

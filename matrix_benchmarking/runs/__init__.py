@@ -49,9 +49,7 @@ def open(
     Raises:
         MatbenchError: a place can't be read, there is no such workload, a name matches nothing, or no run is left.
     """
-    from .runs import (
-        open_runs,  # numpy, scipy and pydantic: half a second, which `import matrix_benchmarking` is not to take
-    )
+    from .runs import open_runs  # numpy and pydantic: half a second that importing matbench is not to take
 
     return open_runs(
         [place, *others],

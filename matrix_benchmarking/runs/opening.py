@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .. import lts, store
 from ..analyze.study import Given, Study
 from ..errors import ConfigError, MatbenchError, did_you_mean
-from ..history import open_history, read
+from ..history import open_history
 from ..history import read as histories
 from ..matrix import Matrix, joined
 
@@ -97,7 +97,7 @@ class Opening:
         """All runs of the directories, else of the history, without the filters."""
         if not self.directories:
             assert self.history is not None
-            return read.require_matrix(self.workload, self.history())
+            return histories.require_matrix(self.workload, self.history())
         trees = {name: self._read_directory(place, progress) for name, place in names_of(self.directories)}
         return joined(trees) if len(trees) > 1 else next(iter(trees.values()))
 

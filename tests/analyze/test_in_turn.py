@@ -128,7 +128,6 @@ def test_a_mood_that_drifts_through_the_day_is_no_change_and_a_step_within_it_is
             series.append(change_points(np.exp(values).tolist(), blocks=in_turn([0] * 30 + [1] * 30, 5)))
         return series
 
-    assert (
-        sum(map(bool, found(0.0))) <= 6
-    )  # of 40; 31 where repeats are taken to know the mood, and 9 where neighbours do
+    # Of 40; 31 where repeats are taken to know the mood, and 9 where neighbours do.
+    assert sum(map(bool, found(0.0))) <= 6
     assert sum(any(43 <= place <= 47 for place in one) for one in found(0.12)) >= 25

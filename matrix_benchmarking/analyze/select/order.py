@@ -188,8 +188,14 @@ class Order:
             return [(places[item],) if (item := run_id(run)) in places else None for run in runs]
         keys = [axis, *(name for name in self._workload.regression.comparison_keys if name != axis)]
         tables = [(key, self.of(key).places) for key in keys]
-        found = [tuple([places.get(typed(run.versions[key])) for key, places in tables]) for run in runs]
-        return [None if None in step else step for step in found]  # type: ignore[misc]  # none is None there
+
+        def step(run: LabelledRun) -> tuple[int, ...] | None:
+            try:
+                return tuple([places[typed(run.versions[key])] for key, places in tables])
+            except KeyError:
+                return None
+
+        return list(map(step, runs))
 
     def _order_of_versions(self, key: str) -> Placed:
         items = [typed(run.versions[key]) for run in self._runs]

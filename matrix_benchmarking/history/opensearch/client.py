@@ -19,7 +19,7 @@ import urllib3
 from opensearchpy import exceptions
 
 from ..errors import HistoryError, UnavailableError
-from .place import Place
+from .server_indices import ServerIndices
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ CONNECTION_ATTEMPTS = 3
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.5, 16.0
 
 
-def connect(location: Place) -> opensearchpy.OpenSearch:
+def connect(location: ServerIndices) -> opensearchpy.OpenSearch:
     """A client; nothing is sent yet.
 
     Raises:
@@ -56,7 +56,7 @@ def connect(location: Place) -> opensearchpy.OpenSearch:
     )
 
 
-def _authorization(location: Place) -> dict[str, str]:
+def _authorization(location: ServerIndices) -> dict[str, str]:
     access = location.access
     if not access.username:
         return {}
@@ -150,7 +150,7 @@ def pause_s(attempt: int) -> float:
 
 
 @contextlib.contextmanager
-def sentences(location: Place) -> Iterator[None]:
+def sentences(location: ServerIndices) -> Iterator[None]:
     """The library's errors as sentences, which never hold credentials."""
     try:
         yield
@@ -182,7 +182,7 @@ def reason(error: exceptions.TransportError) -> str:
     return f"status {error.status_code}, {str(info)[:300] or 'without a reason'}"
 
 
-def _broken(error: exceptions.ConnectionError, location: Place) -> str:
+def _broken(error: exceptions.ConnectionError, location: ServerIndices) -> str:
     cause = str(error.info if hasattr(error, "info") else error)
     if "WRONG_VERSION_NUMBER" in cause or "record layer failure" in cause:
         return "does not speak TLS: is it http:// instead of https://?"
@@ -207,7 +207,7 @@ def _shortest(cause: str) -> str:
     return cause.rsplit(": ", 1)[-1].strip("()'\" ")[:200]
 
 
-def _tls(location: Place) -> ssl.SSLContext:
+def _tls(location: ServerIndices) -> ssl.SSLContext:
     authorities = location.access.ca_certs
     try:
         is_directory = bool(authorities) and os.path.isdir(str(authorities))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ..errors import HistoryError
 from . import credentials
 from .credentials import Credentials
-from .place import ALARM_SUFFIX, DEFAULT_SUFFIX, Place
+from .server_indices import ALARM_SUFFIX, DEFAULT_SUFFIX, ServerIndices
 
 if TYPE_CHECKING:
     from ..port import Storage
@@ -20,7 +20,7 @@ DEFAULT_INDEX = "matbench"
 _INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
 
 
-class OpenSearchLocation(Place):
+class OpenSearchLocation(ServerIndices):
     """A history on an OpenSearch server; see :class:`..location.Location`."""
 
     is_server: ClassVar = True

@@ -15,8 +15,8 @@ from ..rows import shape_and_head
 from . import bulk, dashboards, indices, mappings, search
 from .bulk import ALREADY_THERE, Action, action
 from .client import BUSY, connect, patiently, read, reading, refresh, sentences
-from .place import Place
 from .search import Hit
+from .server_indices import ServerIndices
 
 CHUNK, PAGE, EVENTS = 500, 5000, 1000
 MULTI_GET = "the request for known runs"
@@ -63,7 +63,7 @@ class OpenSearchStorage:
         UnavailableError: the server is away, or refuses us.
     """
 
-    def __init__(self, place: Place, *, writable: bool = True) -> None:
+    def __init__(self, place: ServerIndices, *, writable: bool = True) -> None:
         self.location = str(place)
         self._place = place
         self._client = connect(place)

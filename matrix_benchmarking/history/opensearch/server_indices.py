@@ -13,7 +13,7 @@ ALARM_SUFFIX = "-alarms"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Place:
+class ServerIndices:
     """The indices of a history on an OpenSearch server.
 
     Attributes:
