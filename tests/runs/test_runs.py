@@ -11,7 +11,7 @@ import pytest
 
 import matrix_benchmarking as mb
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.errors import ConfigError, MatbenchError
+from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.runs.runs import Runs
 
 HISTORY = Path("data/samples/encoder_history/history.jsonl.gz")
@@ -88,7 +88,7 @@ def test_names_that_match_nothing_are_errors(opened: Runs, releases: str) -> Non
         runs.compare("1.2.9", "9.9.9")
     with pytest.raises(ConfigError, match="no run is on hardware"):
         mb.open(releases, workload="encoder_bench", prices={"nvidia-x": 1.0})
-    with pytest.raises(MatbenchError, match="does not exist"):
+    with pytest.raises(mb.MatbenchError, match="does not exist"):
         mb.open("nowhere", workload="encoder_bench")
 
 
@@ -126,5 +126,8 @@ def test_what_is_left_out_of_an_upload_is_a_warning(sample: Path, tmp_path: Path
 def test_what_is_odd_about_a_location_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MATBENCH_OPENSEARCH_USERNAME", "ann")
     monkeypatch.setenv("MATBENCH_OPENSEARCH_PASSWORD", "secret")
-    with pytest.raises(MatbenchError, match="no such host"), pytest.warns(UserWarning, match="unencrypted: use https"):
+    with (
+        pytest.raises(mb.MatbenchError, match="no such host"),
+        pytest.warns(UserWarning, match="unencrypted: use https"),
+    ):
         mb.open("http://matbench.invalid:9", workload="encoder_bench")
