@@ -16,9 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 import click
 
 from .commands import COMMANDS, canonical, load_command
-from .commands.options import Invocation, Option, set_debug
-from .commands.outputs import silence_stdout
-from .commands.run import printable
+from .commands.options import DEBUG, Invocation, option
+from .commands.printing import printable, silence_stdout
 from .errors import MatbenchError, did_you_mean, os_reason, place, shortened
 from .version import __version__
 
@@ -68,15 +67,7 @@ def _with_dashes(token: str) -> str:
     context_settings={"token_normalize_func": _with_dashes, "help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="matbench")
-@click.option(
-    "--debug",
-    cls=Option,
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=set_debug,
-    help="Show the stack trace of an error.",
-)
+@option("--debug", **DEBUG)
 def matbench() -> None:
     """From benchmark artifacts to answers: which configuration is cheapest, can I trust that number,
     did the new build make it worse?

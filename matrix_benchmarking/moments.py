@@ -1,11 +1,16 @@
-"""Times as microseconds since 1970, UTC, read leniently."""
+"""Times as microseconds since 1970, UTC: those in data, read leniently, and those that people write."""
 
 from __future__ import annotations
 
 import datetime as dt
+import re
 from typing import Any
 
+from .errors import ConfigError
+
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_AGE = re.compile(r"(\d{1,6})\s*([hdw])")
+_HOURS = {"h": 1, "d": 24, "w": 24 * 7}
 
 
 def time_us(moment: Any) -> int | None:
@@ -17,3 +22,24 @@ def time_us(moment: Any) -> int | None:
         return (moment - _EPOCH) // dt.timedelta(microseconds=1)
     except (ValueError, OverflowError):
         return None
+
+
+def meant_us(text: str) -> int:
+    """The moment that a person means by a date (its beginning, UTC), an ISO 8601 time, or an age such as 30d.
+
+    Raises:
+        ConfigError: it means none.
+    """
+    text = text.strip()
+    age = _AGE.fullmatch(text)
+    try:
+        if age is not None:
+            moment = dt.datetime.now(dt.UTC) - dt.timedelta(hours=int(age[1]) * _HOURS[age[2]])
+        else:
+            moment = dt.datetime.fromisoformat(text)
+    except OverflowError as error:
+        raise ConfigError(f"'{text}' is before the beginning of time") from error
+    except ValueError as error:
+        raise ConfigError(f"'{text}' is no time such as 2026-01-31, 2026-01-31T12:00:00+00:00 or 30d") from error
+    moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=dt.UTC)
+    return (moment - _EPOCH) // dt.timedelta(microseconds=1)

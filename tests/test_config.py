@@ -74,7 +74,7 @@ def test_a_file_that_contains_itself_is_refused(directory: Path, text: str) -> N
 
 
 def test_the_annotated_file_of_the_repository_is_valid_and_has_every_key(repository: Path) -> None:
-    from matrix_benchmarking.commands.base import in_configuration
+    from matrix_benchmarking.commands.options import in_configuration
 
     path = repository / "config.yaml"
     config.load(path, options=in_configuration())

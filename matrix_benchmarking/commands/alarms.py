@@ -2,11 +2,32 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import getpass
+import json
+from typing import TYPE_CHECKING
+
 import click
 
-from .alarms_list import command as list_command
-from .alarms_say import ack, reopen, resolve
-from .options import Group
+from .. import workload as workloads
+from ..errors import ConfigError, MatbenchError
+from ..history import Query, moment, open_history
+from ..history.alarms import Action
+from .options import Command, Group, Invocation, flag, option, together
+from .printing import answer_console, printable, say
+from .run import load_workload, locate
+from .shared_options import HistoryOptions, place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.table import Table
+
+    from ..analyze.verdict.alarm_wording import KPIs
+    from ..analyze.verdict.lifecycle import Known
+    from ..config import Config
+
+LONGEST_AUTHOR = 200
 
 
 @click.group("alarms", cls=Group)
@@ -17,5 +38,209 @@ def command() -> None:
     """
 
 
-for each in (list_command, ack, resolve, reopen):
-    command.add_command(each)
+@command.command("list", cls=Command, section="alarms_list")
+@place
+@option(
+    "--workload", config_key="", metavar="NAME", help="Only alarms of this workload: its name, a module or a .py file."
+)
+@flag("--all", help="List those that are resolved or fixed, too.")
+@option(
+    "--format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    metavar="FORMAT",
+    help="table, or json for machines.",
+)
+@click.pass_obj
+def list_alarms(invocation: Invocation, place: HistoryOptions, workload: str | None, all: bool, format: str) -> None:
+    """List the alarms of a history: open and acknowledged ones, the newest first."""
+    from ..analyze.verdict.alarm_wording import as_data
+    from ..analyze.verdict.lifecycle import known_alarms
+    from ..analyze.verdict.model import Status
+
+    location = locate(invocation.config, place)
+    with open_history(location, writable=False) as history:
+        known = known_alarms(history.alarm_events())
+    wanted = _of_workload(list(known.values()), workload)
+    order = list(Status)
+    shown = [each for each in wanted if all or each.status in (Status.OPEN, Status.ACKNOWLEDGED)]
+    shown.sort(key=lambda each: (order.index(each.status), -each.raised_us, each.id))
+    if format == "json":
+        click.echo(json.dumps([as_data(each) for each in shown], indent=2))
+        return
+    if shown:
+        answer_console().print(_table(shown, kpis_of(shown, invocation.config, workload)))
+    hidden = len(wanted) - len(shown)
+    more = f"{hidden} resolved or fixed (--all lists them)" if hidden else ""
+    if not shown:
+        say(f"{location}: {f'no alarm is open; {more}' if more else 'no alarms'}")
+    elif more:
+        click.echo(more)
+
+
+_shared = together(
+    click.argument("ids", nargs=-1, required=True, metavar="ID..."),
+    option("--reason", config_key="", metavar="TEXT", help="Why, in your words; others read it."),
+    option(
+        "--author", config_key="", metavar="NAME", help="Who says so; the name of the user on this machine if left out."
+    ),
+    place,
+    click.pass_obj,
+)
+
+
+@command.command("ack", cls=Command, section="alarms_ack")
+@option(
+    "--until",
+    config_key="",
+    metavar="VERSION|DATE",
+    help="Up to this version, or the end of a day (2026-01-31, tomorrow, '2 weeks'; UTC); for always if left out.",
+)
+@_shared
+def ack(
+    invocation: Invocation,
+    ids: tuple[str, ...],
+    place: HistoryOptions,
+    reason: str | None,
+    author: str | None,
+    until: str | None,
+) -> None:
+    """Acknowledge alarms: they are known, and fail no analysis any more.
+
+    A further worsening is an alarm of its own. ID is the beginning of an alarm's id, of at least four characters.
+    """
+    _deal(Action.ACKNOWLEDGED, invocation.config, place, ids, author, reason, until)
+
+
+@command.command("resolve", cls=Command, section="alarms_resolve")
+@_shared
+def resolve(
+    invocation: Invocation, ids: tuple[str, ...], place: HistoryOptions, reason: str | None, author: str | None
+) -> None:
+    """Resolve alarms: they are dealt with, by a fix or because the new level is the one that is wanted.
+
+    ID is the beginning of an alarm's id, of at least four characters.
+    """
+    _deal(Action.RESOLVED, invocation.config, place, ids, author, reason)
+
+
+@command.command("reopen", cls=Command, section="alarms_reopen")
+@_shared
+def reopen(
+    invocation: Invocation, ids: tuple[str, ...], place: HistoryOptions, reason: str | None, author: str | None
+) -> None:
+    """Open alarms again that were acknowledged, resolved or fixed.
+
+    ID is the beginning of an alarm's id, of at least four characters.
+    """
+    _deal(Action.REOPENED, invocation.config, place, ids, author, reason)
+
+
+def _deal(
+    action: Action,
+    config: Config,
+    place: HistoryOptions,
+    ids: tuple[str, ...],
+    author: str | None,
+    reason: str | None,
+    until: str | None = None,
+) -> None:
+    """Keep that *author* did *action* to the alarms *ids*: to all of them or, where one can't be, to none."""
+    from ..analyze.verdict import handling
+    from ..analyze.verdict.alarm_wording import about, standing
+    from ..analyze.verdict.lifecycle import known_alarms
+
+    reason = (reason or "").strip() or None
+    if reason is None and action is not Action.REOPENED:
+        raise ConfigError("no reason given: use --reason TEXT, so that others know why")
+    now = dt.datetime.now(dt.UTC)
+    until = None if until is None else handling.checked_until(until, now)
+    author = _author(author)
+    location = locate(config, place)
+    with open_history(location, writable=False) as history:
+        known = known_alarms(history.alarm_events())
+        chosen = handling.chosen(known, ids, action)
+        by_kpi = {} if until is None else {(each.subject.workload, each.subject.kpi): each for each in chosen}
+        notes = {
+            handling.unseen(until, handling.versions_of(one, history.runs(Query(workload))))
+            for (workload, _), one in by_kpi.items()
+        }
+    said = handling.events(chosen, action, author=author, now=now, reason=reason, until=until)
+    with open_history(location, writable=True) as history:
+        history.record_alarms(said)
+        known = known_alarms(history.alarm_events())
+    kpis = kpis_of(chosen, config)
+    for each in chosen:
+        alarm = known[each.id]
+        what = about(alarm.subject, kpis.get(alarm.subject.workload, {}))
+        say(f"{alarm.id} {what}: {standing(alarm, now)}")
+    for note in sorted(notes - {""}):
+        say(note)
+
+
+def _author(given: str | None) -> str:
+    """Who says so: *given*, else the name of the user on this machine."""
+    name = (given or "").strip()
+    if not name:
+        try:
+            name = getpass.getuser().strip()
+        except (OSError, KeyError, ImportError):  # a container's user has no name
+            name = ""
+    if not name:
+        raise ConfigError("nobody knows who you are here: use --author NAME or MATBENCH_AUTHOR")
+    if len(name) > LONGEST_AUTHOR:
+        raise ConfigError(f"the author has {len(name)} characters; {LONGEST_AUTHOR} are possible")
+    return name
+
+
+def kpis_of(alarms: Iterable[Known], config: Config, given: str | None = None) -> dict[str, KPIs]:
+    """The KPIs by workload, to show levels as they ask for: of the workload that is given, configured or installed.
+
+    What only the history names is not imported.
+    """
+    trusted = {given, config.workload, *workloads.known_names()}
+    found: dict[str, KPIs] = {}
+    for name in filter(None, dict.fromkeys([given, config.workload, *(each.subject.workload for each in alarms)])):
+        if name in trusted:
+            try:
+                loaded = workloads.load(name)
+            except MatbenchError:
+                continue
+            found.setdefault(loaded.name, loaded.kpis)
+    return found
+
+
+def _of_workload(known: Sequence[Known], workload: str | None) -> Sequence[Known]:
+    """Those of the workload that is named as the history names it, or as other commands do."""
+    if workload is None:
+        return known
+    if not any(each.subject.workload == workload for each in known):
+        workload = load_workload(workload).name
+    return [each for each in known if each.subject.workload == workload]
+
+
+def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIs]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..analyze.verdict.alarm_wording import levels, standing
+
+    has_several = len({each.subject.workload for each in alarms}) > 1
+    table = Table()
+    table.add_column("Alarm", no_wrap=True)
+    for name in [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]:
+        table.add_column(name, overflow="fold")
+    table.add_column("Raised", no_wrap=True)
+    table.add_column("Status", overflow="fold")
+    now = dt.datetime.now(dt.UTC)
+    for each in alarms:
+        subject = each.subject
+        cells = [
+            each.id,
+            *([subject.workload] if has_several else []),
+            *(subject.kpi, subject.series, subject.first_bad, levels(subject, kpis.get(subject.workload, {}))),
+            f"{moment(each.raised_us):%Y-%m-%d}",
+            standing(each, now),
+        ]
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    return table

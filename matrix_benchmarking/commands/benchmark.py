@@ -18,28 +18,26 @@ from ..benchmark import file as files
 from ..benchmark import start
 from ..benchmark.plan import Plan, describe_point
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
-from . import outputs
-from .benchmark_plan import print_plan
-from .benchmark_progress import listening
-from .options import TYPED, Command, Invocation, NamedText, Price, common, flag, option, strength
-from .run import load_workload, warn
+from .benchmark_shown import listening, print_plan
+from .options import BY_ENVIRONMENT, PATH, PATH_OR_STDOUT, Command, Invocation, flag, is_typed, option, strength
+from .printing import warn, write
+from .run import load_workload
+from .shared_options import NamedText, Price
 
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
     from ..benchmark.file import BenchmarkFile
-    from ..benchmark.plan import Plan
+    from ..config import Config
     from ..workload import Workload
-
-FILE = click.Path(path_type=Path)
 
 
 @click.command("benchmark", cls=Command)
-@click.argument("benchmark_file_argument", metavar="[BENCHMARK_FILE]", required=False, type=FILE)
-@option("--benchmark-file", type=FILE, metavar="FILE", help="The benchmark file; also the argument.")
+@click.argument("benchmark_file_argument", metavar="[BENCHMARK_FILE]", required=False, type=PATH)
+@option("--benchmark-file", type=PATH, metavar="FILE", help="The benchmark file; also the argument.")
 @option(
     "--results-dirname",
     config_key="test_directory",
-    type=FILE,
+    type=PATH,
     metavar="DIR",
     help="Where the test directories are made; results/<name of the benchmark file> where nothing says it.",
 )
@@ -48,7 +46,7 @@ FILE = click.Path(path_type=Path)
     "--generate",
     is_flag=False,
     flag_value="-",
-    type=outputs.FILE,
+    type=PATH_OR_STDOUT,
     metavar="[FILE]",
     help="Write the points (settings, directory, command) as JSON Lines, without running them; - is standard output.",
 )
@@ -80,10 +78,9 @@ FILE = click.Path(path_type=Path)
     "--cleanup", config_key="", help="End servers and tear down paid targets that an earlier run left behind, and stop."
 )
 @flag("--file-schema", config_key="", help="Print the JSON Schema of benchmark files, and stop.")
-@common
-@click.pass_context
+@click.pass_obj
 def command(
-    ctx: click.Context,
+    invocation: Invocation,
     /,
     benchmark_file_argument: Path | None,
     benchmark_file: Path | None,
@@ -107,7 +104,7 @@ def command(
             "no benchmark file given: name it as the argument, with --benchmark-file FILE or MATBENCH_BENCHMARK_FILE"
         )
     content = files.read(path) if path is not None else None
-    chosen = _merge(ctx, content, options, path)
+    chosen = _merge(content, options, path)
     if cleanup:
         _cleanup(chosen["results_dirname"])
         return
@@ -116,26 +113,21 @@ def command(
     if generate is None and content.generate is not None and not run:
         generate = Path(content.generate)
     content = files.with_settings(content, chosen["setting"])
-    plan = _plan(ctx, content.model_copy(update=_changes(chosen)), path, chosen)
+    plan = _plan(invocation.config, content.model_copy(update=_changes(chosen)), path, chosen)
     if generate is not None:
-        outputs.write(generate, lambda stream: _write_points(plan, stream))
+        write(generate, lambda stream: _write_points(plan, stream))
     elif run:
         _run(plan, path, chosen)
     else:
         print_plan(plan, _again(path, chosen))
 
 
-def _merge(
-    ctx: click.Context, content: BenchmarkFile | None, options: dict[str, Any], path: Path | None
-) -> dict[str, Any]:
+def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | None) -> dict[str, Any]:
     """The options, those that the benchmark file sets taking the place of config.yaml's and of defaults."""
-    from click.core import ParameterSource
-
     chosen = dict(options)
-    strong = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
     if content is not None:
         for name in content.model_fields_set & options.keys():
-            if ctx.get_parameter_source(name) not in strong:
+            if strength(name) < BY_ENVIRONMENT:
                 chosen[name] = getattr(content, name)
     if isinstance(chosen["expe_to_run"], str):
         chosen["expe_to_run"] = shlex.split(chosen["expe_to_run"])
@@ -155,9 +147,7 @@ def _changes(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return changed
 
 
-def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
-    config = ctx.find_object(Invocation).config  # type: ignore[union-attr]
-    assert config is not None
+def _plan(config: Config, content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
     workload = _workload(content.workload)
     plan = Plan(
         content,
@@ -173,7 +163,7 @@ def _plan(ctx: click.Context, content: BenchmarkFile, path: Path, chosen: Mappin
     if workload is not None:
         refused = dict.fromkeys(sentence for each in settings for sentence in lts.refused_settings(workload, each))
         warn([f"{sentence}: strict payloads and the history will refuse these runs" for sentence in refused])
-    if strength(ctx, "price") >= TYPED:
+    if is_typed("price"):
         from ..runs.opening import check_prices
 
         check_prices(settings, list(dict(chosen["price"])))

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import VerdictError
-from . import regression, run
-from .options import Command, Invocation, RunOptions, common, flag, lts_results, order_option, selection
-from .place import Place, place
+from . import run
+from .options import Command, Invocation, flag
+from .printing import answer_console, printable, progress_bar, say
+from .shared_options import lts_results, order_option, place, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..analyze.check import Finding
+    from .shared_options import HistoryOptions, RunOptions
 
 
 @click.command("check", cls=Command)
@@ -26,22 +28,19 @@ if TYPE_CHECKING:
 @place
 @order_option
 @flag("--json", "as_json", config_key="", help="Print the findings as JSON, with the names of all runs.")
-@common
 @click.pass_obj
-def command(invocation: Invocation, selection: RunOptions, place: Place, order: str | None, as_json: bool) -> None:
+def command(invocation: Invocation, selection: RunOptions, place: HistoryOptions, as_json: bool) -> None:
     """Look for what is odd about runs before you trust an answer about them.
 
     Misspelt and rare settings, settings that are no labels, lost and damaged runs, copies, values that can't be, names
     that match nothing, an order of versions that is unknown or contradicted. The runs come from a results directory,
     from LTS payloads or from a history. The exit status is 1 if a finding may change an answer, else 0.
     """
-    from ..runs.runs import Runs
+    from ..runs.answers import CheckAnswer
 
-    assert invocation.config is not None
-    study = run.start(
-        invocation.config, regression.reads_some_history(invocation.config, place, selection), order, warns=False
-    )
-    answer = Runs(study).check()
+    with progress_bar("parsing") as progress:
+        study = run.opened(invocation.config, selection, place, needs_some=True).study(progress)
+    answer = CheckAnswer.of(study)
     if as_json:
         click.echo(_as_json(answer.findings, len(study.runs) + len(study.runs.unfinished), study.workload.name))
     else:
@@ -56,11 +55,11 @@ def _say(text: str) -> None:
     """Wrap what belongs to an item of a list below its beginning."""
     rest = "    " if text.startswith("    ") else "  " if text.startswith("* ") else None
     if rest is None:
-        click.echo(run.printable(text))
+        say(text)
         return
-    width = max(run.answer_console().width - len(rest), 20)
+    width = max(answer_console().width - len(rest), 20)
     first = text[: len(rest)]
-    for line in textwrap.wrap(run.printable(text[len(rest) :]), width, break_on_hyphens=False) or [""]:
+    for line in textwrap.wrap(printable(text[len(rest) :]), width, break_on_hyphens=False) or [""]:
         click.echo(f"{first}{line}")
         first = rest
 

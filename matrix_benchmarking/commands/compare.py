@@ -11,17 +11,18 @@ import click
 from ..analyze import check
 from ..errors import ConfigError
 from ..matrix import Matrix
-from . import regression, run
-from .options import TYPED, Command, Invocation, RunOptions, common, option, order_option, selection, strength
-from .place import GIVEN_BY_FLAG, Place, place
+from . import printing, run
+from .options import Command, Invocation, is_typed, option
+from .shared_options import Names, kpi_filter, order_option, place, reports, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..analyze.study import Study
     from ..analyze.verdict.model import Analysis
-    from ..config import Config
     from ..runs.judging import Asked
+    from ..runs.opening import Opening
+    from .shared_options import AnalysisOutput, HistoryOptions, RunOptions
 
 
 @click.command("compare", cls=Command)
@@ -30,27 +31,25 @@ if TYPE_CHECKING:
 @selection
 @place
 @order_option
-@regression.kpi_filter
+@kpi_filter
 @option(
     "--ignored-keys",
-    type=regression.Names(),
+    type=Names(),
     default=(),
     metavar="NAMES",
     help="Settings in which A and B may differ, beside the workload's own: image,engine.",
 )
-@regression.reports
-@common
+@reports
 @click.pass_obj
 def command(
     invocation: Invocation,
     old: str,
     new: str,
     selection: RunOptions,
-    place: Place,
-    order: str | None,
+    place: HistoryOptions,
     kpi_filter: Sequence[str],
     ignored_keys: Sequence[str],
-    output: regression.Output,
+    output: AnalysisOutput,
 ) -> None:
     """Compare two results trees, or two versions: is B worse than A?
 
@@ -58,48 +57,41 @@ def command(
     history. Settings are paired, and rounds in which both were measured say what is chance; else campaigns do. The exit
     status is 1 if something is worse, 2 if nothing could be compared, else 0: also where it can't be told.
     """
-    assert invocation.config is not None
     from ..runs.judging import Asked, compare
     from . import publishing
 
     config, is_directory = invocation.config, [Path(name).is_dir() for name in (old, new)]
-    context = click.get_current_context()
-    asked = Asked(kpi_filter, ignored_keys, strength(context, "ignored_keys") < TYPED)
+    asked = Asked(kpi_filter, ignored_keys, is_tolerant=not is_typed("ignored_keys"))
     publishing.check_kpi_filter(kpi_filter, run.load_workload(selection.workload))
     if all(is_directory):
-        if strength(context, "order") == GIVEN_BY_FLAG:
+        if is_typed("order"):
             raise ConfigError("--order puts versions in order, and A and B are directories")
-        study, analysis = _of_trees(config, selection, (old, new), asked)
+        if Path(old).resolve() == Path(new).resolve():
+            raise ConfigError(f"'{old}' and '{new}' are the same directory")
+        both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
+        study, analysis = _of_trees(dataclasses.replace(run.opened(config, both), is_payloads=None), asked)
     elif any(is_directory):
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
-        study = run.start(config, regression.reads_some_history(config, place, selection), order)
+        study = run.read(run.opened(config, selection, place, needs_some=True))
         analysis = compare(study, old, new, asked)
     publishing.publish(analysis, study, output, is_pair=True)
 
 
-def _of_trees(config: Config, chosen: RunOptions, names: tuple[str, str], asked: Asked) -> tuple[Study, Analysis]:
+def _of_trees(opening: Opening, asked: Asked) -> tuple[Study, Analysis]:
     """The runs of both directories that the filters leave, and what they say."""
     from ..analyze.study import Study
     from ..analyze.verdict.pairs import Build
     from ..runs.judging import compare_trees
-    from ..runs.opening import names_of
 
-    first, second = map(Path, names)
-    if first.resolve() == second.resolve():
-        raise ConfigError(f"'{names[0]}' and '{names[1]}' are the same directory")
-    alone = dataclasses.replace(chosen, results_dirname=first, lts_results_dirname=None)
-    opening = dataclasses.replace(run.opened(config, alone), is_payloads=None)
-    found = {
-        name: dataclasses.replace(opening, directories=(place,)).read() for name, place in names_of((first, second))
-    }
-    whole = Matrix([entry for matrix in found.values() for entry in matrix])
+    trees = opening.trees()
+    whole = Matrix([entry for matrix in trees.values() for entry in matrix])
     opening.check_names(whole)
-    parts = {name: matrix.filtered(opening.filters) for name, matrix in found.items()}
+    parts = {name: matrix.filtered(opening.selected) for name, matrix in trees.items()}
     for part in parts.values():
-        run.warn(run.warnings_of(part))
+        printing.warn(run.warnings_of(part))
     left = Matrix([entry for part in parts.values() for entry in part])
-    study = Study(left, opening.workload, read=whole, filters=opening.filters, given=opening.given)
-    study.findings = check.findings(left, opening.workload, opening.given.prices)
+    study = Study(left, opening.workload, read=whole, filters=opening.selected, given=opening.given)
+    study.findings = check.findings(left, opening.workload, opening.prices)
     return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], asked)

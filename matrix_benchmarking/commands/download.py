@@ -11,14 +11,15 @@ import click
 
 from .. import download, store
 from ..errors import ConfigError, DownloadError
-from . import run
-from .options import Command, common, flag, option, strength, workload_option
+from .options import PATH, Command, flag, not_given, option, strength
+from .printing import first, progress_bar, warn
+from .run import load_workload, no_results
+from .shared_options import workload_option
 
 if TYPE_CHECKING:
     from ..config import DownloadMode
     from ..download import Outcome, Place, Wish
 
-FILE = click.Path(path_type=Path)
 MODES = ("cache_only", "prefer_cache", "important", "all")
 MOST_NAMED = 1000
 """So much of what was left out, or failed, is named one by one."""
@@ -35,7 +36,7 @@ JOBS, MAX_BYTES = 8, 100 * 2**30
 @option(
     "--url-file",
     config_key="download.url_file",
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="A file of addresses, one a line: each goes in a subdirectory, which may be named after it.",
 )
@@ -50,7 +51,7 @@ JOBS, MAX_BYTES = 8, 100 * 2**30
 @option(
     "--results-dirname",
     config_key="test_directory",
-    type=FILE,
+    type=PATH,
     metavar="DIR",
     help="Where it goes: the results directory.",
 )
@@ -68,10 +69,7 @@ JOBS, MAX_BYTES = 8, 100 * 2**30
     config_key="download.save_to_artifacts",
     help="Also copy what was fetched into the directory that ARTIFACT_DIR names.",
 )
-@common
-@click.pass_context
 def command(
-    ctx: click.Context,
     url: str | None,
     url_file: Path | None,
     mode: DownloadMode,
@@ -87,13 +85,13 @@ def command(
     ~/.aws, never from the address.
     """
     if results_dirname is None:
-        raise ConfigError(run.not_given("results directory", "--results-dirname DIR", "test_directory"))
-    places = _places(ctx, url, url_file)
+        raise ConfigError(no_results())
+    places = _places(url, url_file)
     artifacts = download.artifacts_directory(os.environ) if save_to_artifacts else None
     wish = _wish(mode, workload)
-    with run.progress_bar("fetching") as progress:
+    with progress_bar("fetching") as progress:
         outcomes = download.download(places, wish, results_dirname, max_bytes=max_bytes, jobs=jobs, progress=progress)
-    run.warn([note for outcome in outcomes for note in outcome.notes], MOST_NAMED)
+    warn([note for outcome in outcomes for note in outcome.notes], MOST_NAMED)
     problems = [f"{outcome.address}: {problem}" for outcome in outcomes for problem in outcome.problems]
     if not problems or any(outcome.fetched or outcome.held for outcome in outcomes):
         click.echo(_summary(outcomes, results_dirname))
@@ -101,20 +99,20 @@ def command(
         copy = download.save_to_artifacts(results_dirname, artifacts, jobs=jobs)
         click.echo(f"Copied to {copy}")
     if problems:
-        raise DownloadError("\n".join(run.first(problems, MOST_NAMED)))
+        raise DownloadError("\n".join(first(problems, MOST_NAMED)))
 
 
-def _places(ctx: click.Context, url: str | None, url_file: Path | None) -> list[Place]:
+def _places(url: str | None, url_file: Path | None) -> list[Place]:
     """What is to be fetched: the address or the list, whichever is given where it has precedence."""
     if url and url_file:
-        of_url, of_file = strength(ctx, "url"), strength(ctx, "url_file")
+        of_url, of_file = strength("url"), strength("url_file")
         if of_url == of_file:
             raise ConfigError("both --url and --url-file are given: leave one out")
         url, url_file = (url, None) if of_url > of_file else (None, url_file)
     if url_file:
         return download.read_list(url_file)
     if not url:
-        raise ConfigError(run.not_given("address", "--url ADDRESS", "download.url"))
+        raise ConfigError(not_given("address", "--url ADDRESS", "download.url"))
     return [download.Place(download.parse(url))]
 
 
@@ -123,10 +121,10 @@ def _wish(mode: DownloadMode, name: str | None) -> Wish | None:
     if mode == "all":
         return None
     if not name:
-        given = run.not_given("workload", "--workload NAME", "workload")
+        given = not_given("workload", "--workload NAME", "workload")
         raise ConfigError(f"{given}; only --mode all does without one")
 
-    workload = run.load_workload(name)
+    workload = load_workload(name)
     return download.Wish(
         mode,
         workload.name,

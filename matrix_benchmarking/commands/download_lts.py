@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import datetime as dt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import filters as filtering
-from .. import lts
+from .. import lts, moments
 from ..errors import ConfigError
 from ..history import Query, files, open_history
-from . import outputs, run
-from .options import TYPED, Command, Invocation, common, flag, option, strength, workload_option
-from .place import Place, locate, place
-from .times import parse_time
+from .options import Command, Invocation, flag, is_typed, option
+from .printing import say, write
+from .run import load_workload, locate
+from .shared_options import HistoryOptions, place, since_option, workload_option
 
 if TYPE_CHECKING:
     from ..filters import Filters
     from ..history import History
-    from ..workload import Workload
 
 TABLE = "lts.parquet"
 
@@ -35,20 +33,17 @@ TABLE = "lts.parquet"
 @workload_option
 @place
 @option("--filters", metavar="FILTERS", help="Only runs with these settings: hw_type=cpu-1:cpu-2,batch_size=32.")
-@option(
-    "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
-)
+@since_option
 @option("--max-records", type=click.IntRange(min=1), metavar="N", help="At most so many, the newest ones.")
 @flag("--parquet", help=f"Write {TABLE} as well: a table of the settings and KPIs of all payloads in the directory.")
 @flag("--force", help="Write into a directory that holds other things.")
 @flag("--clean", help="Remove the files of earlier downloads that are not among these runs.")
-@common
 @click.pass_obj
 def command(
     invocation: Invocation,
     lts_results_dirname: Path | None,
     workload: str | None,
-    place: Place,
+    place: HistoryOptions,
     filters: str | None,
     since: str | None,
     max_records: int | None,
@@ -60,18 +55,17 @@ def command(
 
     'parse --lts', 'visualize' and 'analyze_lts' read them with --lts-results-dirname.
     """
-    assert invocation.config is not None
     if lts_results_dirname is None:
         raise ConfigError("no directory given: use --lts-results-dirname DIR or MATBENCH_LTS_RESULTS_DIRNAME")
     parquet = parquet or (lts_results_dirname / TABLE).exists()  # one of an earlier download would be stale
     if parquet:
         lts.check_table_file(lts_results_dirname / TABLE)
-    chosen = run.load_workload(workload)
-    since_us = None if since is None else parse_time(since, dt.datetime.now(dt.UTC))
+    chosen = load_workload(workload)
+    since_us = None if since is None else moments.meant_us(since)
     query = Query(chosen.name, filtering.parse(filters or ""), since_us, max_records)
     location = locate(invocation.config, place)
     with open_history(location, writable=False) as history:
-        if strength(click.get_current_context(), "filters") >= TYPED:
+        if is_typed("filters"):
             _check_values(history, chosen.name, query.filters)
         written = files.write_payloads(history.records(query), lts_results_dirname, force=force, clean=clean)
     total = written.written + written.unchanged
@@ -79,13 +73,12 @@ def command(
         raise ConfigError(f"no run of workload '{chosen.name}' in {location} is selected")
     made = ""
     if parquet:
-        made = f", and {lts_results_dirname / TABLE}"
-        _write_table(chosen, lts_results_dirname)
-    click.echo(
-        run.printable(
-            f"{lts_results_dirname}: {total} payloads ({written.written} written, {written.unchanged} there already"
-            f"{f', {written.removed} removed' if written.removed else ''}){made}"
-        )
+        table = lts_results_dirname / TABLE
+        made, matrix = f", and {table}", lts.read_matrix(chosen, lts_results_dirname)
+        write(table, lambda stream: lts.write_table(matrix, stream, table))
+    say(
+        f"{lts_results_dirname}: {total} payloads ({written.written} written, {written.unchanged} there already"
+        f"{f', {written.removed} removed' if written.removed else ''}){made}"
     )
 
 
@@ -95,9 +88,3 @@ def _check_values(history: History, workload: str, filters: Filters) -> None:
         for value in values if len(values) > 1 else ():
             if next(history.runs(Query(workload, {name: (value,)}, None, 1)), None) is None:
                 raise ConfigError(f"no run of workload '{workload}' in {history.location} has {name}={value.text}")
-
-
-def _write_table(workload: Workload, directory: Path) -> None:
-    matrix = lts.read_matrix(workload, directory)
-    table = directory / TABLE
-    outputs.write(table, lambda stream: lts.write_table(matrix, stream, table))

@@ -8,25 +8,26 @@ from pathlib import Path
 import click
 
 from .. import lts
-from . import outputs, run
-from .options import Command, common, option, workload_option
+from .options import PATH_OR_STDOUT, Command, option
+from .printing import write
+from .run import load_workload
+from .shared_options import workload_option
 
 
 @click.command("generate_lts_schema", cls=Command)
 @workload_option
 @option(
     "--file",
-    type=click.Path(path_type=Path, allow_dash=True),
+    type=PATH_OR_STDOUT,
     metavar="FILE",
     default="-",
     help="Where the schema is written; - is standard output.",
 )
-@common
 def command(workload: str | None, file: Path) -> None:
     """Write the JSON Schema (2020-12) of a workload's LTS payloads.
 
     It describes one payload, and accepts an array of payloads, as --output-lts writes it, too.
     """
-    schema = lts.payload_schema(run.load_workload(workload))
+    schema = lts.payload_schema(load_workload(workload))
     text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
-    outputs.write(file, lambda stream: stream.write(text.encode()))
+    write(file, lambda stream: stream.write(text.encode()))

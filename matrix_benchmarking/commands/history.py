@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import collections
-from typing import TYPE_CHECKING
+import gzip
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
 
 import click
 
-from ..filters import show as shown
-from ..history import moment, open_history
+from .. import filters, moments
+from ..errors import ConfigError, did_you_mean
+from ..history import delivery, moment, open_history, prune, transfer
 from ..history.outbox import Outbox
-from . import run
-from .history_export import command as export_command
-from .history_flush import command as flush_command
-from .history_import import command as import_command
-from .history_prune import command as prune_command
-from .options import Command, Group, Invocation, common, flag
-from .place import Place, locate, outboxes, place
+from .options import PATH, PATH_OR_STDOUT, Command, Group, Invocation, flag, option
+from .outcome import print_pushed
+from .printing import answer_console, printable, progress_bar, say, warn, write
+from .run import locate, outboxes
+from .shared_options import HistoryOptions, place, replace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..history import History, SeriesSummary, Span, Summary
+
+SQLITE_HEADER = b"SQLite format 3\0"
 
 
 @click.group("history", cls=Group)
@@ -34,23 +37,21 @@ def command() -> None:
     """
 
 
-@click.command("show", cls=Command, section="history_show")
+@command.command("show", cls=Command, section="history_show")
 @place
 @flag("--series", help="List every KPI by its labels, versions among them.")
-@common
 @click.pass_obj
-def show(invocation: Invocation, place: Place, series: bool) -> None:
+def show(invocation: Invocation, place: HistoryOptions, series: bool) -> None:
     """Show what is in a history.
 
     Workloads, KPIs by their labels (each version by itself), first and last run, its size, and how many alarms nobody
     has dealt with.
     """
-    assert invocation.config is not None
     location = locate(invocation.config, place)
-    console = run.answer_console()
+    console = answer_console()
     with open_history(location, writable=False) as history:
         summary = history.summary()
-        console.print(run.printable(f"{location}: {_size(summary.size_bytes)}"))
+        console.print(printable(f"{location}: {_size(summary.size_bytes)}"))
         console.print(_workloads(summary))
         if series:
             console.print(_series(summary.series))
@@ -60,11 +61,117 @@ def show(invocation: Invocation, place: Place, series: bool) -> None:
     waiting = Outbox(outboxes(), str(location)).pending()
     if waiting:
         runs = "1 run waits" if waiting == 1 else f"{waiting} runs wait"
-        run.warn([f"{runs} in the outbox: 'matbench history flush' delivers"])
+        warn([f"{runs} in the outbox: 'matbench history flush' delivers"])
 
 
-for each in (show, export_command, import_command, prune_command, flush_command):
-    command.add_command(each)
+@command.command("export", cls=Command, section="history_export")
+@click.argument("file", type=PATH_OR_STDOUT)
+@place
+@click.pass_obj
+def export(invocation: Invocation, file: Path, place: HistoryOptions) -> None:
+    """Write everything of a history to FILE.
+
+    'matbench history import' reads it; it is compressed if its name ends in .gz.
+    """
+    location = locate(invocation.config, place)
+    if file.is_file():
+        with file.open("rb") as stream:
+            if stream.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
+                raise ConfigError(f"'{file}' is a SQLite database, perhaps a history: export to another file")
+    written = transfer.Contents(0, 0)
+    with open_history(location, writable=False) as history, progress_bar("exporting") as progress:
+        total = sum(1 for _ in history.runs())
+        draw = None if progress is None else lambda done: progress(done, max(total, done))
+
+        def export_to(stream: IO[bytes]) -> None:
+            nonlocal written
+            if file.suffix == ".gz":
+                with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) as compressed:
+                    written = transfer.write_export(history, compressed, progress=draw)
+            else:
+                written = transfer.write_export(history, stream, progress=draw)
+
+        write(file, export_to)
+    say(f"{location}: {written} exported to {file}", err=True)
+
+
+@command.command("import", cls=Command, section="history_import")
+@click.argument("file", type=PATH)
+@place
+@replace_option
+@click.pass_obj
+def import_(invocation: Invocation, file: Path, place: HistoryOptions, replace: bool) -> None:
+    """Keep everything of FILE, an export, in a history. What is there already is not kept twice."""
+    location = locate(invocation.config, place)
+    total = transfer.contents(file).payloads
+    with open_history(location, writable=True) as history, progress_bar("importing") as progress:
+        draw = None if progress is None else lambda done: progress(done, total)
+        imported = transfer.read_import(history, file, replace=replace, progress=draw)
+    added, unchanged = imported.alarms_added, imported.alarms_unchanged
+    of_alarms = f"; {added} events of alarms added" if added or unchanged else ""
+    print_pushed(imported.pushed, str(location), of_alarms + (f", {unchanged} there already" if unchanged else ""))
+
+
+@command.command("prune", cls=Command, section="history_prune")
+@place
+@option("--before", metavar="TIME", help="Runs before this time: 2026-01-31, an ISO 8601 time, or 90d, 12w ago.")
+@option("--keep", type=click.IntRange(min=0), metavar="N", help="All but the newest N runs of each workload.")
+@option("--only-workload", metavar="NAME", help="Runs of the workload of this name only.")
+@flag("--delete", help="Delete them. Without it nothing is changed.", config_key="")
+@click.pass_obj
+def prune_(
+    invocation: Invocation,
+    place: HistoryOptions,
+    before: str | None,
+    keep: int | None,
+    only_workload: str | None,
+    delete: bool,
+) -> None:
+    """Say which runs would go, and remove them with --delete.
+
+    A run goes if it is too old or beyond the number; one of unknown time is never too old.
+    """
+    if before is None and keep is None:
+        raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")
+    before_us = None if before is None else moments.meant_us(before)
+    location = locate(invocation.config, place)
+    with open_history(location, writable=delete) as history:
+        runs = collections.Counter(each.workload for each in history.runs())
+        if only_workload is not None and only_workload not in runs:
+            raise ConfigError(
+                f"{location} has no workload '{only_workload}': {did_you_mean(only_workload, sorted(runs))}"
+            )
+        chosen = prune.prunable(history, prune.Choice(before_us, keep, only_workload))
+        total = runs.total()
+        if delete:
+            say(f"{location}: {history.delete(chosen)} of {total} runs deleted")
+        else:
+            say(f"{location}: {len(chosen)} of {total} runs would be deleted (dry run: --delete deletes them)")
+
+
+@command.command("flush", cls=Command, section="history_flush")
+@place
+@flag("--drop", help="Remove what waits, without delivering it.", config_key="")
+@click.pass_obj
+def flush(invocation: Invocation, place: HistoryOptions, drop: bool) -> None:
+    """Deliver what waits in the outbox.
+
+    Uploads to a history on a server wait there while it is away.
+    """
+    locations = {str(each): each for each in [locate(invocation.config, place)]}
+    if invocation.config.lts.opensearch.instance is not None:  # where unattended exports go
+        instance = locate(invocation.config, HistoryOptions(opensearch_index=place.opensearch_index))
+        locations.setdefault(str(instance), instance)
+    for name, location in locations.items():
+        if drop:
+            say(f"{name}: {Outbox(outboxes(), name).drop()} runs removed from the outbox")
+            continue
+        with progress_bar("delivering") as progress:
+            pushed = delivery.flush(location, outboxes(), progress)
+        if pushed is None:
+            say(f"{name}: nothing waits in the outbox")
+        else:
+            print_pushed(pushed, name)
 
 
 def _alarms(history: History) -> str:
@@ -92,7 +199,7 @@ def _workloads(summary: Summary) -> Table:
     table.add_column("Last run")
     for each in summary.workloads:
         table.add_row(
-            Text(run.printable(each.workload)),
+            Text(printable(each.workload)),
             f"{each.runs.count:,}",
             f"{each.series:,}",
             f"{each.values:,}",
@@ -113,9 +220,11 @@ def _series(found: Sequence[SeriesSummary]) -> Table:
     table.add_column("First run")
     table.add_column("Last run")
     for each in sorted(found, key=lambda each: (each.workload, each.kpi, repr(each.labels))):
-        labels = ", ".join(f"{name}={shown(value)}" for name, value in each.labels.items() if name not in constant)
+        labels = ", ".join(
+            f"{name}={filters.show(value)}" for name, value in each.labels.items() if name not in constant
+        )
         name = f"{each.kpi} ({each.unit})" if each.unit else each.kpi
-        row = [Text(run.printable(name)), Text(run.printable(labels))]
+        row = [Text(printable(name)), Text(printable(labels))]
         table.add_row(*row, f"{each.span.count:,}", *_span(each.span))
     return table
 

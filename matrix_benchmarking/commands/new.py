@@ -9,7 +9,7 @@ import click
 
 from .. import scaffold
 from ..errors import ConfigError
-from .options import Command, common, flag, option
+from .options import PATH, Command, flag, option
 
 
 @click.command("new", cls=Command)
@@ -17,7 +17,7 @@ from .options import Command, common, flag, option
 @option(
     "--dest",
     config_key="",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Where the directory NAME is made; here unless given.",
 )
@@ -27,7 +27,6 @@ from .options import Command, common, flag, option
     help="Make it a package of the checkout that is here: in projects/, data/samples/ and tests/projects/.",
 )
 @flag("--dry-run", config_key="", help="List the files; write nothing.")
-@common
 def command(name: str, dest: Path | None, in_checkout: bool, dry_run: bool) -> None:
     """Start a workload: a directory NAME with all that one needs.
 

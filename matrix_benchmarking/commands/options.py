@@ -1,252 +1,219 @@
-"""The options that commands share: which tests of which workload, with which configuration."""
+"""What a command is made of: options that know their environment variable and their key in config.yaml.
+
+Precedence: flag, then environment ``MATBENCH_<FLAG>``, then preset, then config.yaml.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
-from .base import Command, Group, Invocation, Option, flag, option, set_debug, strength
+from .. import config
+from ..config import CommandOptions
+from . import leaves
 
 if TYPE_CHECKING:
-    from ..history import Location
-
-__all__ = [
-    "Command",
-    "Group",
-    "Invocation",
-    "NamedText",
-    "Option",
-    "Price",
-    "RunOptions",
-    "UsedHistory",
-    "against",
-    "common",
-    "flag",
-    "lts_results",
-    "option",
-    "order_option",
-    "selection",
-    "set_debug",
-    "strength",
-    "workload_option",
-]
+    from ..config import Config
 
 C = TypeVar("C", bound=Callable[..., Any])
 
-TYPED = 3
-"""So strong is an option that a person gave on the command line; names in it that match nothing are errors."""
+BY_FLAG, BY_ENVIRONMENT, BY_FILE = 3, 2, 1
+"""How explicitly an option was given. Names that match nothing are errors where a person typed them, by a flag."""
+PATH = click.Path(path_type=Path)
+PATH_OR_STDOUT = click.Path(path_type=Path, allow_dash=True)
 
 
-class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``[VENDOR/]HW_TYPE=USD_PER_HOUR`` as a pair of name and price."""
+@dataclasses.dataclass(slots=True)
+class Invocation:
+    """What one call of ``matbench`` knows beside the options of its command (click's ``ctx.obj``)."""
 
-    name = "price"
-    envvar_list_splitter: ClassVar[str] = ","
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        name, equals, price = str(value).rpartition("=")
-        parts = name.strip().split("/", 1)
-        try:
-            usd = float(price)
-        except ValueError:
-            usd = -1.0
-        if not (equals and all(parts) and 0 <= usd < float("inf")):
-            self.fail(f"'{value}' is not [VENDOR/]HW_TYPE=USD_PER_HOUR, as in aws/nvidia-l4=0.8", param, ctx)
-        return name.strip(), usd
+    debug: bool = False
+    config: Config = dataclasses.field(init=False)
 
 
-class NamedText(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``NAME=VALUE`` as a pair of texts; *example* is for the sentence about what isn't one."""
-
-    name = "named text"
-    envvar_list_splitter: ClassVar[str] = ","
-
-    def __init__(self, example: str) -> None:
-        self.example = example
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        name, equals, text = str(value).partition("=")
-        if not (equals and name.strip()):
-            self.fail(f"'{value}' is not NAME=VALUE, as in {self.example}", param, ctx)
-        return name.strip(), text.strip()
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class UsedHistory:
-    """A history that a command reads besides a results directory, or in its place.
+class Option(click.Option):
+    """An option with an environment variable of its name, and a key in config.yaml.
 
     Attributes:
-        locate: gives its location; raises HistoryError where it is none.
-        is_matrix: the tests come from it.
-        is_required: it was named on the command line, so the command fails where it can't be read.
+        config_key: dotted key below ``matbench:``; None for a key of this name in the command's own
+            section; empty for an option that can't be in the file.
     """
 
-    locate: Callable[[], Location]
-    is_matrix: bool
-    is_required: bool
+    def __init__(self, *args: Any, config_key: str | None = None, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.config_key = config_key
+        self.envvar = f"MATBENCH_{str(self.name).upper()}"
+
+    def key_for(self, command: str) -> str:
+        """The option's dotted key below ``matbench:``, empty where it has none."""
+        return f"{command}.{self.name}" if self.config_key is None else self.config_key
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class RunOptions:
-    """Which tests of which workload a command is about, from the options that commands share.
+class Command(click.Command):
+    """A command that takes from config.yaml what neither a flag nor the environment gives.
 
-    ``prices`` are those given as options, in USD per hour by ``vendor/hw_type`` or ``hw_type``; ``workload_options``
-    are texts by name; ``history`` is for commands that read one (:func:`.place.reads_history`). ``typed``
-    are the names of the options that a person gave on the command line: what others name need not be in each tree.
-    Where ``is_newest_build``, the results directory is the newest build, and the payloads are its past.
+    Attributes:
+        section: the name of its section in config.yaml; that of the command unless given.
     """
 
-    workload: str | None
-    results_dirname: Path | None
-    filters: str
-    prices: Mapping[str, float]
-    workload_options: Mapping[str, str]
-    jobs: int | None
-    lts_results_dirname: Path | None = None
-    against: tuple[Path, ...] = ()
-    history: UsedHistory | None = None
-    typed: frozenset[str] = frozenset()
-    is_newest_build: bool = False
+    def __init__(self, *args: Any, section: str | None = None, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params += _of_every_command()
+        self.section = section or str(self.name)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, _, _ = self.make_parser(ctx).parse_args(list(args))
+        help_option = self.get_help_option(ctx)
+        wants_help = help_option is not None and given.get(str(help_option.name))
+        if not wants_help and not ctx.resilient_parsing:
+            set_debug(ctx, None, bool(given.get("debug")))
+            path = given.get("config") or os.environ.get("MATBENCH_CONFIG")
+            preset = given.get("preset") or os.environ.get("MATBENCH_PRESET") or None
+            known = config.load(Path(path) if path else None, preset=preset, options=in_configuration())
+            ctx.ensure_object(Invocation).config = known
+            ctx.default_map = _defaults(self, known)
+        return super().parse_args(ctx, args)
 
 
-def common(function: C) -> C:
-    """The options of every command: ``--config``, ``--preset`` and ``--debug``."""
-    decorators = [
-        option(
-            "--config",
-            config_key="",
-            metavar="FILE",
-            expose_value=False,
-            help="Configuration file; config.yaml of the current directory if it has a matbench: block.",
-        ),
-        option(
-            "--preset",
-            config_key="preset",
-            metavar="NAME",
-            expose_value=False,
-            help="Apply the values of this preset of the configuration file.",
-        ),
-        option(
-            "--debug",
-            config_key="debug",
-            is_flag=True,
-            default=False,
-            is_eager=True,
-            expose_value=False,
-            callback=set_debug,
-            help="Show the stack trace of an error.",
-        ),
+class Group(click.Group):
+    """Commands in the order in which they were added; the first one is meant where none is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        asks_for_help = bool(args) and args[0] in ctx.help_option_names
+        if not asks_for_help and (not args or args[0].startswith("-")):
+            args = [next(iter(self.commands)), *args]
+        return super().parse_args(ctx, args)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+def option(*flags: str, config_key: str | None = None, **attributes: Any) -> Callable[[C], C]:
+    """Like ``click.option``, for an :class:`Option`."""
+    return click.option(*flags, cls=Option, config_key=config_key, **attributes)
+
+
+def flag(*flags: str, default: bool = False, **attributes: Any) -> Callable[[C], C]:
+    """A yes-or-no option whose value may be left out: ``--pretty``, ``--pretty=True``, ``--pretty=no``."""
+    kind: dict[str, Any] = {"is_flag": False, "flag_value": "true", "type": click.BOOL, "metavar": "[BOOLEAN]"}
+    return option(*flags, default=default, **kind, **attributes)
+
+
+def together(*decorators: Callable[[Any], Any]) -> Callable[[C], C]:
+    """Several options as one decorator, in the order in which the help has them."""
+
+    def decorate(function: Any) -> Any:
+        for decorator in reversed(decorators):
+            function = decorator(function)
+        return function
+
+    return decorate
+
+
+def gathered(
+    argument: str, make: Callable[..., Any], *options: Callable[[Any], Any], also: Sequence[str] = ()
+) -> Callable[[C], C]:
+    """Several options of which a command gets one *argument*: what *make* makes of their values.
+
+    Args:
+        also: names of options that belong to it where the command has them.
+    """
+
+    def decorate(function: Any) -> Any:
+        @functools.wraps(function)
+        def with_argument(**values: Any) -> Any:
+            own = {name: values.pop(name) for name in names if name in values}
+            return function(**values, **{argument: make(**own)})
+
+        before = len(getattr(function, "__click_params__", ()))
+        decorated: Any = together(*options)(with_argument)
+        names = [*also, *(param.name for param in decorated.__click_params__[before:])]
+        return decorated
+
+    return decorate
+
+
+def strength(name: str) -> int:
+    """How explicitly the option *name* was given: ``BY_FLAG``, ``BY_ENVIRONMENT``, ``BY_FILE``, or 0 for not at all."""
+    known = {
+        ParameterSource.COMMANDLINE: BY_FLAG,
+        ParameterSource.ENVIRONMENT: BY_ENVIRONMENT,
+        ParameterSource.DEFAULT_MAP: BY_FILE,
+    }
+    source = click.get_current_context().get_parameter_source(name)
+    return 0 if source is None else known.get(source, 0)
+
+
+def is_typed(name: str) -> bool:
+    """Whether a person gave the option *name* on the command line: names in it that match nothing are errors."""
+    return strength(name) == BY_FLAG
+
+
+def not_given(what: str, flag: str, key: str) -> str:
+    """The sentence about something that no option, variable or key gives."""
+    env = "MATBENCH_" + flag.split()[0].removeprefix("--").replace("-", "_").upper()
+    return f"no {what} given: use {flag}, {env} or matbench.{key} in config.yaml"
+
+
+def set_debug(ctx: click.Context, param: click.Parameter | None, value: bool) -> None:
+    """Remember ``--debug``, wherever on the line it stands."""
+    if value:
+        ctx.ensure_object(Invocation).debug = True
+
+
+DEBUG: dict[str, Any] = {
+    "is_flag": True,
+    "is_eager": True,
+    "expose_value": False,
+    "callback": set_debug,
+    "help": "Show the stack trace of an error.",
+}
+"""What ``--debug`` is, before the command and after it."""
+
+
+def _of_every_command() -> list[click.Parameter]:
+    config_file = "Configuration file; config.yaml of the current directory if it has a matbench: block."
+    preset = "Apply the values of this preset of the configuration file."
+    return [
+        Option(["--config"], config_key="", metavar="FILE", expose_value=False, help=config_file),
+        Option(["--preset"], config_key="preset", metavar="NAME", expose_value=False, help=preset),
+        Option(["--debug"], config_key="debug", **DEBUG),
     ]
-    for decorator in reversed(decorators):
-        function = decorator(function)
-    return function
 
 
-def workload_option(function: C) -> C:
-    """``--workload``."""
-    help = "The workload: a short name, a module or a .py file."
-    return option("--workload", config_key="workload", metavar="NAME", help=help)(function)
+@functools.cache
+def in_configuration() -> CommandOptions:
+    """The options of all commands, as config.yaml may hold them."""
+    sections: dict[str, dict[str, Any]] = {}
+    keys: dict[str, str] = {}
+    for name, command in leaves().items():
+        options = [param for param in command.params if isinstance(param, Option)]
+        sections[name] = {str(each.name): _value_type(each) for each in options if each.config_key is None}
+        keys |= {str(each.name): each.config_key for each in options if each.config_key}
+    return CommandOptions(sections, keys)
 
 
-def selection(function: C) -> C:
-    """The options that select tests; the command gets them as one argument ``selection``."""
-
-    @functools.wraps(function)
-    def with_selection(
-        *args: Any,
-        workload: str | None,
-        results_dirname: Path | None,
-        filters: str | None,
-        price: tuple[tuple[str, float], ...],
-        workload_option: tuple[tuple[str, str], ...],
-        jobs: int | None,
-        lts_results_dirname: Path | None = None,
-        against: tuple[Path, ...] = (),
-        **others: Any,
-    ) -> Any:
-        told = dict(workload_option)
-        selected = RunOptions(
-            workload, results_dirname, filters or "", dict(price), told, jobs, lts_results_dirname, against
-        )
-        ctx = click.get_current_context()
-        typed = frozenset(name for name in ("filters", "price") if strength(ctx, name) >= TYPED)
-        selected = dataclasses.replace(selected, typed=typed)
-        return function(*args, selection=selected, **others)
-
-    decorators: list[Callable[[Any], Any]] = [
-        option(
-            "--results-dirname",
-            config_key="test_directory",
-            type=click.Path(path_type=Path),
-            metavar="DIR",
-            help="The results directory: the tree that holds the test directories.",
-        ),
-        workload_option,
-        option(
-            "--filters",
-            metavar="FILTERS",
-            help="Only these tests: hw_type=cpu-1:cpu-2,batch_size=32 (a backslash escapes , : and =).",
-        ),
-        option(
-            "--price",
-            config_key="prices",
-            type=Price(),
-            multiple=True,
-            metavar="[VENDOR/]HW_TYPE=USD",
-            help="Price in USD per hour; can be given several times, and wins over the configuration's.",
-        ),
-        option(
-            "--workload-option",
-            config_key="workload_options",
-            type=NamedText("warm_up_epochs=3"),
-            multiple=True,
-            metavar="NAME=VALUE",
-            help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",
-        ),
-        option(
-            "--jobs",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Processes that parse; automatic unless given, 1 for none.",
-        ),
-    ]
-    decorated: Any = with_selection
-    for decorator in reversed(decorators):
-        decorated = decorator(decorated)
-    result: C = decorated
-    return result
+def _defaults(command: Command, config: Config) -> dict[str, Any]:
+    """Values from *config* for the command's options; mappings are left to the command to merge."""
+    defaults: dict[str, Any] = {}
+    for param in command.params:
+        key = param.key_for(command.section) if isinstance(param, Option) else ""
+        value = config.get(key) if key else None
+        if value is None or isinstance(value, Mapping):
+            continue
+        defaults[str(param.name)] = [value] if param.multiple and isinstance(value, str) else value
+    return defaults
 
 
-def against(function: C) -> C:
-    """``--against``, for commands that show several trees beside each other."""
-    help = (
-        "Another directory of the same kind, shown beside the first; the setting 'tree' tells them apart. "
-        "Can be given several times."
-    )
-    kind = click.Path(path_type=Path)
-    return option("--against", config_key="", type=kind, multiple=True, metavar="DIR", help=help)(function)
-
-
-def lts_results(function: C) -> C:
-    """``--lts-results-dirname``, for commands that read payloads as well as a results directory."""
-    help = "A directory of LTS payloads, as download_lts writes it, instead of a results directory."
-    kind = click.Path(path_type=Path)
-    return option("--lts-results-dirname", config_key="", type=kind, metavar="DIR", help=help)(function)
-
-
-def order_option(function: C) -> C:
-    """``--order``; the command gets it as text."""
-    help = (
-        "Which version came after which: a file, one version a line, the oldest first; or git:DIR, the first-parent "
-        "history of a checkout."
-    )
-    return option("--order", config_key="order", metavar="FILE|git:DIR", help=help)(function)
+def _value_type(param: Option) -> Any:
+    """The type of an option's value in config.yaml."""
+    kinds = {click.types.BoolParamType: bool, click.types.IntParamType: int, click.types.FloatParamType: float}
+    single: Any = next((kind for type, kind in kinds.items() if isinstance(param.type, type)), str)
+    return list[single] | single if param.multiple else single

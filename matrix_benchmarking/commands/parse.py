@@ -1,35 +1,47 @@
-"""``matbench parse``: a results tree in; matrix, LTS payloads, metrics or a table out."""
+"""``matbench parse``: a results tree in; matrix, LTS payloads, metrics or a table out.
+
+What happens by itself after a parse is in the ``matbench.lts`` block of the configuration.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import os
+import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 import click
 
+from .. import download, store
 from .. import lts as long_term_storage
-from .. import store
 from ..analyze import check
-from . import outputs, run
-from .options import Command, Invocation, RunOptions, common, flag, lts_results, option, selection
-from .unattended import after_parse
+from ..errors import ConfigError, MatbenchError, VerdictError
+from ..history import delivery, horreum, outbox
+from . import outcome, run
+from .options import PATH_OR_STDOUT, Command, Invocation, flag, option
+from .printing import STDOUT, check_outputs, progress_bar, say, show, warn, write
+from .shared_options import AnalysisOutput, HistoryOptions, RunOptions, lts_results, selection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..analyze.study import Study
+    from ..config import Config
+    from ..history import Location
 
 
 @click.command("parse", cls=Command)
 @selection
 @lts_results
 @flag("--lts", help="Read LTS payloads instead of artifacts, from --lts-results-dirname, else --results-dirname.")
-@option("--output-matrix", type=outputs.FILE, metavar="FILE", help="Write all entries as JSON.")
-@option("--output-lts", type=outputs.FILE, metavar="FILE", help="Write the LTS payloads as a JSON array; strict.")
-@option("--output-openmetrics", type=outputs.FILE, metavar="FILE", help="Write the KPIs as OpenMetrics text.")
-@option("--output-table", type=outputs.FILE, metavar="FILE", help="Write all entries as a table: .parquet or .csv.")
+@option("--output-matrix", type=PATH_OR_STDOUT, metavar="FILE", help="Write all entries as JSON.")
+@option("--output-lts", type=PATH_OR_STDOUT, metavar="FILE", help="Write the LTS payloads as a JSON array; strict.")
+@option("--output-openmetrics", type=PATH_OR_STDOUT, metavar="FILE", help="Write the KPIs as OpenMetrics text.")
+@option("--output-table", type=PATH_OR_STDOUT, metavar="FILE", help="Write all entries as a table: .parquet or .csv.")
 @flag("--pretty", help="Indent the JSON.")
 @flag("--clean", help="Remove the caches of the results directory, and stop.")
-@common
 @click.pass_obj
 def command(
     invocation: Invocation,
@@ -47,44 +59,154 @@ def command(
     Prints the best configuration, unless an output goes to standard output (FILE is "-"). LTS payloads
     are strict: any problem in any test, and nothing at all is written.
     """
-    assert invocation.config is not None
     if lts and selection.lts_results_dirname is None:
         selection = dataclasses.replace(selection, lts_results_dirname=run.require_results(selection))
     if clean:
         _clean(selection)
         return
     files = [output_matrix, output_lts, output_openmetrics, output_table]
-    outputs.check(files)
+    check_outputs(files)
     if output_table is not None:
         long_term_storage.check_table_file(output_table)
 
     study = run.start(invocation.config, selection)
     workload, matrix = study.workload, study.matrix
     if output_lts is not None:
-        outputs.write(
-            output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty)
-        )
+        write(output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty))
     if output_matrix is not None:
-        outputs.write(output_matrix, lambda stream: store.write_matrix(matrix, stream, pretty=pretty))
+        write(output_matrix, lambda stream: store.write_matrix(matrix, stream, pretty=pretty))
     if output_openmetrics is not None:
-        outputs.write(output_openmetrics, lambda stream: _openmetrics(study, stream))
+        write(output_openmetrics, lambda stream: _openmetrics(study, stream))
     if output_table is not None:
         table = output_table
-        outputs.write(table, lambda stream: long_term_storage.write_table(matrix, stream, table))
-    if outputs.STDOUT not in files:
+        write(table, lambda stream: long_term_storage.write_table(matrix, stream, table))
+    if STDOUT not in files:
         from ..runs.runs import Runs
 
-        run.show(Runs(study).best())
+        show(Runs(study).best())
     else:
-        click.echo(run.printable(check.about(study.findings, check.Answer.BEST)), err=True)
-    after_parse(invocation.config, study, selection)
+        say(check.about(study.findings, check.Answer.BEST), err=True)
+    _unattended(invocation.config, study, selection)
 
 
 def _openmetrics(study: Study, stream: IO[bytes]) -> None:
-    run.warn(long_term_storage.write_openmetrics(study.workload, study.matrix, stream))
+    warn(long_term_storage.write_openmetrics(study.workload, study.matrix, stream))
 
 
 def _clean(selection: RunOptions) -> None:
     root = run.require_results(selection)
     removed = store.clean(run.load_workload(selection.workload), root)
     click.echo(f"removed {removed} cache {'file' if removed == 1 else 'files'} of {root}", err=True)
+
+
+def _unattended(config: Config, study: Study, selection: RunOptions) -> None:
+    """Export the payloads of *study* to the history and to Horreum, and judge them, as far as the configuration says.
+
+    Args:
+        study: the parse.
+        selection: what was parsed. Results that came by download, or as payloads, were not just measured, and are
+            exported only where that is wanted.
+
+    A bad verdict of one of these doesn't keep the others from being done.
+
+    Raises:
+        VerdictError: payloads are not valid, something was not kept, or something got worse and that is to fail.
+        MatbenchError: the history or the Horreum server can't be used.
+    """
+    block = config.lts
+    export, analysis = block.opensearch.export, block.opensearch.regression_analyses
+    if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
+        return
+    is_replot = _is_replot(selection)
+    verdicts: list[str] = []
+    if export.enabled and (export.enabled_on_replot or not is_replot):
+        with _noting(verdicts), _tolerant("the export", fails=export.fail_test_on_fail):
+            _export(config, study)
+    if block.horreum.test_name is not None and not is_replot:
+        with _noting(verdicts):
+            _post(config, study, block.horreum.test_name)
+    if analysis.enabled and not is_replot:
+        with _noting(verdicts):
+            _analyse(config, study, selection, fails=analysis.fail_test_on_regression)
+    if verdicts:
+        raise VerdictError("\n".join(dict.fromkeys(verdicts)))
+
+
+@contextmanager
+def _noting(verdicts: list[str]) -> Iterator[None]:
+    """Put a bad verdict into *verdicts*."""
+    try:
+        yield
+    except VerdictError as error:
+        verdicts.append(str(error))
+
+
+def _is_replot(selection: RunOptions) -> bool:
+    return selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
+
+
+def _analyse(config: Config, study: Study, selection: RunOptions, *, fails: bool) -> None:
+    """Judge the runs of *study* against the history; the reports go where ``analyze_lts.report_dest`` says."""
+    from ..analyze.study import Study
+    from ..runs import judging
+    from . import publishing
+
+    location = _location(config, "regression_analyses")
+    with _tolerant("the regression analysis", fails=fails):
+        opening = dataclasses.replace(run.opened(config, selection), of=study.workload, history=lambda: location)
+        past = opening.read_past(study.matrix)
+        known = Study.of(study.matrix, study.workload, past=past, given=opening.given)
+        analysis = judging.judge(known, keep=publishing.keeping(location))
+        dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
+        output = AnalysisOutput(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
+        publishing.publish(analysis, known, output, err=True)
+
+
+def _location(config: Config, key: str) -> Location:
+    """The history that the block is about."""
+    if config.lts.opensearch.instance is None and config.history is None:
+        raise ConfigError(
+            f"lts.opensearch.{key} is enabled, and nothing says which history is meant: set "
+            "matbench.lts.opensearch.instance or matbench.history"
+        )
+    # The instance comes first here: this block is about it.
+    history = config.history if config.lts.opensearch.instance is None else None
+    return run.locate(config, HistoryOptions(history=history))
+
+
+def _export(config: Config, study: Study) -> None:
+    location, good = _location(config, "export"), _good_runs(config, study)
+    with outcome.accounting_for(good, err=True):
+        with progress_bar("uploading") as progress:
+            delivered = delivery.upload(good.write, location, run.outboxes(), progress=progress)
+        outcome.print_delivered(delivered, str(location), _names(study), err=True)
+
+
+def _post(config: Config, study: Study, test_name: str) -> None:
+    to, good = horreum.server(os.environ), _good_runs(config, study)
+    with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
+        good.write(spool)
+        spool.seek(0)
+        records = outbox.records(spool, "the payloads")
+        pushed = horreum.post(records, to, test_name, horreum.ledgers())
+        say(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}", err=True)
+        outcome.raise_for(pushed.conflicts, pushed.rejected, _names(study), can_replace=False)
+
+
+def _good_runs(config: Config, study: Study) -> long_term_storage.GoodRuns:
+    return long_term_storage.GoodRuns(study.workload, study.matrix, keep_going=config.lts.keep_going)
+
+
+def _names(study: Study) -> dict[str, str]:
+    return {str(each.test_uuid): each.name for each in study.matrix}
+
+
+@contextmanager
+def _tolerant(what: str, *, fails: bool) -> Iterator[None]:
+    """Turn any failure of *what* into a warning, unless it *fails* the test."""
+    try:
+        yield
+    except MatbenchError as error:
+        if fails:
+            raise
+        warn([f"{what} failed: {error}"])

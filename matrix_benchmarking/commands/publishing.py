@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
 from ..analyze import check
 from ..analyze.report import files
+from ..analyze.report.annotations import error_lines
+from ..analyze.report.markdown import capped, markdown
 from ..analyze.report.schema import schema
 from ..analyze.select.selection import not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.wording import headline, lead
-from ..errors import ConfigError, MatbenchError, VerdictError
+from ..errors import ConfigError, MatbenchError, VerdictError, os_reason
 from ..history import Location, open_history
 from ..history.alarms import AlarmEvent
 from ..plotting import beside
@@ -27,14 +31,18 @@ from ..runs import judging
 from ..runs.answers import AnalysisAnswer
 from ..runs.judging import Keep
 from ..workload import Workload
-from . import ci, run
-from .options import TYPED, strength
-from .regression import Output
+from .options import is_typed
+from .printing import say, show, warn
+from .shared_options import SUSPECTED, AnalysisOutput
+
+SUMMARY_LIMIT_BYTES = 2**20
+"""GitHub refuses the summary of a step that is larger."""
+_CUT = "The summary of this step is full: the rest of the analysis is in regression.md.\n"
 
 
 def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
     """Raise ConfigError where a person typed a name of no KPI; the analysis notes one out of the configuration."""
-    if strength(click.get_current_context(), "kpi_filter") < TYPED:
+    if not is_typed("kpi_filter"):
         return
     try:
         judging.check_kpi_filter(patterns, workload)
@@ -50,12 +58,14 @@ def keeping(location: Location) -> Keep:
             with open_history(location, writable=True) as history:
                 history.record_alarms(events)
         except MatbenchError as error:
-            run.warn([f"the alarms could not be kept in the history: {error}"])
+            warn([f"the alarms could not be kept in the history: {error}"])
 
     return keep
 
 
-def publish(analysis: Analysis, study: Study, output: Output, *, is_pair: bool = False, err: bool = False) -> None:
+def publish(
+    analysis: Analysis, study: Study, output: AnalysisOutput, *, is_pair: bool = False, err: bool = False
+) -> None:
     """Print the analysis, write its reports, tell the CI service.
 
     Args:
@@ -71,16 +81,16 @@ def publish(analysis: Analysis, study: Study, output: Output, *, is_pair: bool =
     answer = check.Answer.PAIR if is_pair else check.Answer.HISTORY
     analysis = dataclasses.replace(analysis, check=check.counted(study.findings, answer))
     if err:
-        click.echo(run.printable(" ".join([*lead(analysis), check.line(analysis.check)])), err=True)
+        say(" ".join([*lead(analysis), check.line(analysis.check)]), err=True)
     else:
-        run.show(AnalysisAnswer(analysis))
+        show(AnalysisAnswer(analysis))
     write(analysis, study, output, err=err)
-    ci.publish(analysis)
+    tell_ci(analysis)
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
     without = [] if is_pair else _just_measured_and_failed(study)
-    failed = analysis.failed or (output.fail_on_suspected and bool(analysis.suspected))
+    failed = analysis.failed or (output.fail_on == SUSPECTED and bool(analysis.suspected))
     if (failed or without) and not output.exit_zero:
         lines = [headline(analysis)] if failed else []
         raise VerdictError(
@@ -95,17 +105,41 @@ def _just_measured_and_failed(study: Study) -> list[str]:
     return not_judged(study.runs.entries, study.workload)
 
 
-def write(analysis: Analysis, study: Study, output: Output, *, err: bool = False) -> None:
+def write(analysis: Analysis, study: Study, output: AnalysisOutput, *, err: bool = False) -> None:
     """Write the reports that *output* asks for, and say where they are."""
-    if output.reports is not None:
-        page = write_regression_page(analysis, study, output.reports)
-        written = [page, *files.write_reports(analysis, output.reports)]
-        beside.link(output.reports.absolute().parent)
-        click.echo(
-            f"Reports: {run.printable(str(page))} and {len(written) - 1} files for CI services beside it", err=err
-        )
-    if output.summary is not None:
-        files.write_summary(analysis, output.summary)
+    if output.report_dest is not None:
+        page = write_regression_page(analysis, study, output.report_dest)
+        written = [page, *files.write_reports(analysis, output.report_dest)]
+        beside.link(output.report_dest.absolute().parent)
+        say(f"Reports: {page} and {len(written) - 1} files for CI services beside it", err=err)
+    if output.summary_yaml_dest is not None:
+        files.write_summary(analysis, output.summary_yaml_dest)
+
+
+def tell_ci(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> None:
+    """Append the analysis to the summary of a GitHub job, and print its ``::error`` lines.
+
+    A summary that can't be written is a warning: it never decides what becomes of the command.
+    """
+    summary = environment.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        try:
+            _append(Path(summary), markdown(analysis))
+        except (OSError, ValueError) as error:  # ValueError: a null byte in the name
+            reason = os_reason(error) if isinstance(error, OSError) else str(error)
+            warn([f"the summary of this step can't be written to {summary}: {reason}"])
+    if environment.get("GITHUB_ACTIONS") == "true":
+        for line in error_lines(analysis):
+            click.echo(line)
+
+
+def _append(path: Path, text: str) -> None:
+    """Append as much of *text* as the summary may still hold; an earlier step's part stays."""
+    with path.open("ab") as stream:
+        size = stream.tell()
+        content = f"\n{text}" if size else text
+        fitting = capped(content, max(SUMMARY_LIMIT_BYTES - size, 0), _CUT)
+        stream.write(fitting.encode())
 
 
 def print_schema() -> None:

@@ -1,107 +1,115 @@
-"""What commands share: from options to the runs that are meant, and the console."""
+"""From options to the runs that are meant, and to the history."""
 
 from __future__ import annotations
 
-import dataclasses
-import sys
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import functools
+import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import click
-
-from .. import filters, workload
-from ..errors import ConfigError, did_you_mean
-from ..runs import text
-from ..runs.versions import read_order
-from ..workload import MinimumEffect
+from .. import workload
+from ..errors import ConfigError
+from ..history import Indices, location, outbox
+from ..history.opensearch.location import of_instance
+from .options import BY_ENVIRONMENT, BY_FLAG, is_typed, not_given, strength
+from .printing import progress_bar, warn
+from .shared_options import HistoryOptions
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..analyze.study import Study
     from ..config import Config
+    from ..history import Location
     from ..matrix import Matrix
     from ..runs.opening import Opening
-    from ..runs.text import Answer
-    from ..workload import MinimumEffect, Workload
-    from .options import RunOptions
-
-MAX_WARNINGS = 10
-WIDTH_WITHOUT_TERMINAL = 160
-REFRESH_S = 0.1
-printable = text.printable
+    from ..workload import Workload
+    from .shared_options import RunOptions
 
 
-def opened(config: Config, selection: RunOptions, order: str | None = None) -> Opening:
+def start(config: Config, selection: RunOptions, place: HistoryOptions | None = None) -> Study:
+    """Parse the results tree, or read the history, and apply the filters; see :func:`opened`."""
+    opening = opened(config, selection, place)
+    return read(opening)
+
+
+def read(opening: Opening) -> Study:
+    """The runs; what is wrong with single ones goes to stderr."""
+    with progress_bar("parsing") as progress:
+        study = opening.study(progress)
+    warn(warnings_of(study.matrix))
+    return study
+
+
+def opened(
+    config: Config,
+    selection: RunOptions,
+    place: HistoryOptions | None = None,
+    *,
+    needs_some: bool = False,
+    payloads_are_past: bool = False,
+) -> Opening:
     """What the options and the configuration say of where the runs are, and of how they are read.
 
     Args:
-        order: of versions, as ``--order`` gives it; that of the configuration unless given.
+        place: the history; None for a command that reads none.
+        needs_some: the default history is meant where nothing else is named.
+        payloads_are_past: those beside a results directory, which is the newest build.
 
     Raises:
         MatbenchError: no workload or results directory is given, or an option can't be read.
     """
-    from ..analyze.study import Given
-    from ..runs.opening import Opening
+    from ..runs.opening import Opening  # numpy: a third of a second that --help is not to take
 
-    workload = load_workload(selection.workload)
-    use = selection.history
-    is_from_history = use is not None and use.is_matrix
-    is_both = selection.lts_results_dirname is not None and selection.is_newest_build
-    if is_from_history and selection.against:
+    if not selection.workload:
+        raise ConfigError(not_given("workload", "--workload NAME", "workload"))
+    payloads, results = selection.lts_results_dirname, selection.results_dirname
+    history, is_all, is_required = None, False, True
+    if place is not None and not payloads_are_past:
+        history, is_all, is_required = _history(config, place, is_last=needs_some and payloads is results is None)
+    is_payloads = payloads is not None and not payloads_are_past
+    if is_all and selection.against:
         raise ConfigError("--against takes directories, and the tests come from a history")
-    if selection.prices and (is_from_history or (selection.lts_results_dirname is not None and not is_both)):
+    if selection.price and (is_all or is_payloads):
         warn(["--price changes nothing here: payloads keep the price with which they were made"])
-    directory = require_results(selection) if is_both else None if is_from_history else directory_of(selection)
+    directory = payloads if is_payloads else results
+    if directory is None and not is_all:
+        raise ConfigError(no_results())
+    prices = dict(selection.price)
     return Opening(
-        workload,
-        () if directory is None else (directory, *selection.against),
-        is_payloads=selection.lts_results_dirname is not None and not is_both,
-        history=None if use is None else use.locate,
-        is_required=use is None or use.is_required,
-        past=selection.lts_results_dirname if is_both else None,
-        filters=filters.parse(selection.filters),
-        given=Given(
-            minimum_effects=minimum_effects(config, workload),
-            prices={**config.prices, **selection.prices},
-            order=read_order(order if order is not None else config.order),
-        ),
-        options=parser_options(workload, config, selection),
+        selection.workload,
+        () if is_all or directory is None else (directory, *selection.against),
+        is_payloads=is_payloads,
+        history=history,
+        is_required=is_required,
+        past=payloads if payloads_are_past else None,
+        filters=selection.filters or "",
+        order=selection.order if selection.order is not None else config.order,
+        prices={**config.prices, **prices},
+        minimum_effects=config.minimum_effects,
+        options=dict(selection.workload_option),
+        options_of_all=config.workload_options,
         jobs=selection.jobs,
-        is_strict="filters" in selection.typed,
-        priced=tuple(selection.prices) if "price" in selection.typed else (),
+        is_strict=is_typed("filters"),
+        priced=tuple(prices) if is_typed("price") else (),
         warn=warn,
     )
 
 
-def start(config: Config, selection: RunOptions, order: str | None = None, *, warns: bool = True) -> Study:
-    """Parse the results tree, or read the history, and apply the filters.
+def _history(
+    config: Config, place: HistoryOptions, *, is_last: bool
+) -> tuple[Callable[[], Location] | None, bool, bool]:
+    """What locates the history that a command reads, if any; whether all tests come from it; if it has to be there.
 
-    Args:
-        order: as :func:`opened` has it.
-        warns: what is wrong with single runs goes to stderr.
-
-    Raises:
-        MatbenchError: no workload or results directory is given, or they can't be used.
+    They do where it is named by a flag and no directory is, or by the environment and no directory is known at all, or
+    where it *is_last*: nothing else is named. Otherwise its runs are there besides those of a directory.
     """
-    with progress_bar("parsing") as progress:
-        study = opened(config, selection, order).study(progress)
-    if warns:
-        warn(warnings_of(study.matrix))
-    return study
-
-
-def show(answer: Answer) -> None:
-    """Print an answer: sentences as they are, tables as wide as the terminal."""
-    console = answer_console()
-    for part in answer.said():
-        if isinstance(part, str):
-            click.echo(printable(part))
-        else:
-            console.print(part)
+    named = max(strength("history"), strength("opensearch_host"))
+    directory = max(strength("results_dirname"), strength("lts_results_dirname"))
+    locating = functools.cache(lambda: locate(config, place))
+    if named or config.lts.opensearch.instance is not None:
+        is_all = named >= BY_ENVIRONMENT and directory < (BY_ENVIRONMENT if named == BY_FLAG else 1)
+        return locating, is_all, named == BY_FLAG
+    return (locating if is_last else None), is_last, True
 
 
 def load_workload(name: str | None) -> Workload:
@@ -111,117 +119,43 @@ def load_workload(name: str | None) -> Workload:
     return workload.load(name)
 
 
+def no_results() -> str:
+    """The sentence about a results directory that nothing names."""
+    return not_given("results directory", "--results-dirname DIR", "test_directory")
+
+
 def require_results(selection: RunOptions) -> Path:
     """The results directory; an error that says how to name one where none is given."""
     if selection.results_dirname is None:
-        raise ConfigError(not_given("results directory", "--results-dirname DIR", "test_directory"))
+        raise ConfigError(no_results())
     return selection.results_dirname
 
 
-def directory_of(selection: RunOptions) -> Path:
-    """The directory of LTS payloads, or of results."""
-    return selection.lts_results_dirname or require_results(selection)
+def locate(config: Config, place: HistoryOptions) -> Location:
+    """The location of the history; warnings about it go to stderr.
 
-
-def minimum_effects(config: Config, workload: Workload) -> dict[str, MinimumEffect]:
-    """By KPI: those of the configuration before those of the workload; a KPI that is none is a warning."""
-    effects = dict(workload.regression.minimum_effects)
-    for name, value in config.minimum_effects.items():
-        if name not in workload.kpis:
-            meant = did_you_mean(name, workload.kpis)
-            warn([f"minimum_effects: workload '{workload.name}' has no KPI '{name}': {meant}"])
-            continue
-        before = effects.get(name, MinimumEffect())
-        if isinstance(value, (int, float)):
-            effects[name] = dataclasses.replace(before, relative=float(value))
-            continue
-        effects[name] = MinimumEffect(
-            relative=before.relative if value.relative is None else value.relative,
-            absolute=before.absolute if value.absolute is None else value.absolute,
-        )
-    return effects
-
-
-def parser_options(workload: Workload, config: Config, selection: RunOptions) -> Mapping[str, Any]:
-    """What the workload's parsers get as ``test_dir.options``: prices and its own options, those of the flags first.
+    The options come first, then the configured instance of OpenSearch, then ``matbench.db`` here.
 
     Raises:
-        ConfigError: a flag names an option that the workload doesn't have, or a value is of another kind than the
-            option's default.
+        HistoryError: it is no location, or not enough is known of it.
     """
-    given: dict[str, Any] = {name: each for name, each in config.workload_options.items() if name in workload.options}
-    given |= selection.workload_options
-    told: dict[str, Any] = dict(workload.options)
-    for name, value in given.items():
-        if name not in told:
-            known = did_you_mean(name, workload.options) if workload.options else "it has none"
-            raise ConfigError(f"workload '{workload.name}' has no option '{name}': {known}")
-        told[name] = _like(told[name], value, name)
-    return {"prices": {**config.prices, **selection.prices}, **told}
+    opensearch = config.lts.opensearch
+    index = place.opensearch_index or opensearch.index
+    indices = Indices(index, opensearch.index_prefix, opensearch.prom_index_suffix)
+    host = place.opensearch_host
+    if host is None and place.history is None and opensearch.instance is not None:
+        found: Location
+        found, warnings = of_instance(opensearch.instance, os.environ, indices)
+    else:
+        text = place.history or location.DEFAULT if host is None else f"https://{host}:{place.opensearch_port or 9200}"
+        found, warnings = location.parse(text, os.environ, indices=indices, username=place.opensearch_username)
+    warn(warnings)
+    return found
 
 
-def _like(default: Any, value: Any, name: str) -> Any:
-    """*value*, which may be the text of a flag, as what its *default* is."""
-    kind = type(default)
-    try:
-        if isinstance(value, str) and kind in (int, float):
-            return kind(value)
-    except ValueError:
-        pass
-    if isinstance(value, str) and kind is bool and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if type(value) is kind:
-        return value
-    expected, got = filters.show(default), filters.show(value)
-    raise ConfigError(f"the workload's option {name} has to be of the kind of {expected}, not {got}")
-
-
-def answer_console() -> Console:
-    """The console for the answer. Text from results is never markup, colours need a terminal."""
-    from rich.console import Console
-
-    class AnswerConsole(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError  # rich would exit with 1, which says that the verdict is bad
-
-    width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
-    return AnswerConsole(markup=False, emoji=False, highlight=False, width=width)
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A function ``(done, total)`` that draws a bar on stderr; None where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # Without a thread of its own, so that the parse may fork; drawn at most ten times a second.
-    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
-        task, drawn = progress.add_task(what, total=None), 0.0
-
-        def show(done: int, total: int) -> None:
-            nonlocal drawn
-            now = time.monotonic()
-            due = now - drawn >= REFRESH_S or done == total
-            drawn = now if due else drawn
-            progress.update(task, completed=done, total=total, refresh=due)
-
-        yield show
-
-
-def warn(sentences: Sequence[str], most: int = MAX_WARNINGS) -> None:
-    """Print warnings to stderr: the first ones, and how many more there are."""
-    for sentence in first(sentences, most):
-        click.echo(f"warning: {printable(sentence)}", err=True)
-
-
-def first(sentences: Sequence[str], most: int = MAX_WARNINGS) -> list[str]:
-    """The first *most* sentences, and how many more there are."""
-    more = len(sentences) - most
-    return [*sentences[:most], *([f"… and {more:,} more"] if more > 0 else [])]
+def outboxes() -> Path:
+    """The directory of the outboxes."""
+    return outbox.directory(os.environ)
 
 
 def warnings_of(matrix: Matrix) -> list[str]:
@@ -230,9 +164,3 @@ def warnings_of(matrix: Matrix) -> list[str]:
     failed = [f"{e.name}: failed with exit code {e.exit_code}" for e in matrix.entries if e.failed]
     problems = [f"{entry.name}: {problem}" for entry in tests for problem in entry.problems]
     return [*matrix.notes, *failed, *problems]
-
-
-def not_given(what: str, flag: str, key: str) -> str:
-    """The sentence about something that no option, variable or key gives."""
-    env = "MATBENCH_" + flag.split()[0].removeprefix("--").replace("-", "_").upper()
-    return f"no {what} given: use {flag}, {env} or matbench.{key} in config.yaml"

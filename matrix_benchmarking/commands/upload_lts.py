@@ -8,8 +8,9 @@ from .. import lts
 from ..analyze import check
 from ..history import delivery
 from . import outcome, run
-from .options import Command, Invocation, RunOptions, common, flag, lts_results, selection
-from .place import Place, locate, outboxes, place
+from .options import Command, Invocation, flag
+from .printing import progress_bar, say
+from .shared_options import HistoryOptions, RunOptions, lts_results, place, replace_option, selection
 
 
 @click.command("upload_lts", cls=Command)
@@ -17,7 +18,7 @@ from .place import Place, locate, outboxes, place
 @lts_results
 @place
 @flag("--dry-run", help="Say what would be kept; change nothing.")
-@flag("--replace", help="Let payloads take the place of other contents of the same runs.")
+@replace_option
 @flag(
     "--keep-going",
     config_key="lts.keep_going",
@@ -33,12 +34,11 @@ from .place import Place, locate, outboxes, place
     help="Fail if the server is away; else the payloads wait in the outbox, with a warning.",
     default=True,
 )
-@common
 @click.pass_obj
 def command(
     invocation: Invocation,
     selection: RunOptions,
-    place: Place,
+    place: HistoryOptions,
     dry_run: bool,
     replace: bool,
     keep_going: bool,
@@ -52,8 +52,7 @@ def command(
     not kept twice, and a newer computation takes the place of an older one. If the server is away, payloads wait in
     the outbox for the next upload or 'matbench history flush'.
     """
-    assert invocation.config is not None
-    location = locate(invocation.config, place)
+    location = run.locate(invocation.config, place)
     study = run.start(invocation.config, selection)
     good = lts.GoodRuns(study.workload, study.matrix, keep_going=keep_going)
     names = {str(each.test_uuid): each.name for each in study.matrix}
@@ -62,8 +61,8 @@ def command(
             if dry_run:
                 outcome.print_dry_run(delivery.dry_run(good.write, location, replace=replace), str(location), names)
                 return
-            with run.progress_bar("uploading") as progress, outcome.tolerant(fails=fail_test_on_fail):
-                delivered = delivery.upload(good.write, location, outboxes(), replace=replace, progress=progress)
+            with progress_bar("uploading") as progress, outcome.tolerant(fails=fail_test_on_fail):
+                delivered = delivery.upload(good.write, location, run.outboxes(), replace=replace, progress=progress)
                 outcome.print_delivered(delivered, str(location), names)
     finally:
-        click.echo(run.printable(check.about(study.findings)))
+        say(check.about(study.findings))

@@ -7,27 +7,21 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
-from ..errors import ConfigError, VerdictError
+from ..errors import ConfigError, MatbenchError, VerdictError
 from ..plotting import plots_file as plots
 from . import run
-from .options import (
-    Command,
-    Invocation,
-    RunOptions,
-    against,
-    common,
-    flag,
-    lts_results,
-    option,
-    order_option,
-    selection,
-)
-from .place import Place, place, reads_history
+from .options import PATH, Command, Invocation, flag, option
+from .printing import say
+from .shared_options import against, lts_results, order_option, place, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..matrix import Matrix
+    from ..plotting.app.data import Progress
     from ..plotting.site import Written
+    from ..runs.opening import Opening
+    from .shared_options import HistoryOptions, RunOptions
 
 DEFAULT_PLOTS_FILE = Path("data/plots.yaml")
 EVERYTHING = ""
@@ -70,13 +64,13 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @option(
     "--plots-file",
     config_key="config_file",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help=f"YAML file that lists the reports; {DEFAULT_PLOTS_FILE} if it is there, else every report.",
 )
 @option(
     "--report-dest",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default="report",
     show_default=True,
     metavar="DIR",
@@ -106,13 +100,11 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     help="What to write: the pages (html), each figure as a picture (png, in DIR/figures; needs kaleido and Chromium); "
     "can be given several times.",
 )
-@common
 @click.pass_obj
 def command(
     invocation: Invocation,
     selection: RunOptions,
-    place: Place,
-    order: str | None,
+    place: HistoryOptions,
     generate: Sequence[str],
     generate_id: Sequence[str],
     plots_file: Path | None,
@@ -128,12 +120,8 @@ def command(
     index, or their figures as pictures, and print the best configuration and where they are. With a directory and a
     history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
-    assert invocation.config is not None
     if not (generate or generate_id or single_file or "png" in format):
-        from .application import open_application  # dash and numpy: .5 s
-
-        selection = reads_history(invocation.config, place, selection)
-        open_application(invocation.config, selection, order, report_dest, host, port)
+        _serve(run.opened(invocation.config, selection, place), report_dest, host, port)
         return
     from ..plotting import png
     from ..plotting.site import write_site
@@ -141,15 +129,53 @@ def command(
 
     browser = png.find_browser() if "png" in format else None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
-    study = run.start(invocation.config, reads_history(invocation.config, place, selection), order)
+    study = run.start(invocation.config, selection, place)
     html = "html" in format
     written = write_site(study, report_dest, names, single_file=single_file, html=html, png_browser=browser)
     for line in Runs(study).best().verdict():
-        click.echo(run.printable(line))
+        say(line)
     first = written.pages[0] if written.pages else report_dest / png.FOLDER
-    click.echo(f"Reports: {run.printable(str(first))} ({files_label(written)})")
+    say(f"Reports: {first} ({files_label(written)})")
     if written.failures:
         raise VerdictError("\n".join([*written.failures, "All other parts of the reports are there."]))
+
+
+def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> None:
+    """Serve the application until it is interrupted. That the directories exist is checked before.
+
+    Raises:
+        MatbenchError: the data aren't named or aren't there, or the port is taken.
+    """
+    from ..plotting.app import server  # dash and numpy: .5 s
+    from ..plotting.app.data import Source
+    from ..runs.opening import names_of
+
+    for directory in opening.directories:
+        if not directory.exists():
+            raise MatbenchError(f"the directory '{directory}' does not exist")
+    if opening.directories:
+        names_of(opening.directories)
+
+    def read(progress: Progress | None) -> Matrix:
+        everything = opening.read(progress)
+        if opening.history is None:  # else what a filter names may be in the history alone
+            opening.check_names(everything)
+        return everything
+
+    source = Source(
+        workload=opening.workload,
+        place=opening.place,
+        roots=opening.directories,
+        read=read,
+        read_index=opening.read_index,
+        filters=opening.selected,
+        past=opening.read_past,
+        given=opening.given,
+    )
+    with server.bound(host, port) as listener:
+        app = server.make_app(source, report_dest, frozenset({host}))
+        click.echo(f"matbench: {server.address(listener)} (Ctrl-C ends it)")
+        server.serve(app, listener)
 
 
 def files_label(written: Written) -> str:

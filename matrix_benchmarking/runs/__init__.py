@@ -10,8 +10,10 @@ Commands and notebooks call it; it knows no command line.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,16 +51,22 @@ def open(
     Raises:
         MatbenchError: a place can't be read, there is no such workload, a name matches nothing, or no run is left.
     """
-    from .runs import open_runs  # numpy and pydantic: half a second that importing matbench is not to take
+    # numpy and pydantic: half a second that importing matbench is not to take
+    from .opening import Opening, located
+    from .runs import Runs
 
-    return open_runs(
-        [place, *others],
+    is_history = not others and isinstance(place, str) and "://" in place
+    beside = str(place) if is_history else history
+    opening = Opening(
         workload,
+        () if is_history else tuple(map(Path, (place, *others))),
+        history=None if beside is None else functools.cache(lambda: located(beside)),
         filters=filters,
-        history=history,
         order=order,
         prices=prices or {},
         minimum_effects=minimum_effects or {},
         options=options or {},
         jobs=jobs,
+        priced=tuple(prices or ()),
     )
+    return Runs(opening.study())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import datetime as dt
 import fnmatch
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from ..analyze.select.labelled import LabelledRun
@@ -35,13 +36,11 @@ class Asked:
         kpi_filter: only KPIs whose names match one of these patterns; all for none.
         ignored: settings in which both may differ, beside the workload's own.
         is_tolerant: a setting to ignore that no run has is a note, and no error.
-        now: the time of the question; that of the call unless given.
     """
 
     kpi_filter: Sequence[str] = ()
     ignored: Sequence[str] = ()
     is_tolerant: bool = False
-    now: dt.datetime = dataclasses.field(default_factory=lambda: dt.datetime.now(dt.UTC))
 
 
 def judge(
@@ -49,7 +48,6 @@ def judge(
     *,
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
-    now: dt.datetime | None = None,
     keep: Keep | None = None,
 ) -> Analysis:
     """The verdict on the newest runs of *study* against their history, with what is known of earlier alarms.
@@ -57,14 +55,13 @@ def judge(
     Args:
         kpi_filter: only KPIs whose names match one of these patterns; all for none.
         since_us: only runs from this time on, in microseconds since 1970.
-        now: the time of the analysis; that of the call unless given.
         keep: is given the alarms that were raised, fixed or retired, where there are any.
 
     Raises:
         MatbenchError: there is no order of versions, or the alarms can't be read.
     """
     workload, given = study.workload, study.given
-    now = dt.datetime.now(dt.UTC) if now is None else now
+    now = dt.datetime.now(dt.UTC)
     events = list(given.events())
     analysis = analyse_runs(
         study.runs,
@@ -96,22 +93,20 @@ def against(
     *,
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
-    now: dt.datetime | None = None,
 ) -> Analysis:
     """The newest version of *study* against the version *baseline*, as :func:`compare` has it.
 
     Raises:
         ConfigError: no run is of that version, or the versions have no order.
     """
-    asked = Asked(kpi_filter) if now is None else Asked(kpi_filter, now=now)
-    now_us = int(asked.now.timestamp() * 10**6)
+    now_us = time.time_ns() // 1000
     selected = select(
         study.runs, study.workload, order=study.order, kpi_filter=kpi_filter, since_us=since_us, now_us=now_us
     )
     known = list(dict.fromkeys(text for series in selected.series for text in series.versions))
     if baseline not in known:
         raise ConfigError(f"no run of version '{baseline}': {did_you_mean(baseline, known)}")
-    question = _question(study, asked, f"{len(study.runs)} runs of {study.data}")
+    question = _question(study, f"{len(study.runs)} runs of {study.data}")
     return compare_versions(selected, baseline, selected.newest, question, axis=study.order.axis)
 
 
@@ -130,7 +125,7 @@ def compare(study: Study, old: str, new: str, asked: Asked | None = None) -> Ana
         raise ConfigError(f"workload '{workload.name}' has no versions to compare: give two directories")
     by_version = _by_version(order, axis, study, names)
     counts = " and ".join(str(len(by_version[name])) for name in names)
-    question = _question(study, asked, f"{counts} runs of {study.data}")
+    question = _question(study, f"{counts} runs of {study.data}")
     nothing = unknown_labels(asked.ignored, workload, order.runs_of(study.runs.entries))
     if nothing and not asked.is_tolerant:
         raise ConfigError("; ".join(nothing))
@@ -151,7 +146,7 @@ def compare_trees(study: Study, builds: Sequence[Build], asked: Asked | None = N
     """
     asked = Asked() if asked is None else asked
     data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
-    return _of_builds(builds, study.workload, _question(study, asked, data), asked)
+    return _of_builds(builds, study.workload, _question(study, data), asked)
 
 
 def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
@@ -161,9 +156,9 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
             raise ConfigError(f"no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
 
 
-def _question(study: Study, asked: Asked, data: str) -> Question:
+def _question(study: Study, data: str) -> Question:
     """What is asked of the runs, with what is known of the alarms."""
-    return Question(data, study.blocks, study.minimum_effects, known_alarms(study.given.events()), now=asked.now)
+    return Question(data, study.blocks, study.minimum_effects, known_alarms(study.given.events()))
 
 
 def _of_builds(builds: Sequence[Build], workload: Workload, question: Question, asked: Asked) -> Analysis:

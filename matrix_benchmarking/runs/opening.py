@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .. import filters as filtering
 from .. import lts, store
+from .. import workload as workloads
 from ..analyze.study import Given, Study
 from ..errors import ConfigError, MatbenchError, did_you_mean
-from ..history import open_history
+from ..history import location, open_history
 from ..history import read as histories
 from ..matrix import Matrix, joined
+from ..workload import MinimumEffect, Workload
+from .versions import read_order
 
 if TYPE_CHECKING:
+    from .. import config
     from ..filters import Filters
     from ..history import Location
     from ..history.alarms import AlarmEvent
-    from ..workload import Workload
 
 Progress = Callable[[int, int], None]
 
 
-def _ignore(sentences: Sequence[str]) -> None:
-    """Nobody is there to be warned."""
+def warn(sentences: Sequence[str]) -> None:
+    """Each as a warning of Python's, which a notebook shows once."""
+    for sentence in sentences:
+        warnings.warn(sentence, stacklevel=4)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True)
 class Opening:
-    """Where runs are, and how they are read.
+    """Where runs are, and how they are read, as somebody says it; a mistake in it is an error once it is asked for.
 
     Attributes:
-        workload: whose runs they are.
+        of: whose runs they are: a workload, or the name of one.
         directories: results trees, or directories of payloads, shown beside each other; none where the runs are those
             of the history.
         is_payloads: the directories hold LTS payloads; None for what is found in them.
@@ -40,27 +49,69 @@ class Opening:
         is_required: a history that can't be read is an error, and no warning.
         past: a directory of LTS payloads that are the past of the runs, in a history's place.
         filters: which part of all that is meant.
-        given: what the study takes besides; its place and its events are found here.
+        order: of the versions: a file of them, or ``git:`` and the directory of a checkout.
+        prices: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
+        minimum_effects: by KPI, before those of the workload; a number is the relative one.
         options: what the workload's parsers are told.
+        options_of_all: the same for several workloads: what this one doesn't have is another's.
         jobs: processes that parse; automatic for None.
         is_strict: a filter that nothing has is an error, and no warning.
         priced: hardware that has to be among the runs', since somebody gave a price for it.
         warn: gets sentences on what isn't as it should be.
     """
 
-    workload: Workload
+    of: str | Workload
     directories: Sequence[Path] = ()
-    is_payloads: bool | None = False
+    is_payloads: bool | None = None
     history: Callable[[], Location] | None = None
     is_required: bool = True
     past: Path | None = None
-    filters: Filters = dataclasses.field(default_factory=dict)
-    given: Given = dataclasses.field(default_factory=Given)
+    filters: str = ""
+    order: str | None = None
+    prices: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    minimum_effects: Mapping[str, float | MinimumEffect | config.MinimumEffect] = dataclasses.field(
+        default_factory=dict
+    )
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     jobs: int | None = None
     is_strict: bool = True
     priced: Sequence[str] = ()
-    warn: Callable[[Sequence[str]], None] = _ignore
+    warn: Callable[[Sequence[str]], None] = warn
+
+    @functools.cached_property
+    def workload(self) -> Workload:
+        """Whose runs they are."""
+        return workloads.load(self.of) if isinstance(self.of, str) else self.of
+
+    @functools.cached_property
+    def selected(self) -> Filters:
+        """The filters, read."""
+        return filtering.parse(self.filters)
+
+    @functools.cached_property
+    def given(self) -> Given:
+        """What a study takes besides the runs."""
+        return Given(
+            self.place, self.data, self._effects(), self._events, prices=self.prices, order=read_order(self.order)
+        )
+
+    @functools.cached_property
+    def told(self) -> Mapping[str, Any]:
+        """What the parsers get as ``test_dir.options``.
+
+        Raises:
+            ConfigError: an option that the workload doesn't have, or a value of another kind than its default.
+        """
+        known = self.workload.options
+        told: dict[str, Any] = {"prices": self.prices, **known}
+        given = {name: value for name, value in self.options_of_all.items() if name in known} | dict(self.options)
+        for name, value in given.items():
+            if name not in known:
+                meant = did_you_mean(name, known) if known else "it has none"
+                raise ConfigError(f"workload '{self.workload.name}' has no option '{name}': {meant}")
+            told[name] = _like(known[name], value, name)
+        return told
 
     @property
     def place(self) -> str:
@@ -82,37 +133,34 @@ class Opening:
         Raises:
             MatbenchError: a place can't be used; a filter or a price that names nothing; nothing is selected.
         """
+        workload, given, filters = self.workload, self.given, self.selected  # before a long parse
         read = self.read(progress)
         past = self.read_past(read)
-        whole = read if past is None else past
-        self.check_names(whole)
-        return Study.of(read, self.workload, filters=self.filters, past=past, given=self.context)
+        self.check_names(read if past is None else past)
+        return Study.of(read, workload, filters=filters, past=past, given=given)
 
-    @property
-    def context(self) -> Given:
-        """What a study takes besides the runs."""
-        return dataclasses.replace(self.given, place=self.place, data=self.data, events=self._events)
+    def trees(self, progress: Progress | None = None) -> Mapping[str, Matrix]:
+        """All runs of each directory by its name, without the filters."""
+        return {name: self._read_directory(place, progress) for name, place in names_of(self.directories)}
 
     def read(self, progress: Progress | None = None) -> Matrix:
         """All runs of the directories, else of the history, without the filters."""
         if not self.directories:
             assert self.history is not None
             return histories.require_matrix(self.workload, self.history())
-        trees = {name: self._read_directory(place, progress) for name, place in names_of(self.directories)}
-        return joined(trees) if len(trees) > 1 else next(iter(trees.values()))
+        return _beside(self.trees(progress))
 
     def read_index(self) -> Matrix | None:
         """What the last parse left of all trees; None where one was never parsed so."""
         if self.is_payloads or not self.directories:
             return None
-
         trees = {}
         for name, place in names_of(self.directories):
-            known = store.read_index(self.workload, place, options=self.options)
+            known = store.read_index(self.workload, place, options=self.told)
             if known is None:
                 return None
             trees[name] = known.matrix
-        return joined(trees) if len(trees) > 1 else next(iter(trees.values()))
+        return _beside(trees)
 
     def read_past(self, read: Matrix) -> Matrix | None:
         """All known runs, those that were *read* among them; None without a history.
@@ -138,7 +186,7 @@ class Opening:
     def check_names(self, whole: Matrix) -> None:
         """Raise ConfigError for a value of a filter, or hardware with a price, that no run of *whole* has."""
         try:
-            whole.check_values(self.filters)
+            whole.check_values(self.selected)
         except ConfigError as error:
             if self.is_strict:
                 raise
@@ -149,7 +197,7 @@ class Opening:
         if self.is_payloads:
             return lts.read_matrix(self.workload, place)
         try:
-            return store.parse_tree(self.workload, place, jobs=self.jobs, options=self.options, progress=progress)
+            return store.parse_tree(self.workload, place, jobs=self.jobs, options=self.told, progress=progress)
         except MatbenchError as error:
             if self.is_payloads is False:
                 raise
@@ -157,6 +205,23 @@ class Opening:
                 return lts.read_matrix(self.workload, place)
             except MatbenchError:
                 raise error from None
+
+    def _effects(self) -> Mapping[str, MinimumEffect]:
+        """What is too small to matter, by KPI; a KPI that is none is a warning."""
+        kpis, effects = self.workload.kpis, dict(self.workload.regression.minimum_effects)
+        for name, value in self.minimum_effects.items():
+            if name not in kpis:
+                meant = did_you_mean(name, kpis)
+                self.warn([f"minimum_effects: workload '{self.workload.name}' has no KPI '{name}': {meant}"])
+                continue
+            before = effects.get(name, MinimumEffect())
+            if isinstance(value, (int, float)):
+                effects[name] = dataclasses.replace(before, relative=float(value))
+            elif isinstance(value, MinimumEffect):
+                effects[name] = value
+            else:
+                effects[name] = dataclasses.replace(before, **value.model_dump(exclude_none=True))
+        return effects
 
     def _events(self) -> Sequence[AlarmEvent]:
         """The events of the history; one that isn't required may be away, which is a warning."""
@@ -170,6 +235,33 @@ class Opening:
                 raise
             self.warn([f"the alarms of the history can't be read: {error}"])
             return ()
+
+
+def _beside(trees: Mapping[str, Matrix]) -> Matrix:
+    return joined(trees) if len(trees) > 1 else next(iter(trees.values()))
+
+
+def _like(default: Any, value: Any, name: str) -> Any:
+    """*value*, which may be the text of a flag, as what its *default* is."""
+    kind = type(default)
+    try:
+        if isinstance(value, str) and kind in (int, float):
+            return kind(value)
+    except ValueError:
+        pass
+    if isinstance(value, str) and kind is bool and value.lower() in ("true", "false"):
+        return value.lower() == "true"
+    if type(value) is kind:
+        return value
+    expected, got = filtering.show(default), filtering.show(value)
+    raise ConfigError(f"the workload's option {name} has to be of the kind of {expected}, not {got}")
+
+
+def located(history: str) -> Location:
+    """The location that a notebook names; what is to be said of it is a warning."""
+    found, said = location.parse(history, os.environ)
+    warn(said)
+    return found
 
 
 def check_prices(runs: Sequence[Mapping[str, Any]], prices: Sequence[str]) -> None:

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import filters as filter_language
 from .. import lts
-from .. import workload as workloads
 from ..analyze.check import Answer as Question
 from ..analyze.check import counted
-from ..analyze.study import Given, Study
+from ..analyze.study import Study
 from ..errors import MatbenchError
-from ..history import delivery, location, outbox
+from ..history import delivery, outbox
 from ..matrix import Entry
-from ..workload import MinimumEffect, Workload
 from . import judging
 from .answers import AnalysisAnswer, BestAnswer, CheckAnswer
 from .judging import Asked
-from .opening import Opening
+from .opening import located, warn
 from .text import Answer, Table
-from .versions import read_order
 
 if TYPE_CHECKING:
     import pandas
@@ -141,57 +136,13 @@ class Runs(Answer):
             MatbenchError: the history can't be used. What a server that is away couldn't take waits in the outbox.
         """
         good = lts.GoodRuns(self.study.workload, self.study.matrix, keep_going=False)
-        delivered = delivery.upload(good.write, _located(history), outbox.directory(os.environ), replace=replace)
+        delivered = delivery.upload(good.write, located(history), outbox.directory(os.environ), replace=replace)
         if good.left_out:
-            _warn(["\n".join(["left out, failed or unfinished:", *lts.listed(good.left_out.items())])])
+            warn(["\n".join(["left out, failed or unfinished:", *lts.listed(good.left_out.items())])])
         return delivered
 
     def _answer(self, analysis: Analysis, answer: Question) -> AnalysisAnswer:
         return AnalysisAnswer(dataclasses.replace(analysis, check=counted(self.study.findings, answer)))
-
-
-def open_runs(
-    places: Sequence[str | PathLike[str]],
-    workload: str | Workload,
-    *,
-    filters: str,
-    history: str | None,
-    order: str | None,
-    prices: Mapping[str, float],
-    minimum_effects: Mapping[str, MinimumEffect],
-    options: Mapping[str, Any],
-    jobs: int | None,
-) -> Runs:
-    """See :func:`matrix_benchmarking.runs.open`."""
-    chosen = workloads.load(workload) if isinstance(workload, str) else workload
-    effects = {**chosen.regression.minimum_effects, **minimum_effects}
-    is_history = len(places) == 1 and isinstance(places[0], str) and "://" in places[0]
-    location = str(places[0]) if is_history else history
-    opening = Opening(
-        chosen,
-        () if is_history else tuple(map(Path, places)),
-        is_payloads=None,
-        history=None if location is None else functools.cache(lambda: _located(location)),
-        filters=filter_language.parse(filters),
-        given=Given(minimum_effects=effects, prices=prices, order=read_order(order)),
-        options={"prices": prices, **chosen.options, **options},
-        jobs=jobs,
-        priced=tuple(prices),
-        warn=_warn,
-    )
-    return Runs(opening.study())
-
-
-def _located(history: str) -> Any:
-    found, said = location.parse(history, os.environ)
-    _warn(said)
-    return found
-
-
-def _warn(sentences: Sequence[str]) -> None:
-    """Each as a warning of Python's, which a notebook shows once."""
-    for sentence in sentences:
-        warnings.warn(sentence, stacklevel=4)
 
 
 def _several(value: Scalar | Sequence[Scalar]) -> Sequence[Scalar]:

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.commands import alarms_list
+from matrix_benchmarking.commands import alarms as alarms_command
 from matrix_benchmarking.history import SQLiteLocation, open_history, record
 from matrix_benchmarking.history.alarms import Action, AlarmEvent
 
@@ -63,7 +63,7 @@ def test_the_ids_of_alarms_stay_however_narrow_the_terminal_is(columns: int) -> 
         [event(number, alarm=SLOWER[::-1] if number else LESS, about=one) for number, one in enumerate(about)]
     )
     stream = io.StringIO()
-    Console(file=stream, width=columns).print(alarms_list._table(list(known.values()), {}))
+    Console(file=stream, width=columns).print(alarms_command._table(list(known.values()), {}))
     assert all(f"│ {each} │" in stream.getvalue() for each in known)
     assert max(map(cell_len, stream.getvalue().splitlines())) <= columns
 

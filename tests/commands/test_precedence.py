@@ -11,7 +11,7 @@ import pytest
 
 from matrix_benchmarking import config
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.commands import base, leaves
+from matrix_benchmarking.commands import leaves, options
 
 FILE = """
 matbench:
@@ -75,11 +75,11 @@ def test_a_named_file_replaces_the_one_in_the_directory(selected: Callable[..., 
 @pytest.mark.parametrize("name", leaves())
 def test_every_option_has_its_environment_variable_and_its_key(name: str) -> None:
     command = leaves()[name]
-    loaded = config.load(options=base.in_configuration())
+    loaded = config.load(options=options.in_configuration())
     for param in command.params:
         if isinstance(param, click.Argument):
             continue
-        assert isinstance(param, base.Option)
+        assert isinstance(param, options.Option)
         assert param.envvar == f"MATBENCH_{str(param.name).upper()}"
         assert param.help
         if param.key_for(name):

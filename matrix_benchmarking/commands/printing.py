@@ -1,0 +1,147 @@
+"""What commands print: sentences, tables and progress on the console, outputs to files that are whole or untouched."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import click
+
+from ..errors import ConfigError, OutputError, os_reason
+from ..files import atomic_write
+from ..runs import text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..runs.text import Answer
+
+MAX_WARNINGS = 10
+WIDTH_WITHOUT_TERMINAL = 160
+REFRESH_S = 0.1
+SPOOL_BYTES = 16 * 2**20
+STDOUT = Path("-")
+printable = text.printable
+
+
+def show(answer: Answer) -> None:
+    """Print an answer: sentences as they are, tables as wide as the terminal."""
+    console = answer_console()
+    for part in answer.said():
+        if isinstance(part, str):
+            say(part)
+        else:
+            console.print(part)
+
+
+def say(sentence: str, *, err: bool = False) -> None:
+    """Print a sentence, in which names may come from anywhere."""
+    click.echo(printable(sentence), err=err)
+
+
+def warn(sentences: Sequence[str], most: int = MAX_WARNINGS) -> None:
+    """Print warnings to stderr: the first ones, and how many more there are."""
+    for sentence in first(sentences, most):
+        say(f"warning: {sentence}", err=True)
+
+
+def first(sentences: Sequence[str], most: int = MAX_WARNINGS) -> list[str]:
+    """The first *most* sentences, and how many more there are."""
+    more = len(sentences) - most
+    return [*sentences[:most], *([f"… and {more:,} more"] if more > 0 else [])]
+
+
+def answer_console() -> Console:
+    """The console for the answer. Text from results is never markup, colours need a terminal."""
+    from rich.console import Console
+
+    class AnswerConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError  # rich would exit with 1, which says that the verdict is bad
+
+    width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
+    return AnswerConsole(markup=False, emoji=False, highlight=False, width=width)
+
+
+@contextlib.contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A function ``(done, total)`` that draws a bar on stderr; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    # Without a thread of its own, so that the parse may fork; drawn at most ten times a second.
+    with Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as progress:
+        task, drawn = progress.add_task(what, total=None), 0.0
+
+        def draw(done: int, total: int) -> None:
+            nonlocal drawn
+            now = time.monotonic()
+            due = now - drawn >= REFRESH_S or done == total
+            drawn = now if due else drawn
+            progress.update(task, completed=done, total=total, refresh=due)
+
+        yield draw
+
+
+def check_outputs(outputs: Iterable[Path | None]) -> None:
+    """Raise ConfigError if two outputs would go to the same place."""
+    seen: set[Path] = set()
+    for path in outputs:
+        if path in seen:
+            place = "standard output (-)" if path == STDOUT else f"'{path}'"
+            raise ConfigError(f"two outputs are to be written to {place}: give each a file of its own")
+        if path is not None:
+            seen.add(path)
+
+
+def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
+    """Let *writer* write to *path*. If it raises, the file is as before and nothing is printed.
+
+    A link stays a link; a device or a pipe is written to, not replaced.
+
+    Raises:
+        OutputError: *path* can't be written.
+    """
+    if path != STDOUT and (path.is_file() or path.is_dir() or not path.exists()):
+        with atomic_write(Path(os.path.realpath(path))) as stream:
+            writer(stream)
+        return
+    with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
+        writer(spool)
+        spool.seek(0)
+        _copy(spool, path)
+
+
+def _copy(source: IO[bytes], path: Path) -> None:
+    """Send *source* to standard output, or to the device or pipe *path*."""
+    try:
+        if path == STDOUT:
+            shutil.copyfileobj(source, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+            return
+        with path.open("wb") as stream:
+            shutil.copyfileobj(source, stream)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if path == STDOUT:
+            silence_stdout()
+        place = "standard output" if path == STDOUT else str(path)
+        raise OutputError(f"cannot write to {place}: {os_reason(error)}") from error
+
+
+def silence_stdout() -> None:
+    """Send what is still to be flushed nowhere: whoever read it is gone, or its disk is full."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

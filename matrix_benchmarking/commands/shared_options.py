@@ -1,0 +1,263 @@
+"""The options that several commands have: which runs of which workload, which history, where an analysis goes."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import click
+
+from ..errors import ConfigError
+from .options import BY_FLAG, PATH, flag, gathered, option, strength
+
+WORSE, SUSPECTED = "worse", "suspected"
+
+
+class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``[VENDOR/]HW_TYPE=USD_PER_HOUR`` as a pair of name and price."""
+
+    name = "price"
+    envvar_list_splitter: ClassVar[str] = ","
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, price = str(value).rpartition("=")
+        parts = name.strip().split("/", 1)
+        try:
+            usd = float(price)
+        except ValueError:
+            usd = -1.0
+        if not (equals and all(parts) and 0 <= usd < float("inf")):
+            self.fail(f"'{value}' is not [VENDOR/]HW_TYPE=USD_PER_HOUR, as in aws/nvidia-l4=0.8", param, ctx)
+        return name.strip(), usd
+
+
+class NamedText(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``NAME=VALUE`` as a pair of texts; *example* is for the sentence about what isn't one."""
+
+    name = "named text"
+    envvar_list_splitter: ClassVar[str] = ","
+
+    def __init__(self, example: str) -> None:
+        self.example = example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        name, equals, text = str(value).partition("=")
+        if not (equals and name.strip()):
+            self.fail(f"'{value}' is not NAME=VALUE, as in {self.example}", param, ctx)
+        return name.strip(), text.strip()
+
+
+class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """Names separated by commas."""
+
+    name = "names"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, tuple):
+            return value
+        texts = value if isinstance(value, list) else str(value).split(",")
+        names = tuple(name for text in texts if (name := str(text).strip()))
+        if texts and not names:
+            self.fail(f"{value!r} holds no name; leave the option out for all", param, ctx)
+        return names
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Which runs of which workload a command is about; each value as its option gives it.
+
+    Attributes:
+        price: in USD per hour by ``vendor/hw_type`` or ``hw_type``.
+        workload_option: texts by name.
+    """
+
+    workload: str | None
+    results_dirname: Path | None
+    filters: str | None
+    price: Sequence[tuple[str, float]]
+    workload_option: Sequence[tuple[str, str]]
+    jobs: int | None
+    lts_results_dirname: Path | None = None
+    against: Sequence[Path] = ()
+    order: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class HistoryOptions:
+    """Where the history is: its location, or the OpenSearch server as MatrixBenchmarking names it."""
+
+    history: str | None = None
+    opensearch_host: str | None = None
+    opensearch_port: int | None = None
+    opensearch_username: str | None = None
+    opensearch_index: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AnalysisOutput:
+    """Where an analysis is written to, and whether a regression is an error.
+
+    Attributes:
+        report_dest: directory of the reports; None for none.
+        summary_yaml_dest: file of the summary YAML; None for none.
+        exit_zero: a regression is reported and is no error.
+        fail_on: ``suspected`` makes an error of what is suspected, too.
+    """
+
+    report_dest: Path | None
+    summary_yaml_dest: Path | None
+    exit_zero: bool
+    fail_on: str = WORSE
+
+
+workload_option = option(
+    "--workload", config_key="workload", metavar="NAME", help="The workload: a short name, a module or a .py file."
+)
+against = option(
+    "--against",
+    config_key="",
+    type=PATH,
+    multiple=True,
+    metavar="DIR",
+    help="Another directory of the same kind, shown beside the first; the setting 'tree' tells them apart. "
+    "Can be given several times.",
+)
+lts_results = option(
+    "--lts-results-dirname",
+    config_key="",
+    type=PATH,
+    metavar="DIR",
+    help="A directory of LTS payloads, as download_lts writes it, instead of a results directory.",
+)
+order_option = option(
+    "--order",
+    config_key="order",
+    metavar="FILE|git:DIR",
+    help="Which version came after which: a file, one version a line, the oldest first; or git:DIR, the first-parent "
+    "history of a checkout.",
+)
+since_option = option(
+    "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
+)
+kpi_filter = option(
+    "--kpi-filter",
+    type=Names(),
+    default=(),
+    metavar="NAMES",
+    help="Only these KPIs, separated by commas; * stands for any characters: throughput,*_latency.",
+)
+replace_option = flag("--replace", help="Let payloads take the place of other contents of the same runs.")
+
+selection = gathered(
+    "selection",
+    RunOptions,
+    option(
+        "--results-dirname",
+        config_key="test_directory",
+        type=PATH,
+        metavar="DIR",
+        help="The results directory: the tree that holds the test directories.",
+    ),
+    workload_option,
+    option(
+        "--filters",
+        metavar="FILTERS",
+        help="Only these tests: hw_type=cpu-1:cpu-2,batch_size=32 (a backslash escapes , : and =).",
+    ),
+    option(
+        "--price",
+        config_key="prices",
+        type=Price(),
+        multiple=True,
+        metavar="[VENDOR/]HW_TYPE=USD",
+        help="Price in USD per hour; can be given several times, and wins over the configuration's.",
+    ),
+    option(
+        "--workload-option",
+        config_key="workload_options",
+        type=NamedText("warm_up_epochs=3"),
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",
+    ),
+    option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Processes that parse; automatic unless given, 1 for none.",
+    ),
+    also=("lts_results_dirname", "against", "order"),
+)
+"""The options that select tests; the command gets them, and the others about it, as one argument ``selection``."""
+
+reports = gathered(
+    "output",
+    AnalysisOutput,
+    option(
+        "--report-dest",
+        type=PATH,
+        metavar="DIR",
+        help="Write the reports to this directory: index.html, and what CI services read.",
+    ),
+    option("--summary-yaml-dest", type=PATH, metavar="FILE", help="Write MatrixBenchmarking's summary to this file."),
+    option(
+        "--fail-on",
+        type=click.Choice([WORSE, SUSPECTED]),
+        default=WORSE,
+        metavar="WORD",
+        help="worse, or suspected: end with exit status 1 for what one block of runs alone supports, too.",
+    ),
+    flag("--exit-zero", help="Report a regression, and end with exit status 0 all the same."),
+)
+"""The options that say where the analysis goes; the command gets them as one argument ``output``."""
+
+
+def _one_history(
+    history: str | None, opensearch_host: str | None, opensearch_port: int | None, **others: str | None
+) -> HistoryOptions:
+    """The location or the host, whichever was said more explicitly.
+
+    Raises:
+        ConfigError: both were, or an option of a server is given by a flag and no server is meant.
+    """
+    if history is not None and opensearch_host is not None:
+        of_history, of_host = strength("history"), strength("opensearch_host")
+        if of_history == of_host:
+            raise ConfigError("--history and --opensearch-host both say where the history is: give one of them")
+        history, opensearch_host = (history, None) if of_history > of_host else (None, opensearch_host)
+    if opensearch_host is not None and ("/" in opensearch_host or "@" in opensearch_host):
+        raise ConfigError("--opensearch-host is the name of a host; --history takes a whole address")
+    is_server = history is not None and not history.lower().strip().startswith(("sqlite:", "postgresql:"))
+    for name in ("opensearch_port", "opensearch_username", "opensearch_index"):
+        is_allowed = opensearch_host is not None or (is_server and name != "opensearch_port")
+        if strength(name) == BY_FLAG and not is_allowed:
+            raise ConfigError(f"--{name.replace('_', '-')} is about an OpenSearch server: name it by --opensearch-host")
+    return HistoryOptions(history, opensearch_host, opensearch_port, **others)
+
+
+place = gathered(
+    "place",
+    _one_history,
+    option(
+        "--history",
+        config_key="history",
+        metavar="LOCATION",
+        help="Where the history is: sqlite:///matbench.db, postgresql://host/database or https://host:9200/index.",
+    ),
+    option("--opensearch-host", config_key="", metavar="HOST", help="Host of an OpenSearch server with TLS."),
+    option("--opensearch-port", config_key="", type=click.IntRange(1, 65535), metavar="PORT", help="Its port; 9200."),
+    option("--opensearch-username", config_key="", metavar="NAME", help="User name at the OpenSearch server."),
+    option(
+        "--opensearch-index",
+        config_key="lts.opensearch.index",
+        metavar="NAME",
+        help="Index of the payloads on the OpenSearch server.",
+    ),
+)
+"""``--history`` and its aliases; the command gets them as one argument ``place``."""
