@@ -42,7 +42,7 @@ class History(contextlib.AbstractContextManager["History"]):
         """Keep *records*; one that is there already is not kept twice. :mod:`.plan` decides what becomes of each.
 
         Args:
-            records: they are taken a few hundred at a time, and are visible to all when this returns. Those that don't
+            records: they are taken a few thousand at a time, and are visible to all when this returns. Those that don't
                 say when they were first seen are of one upload: all get one moment, later than any that is kept.
             replace: a record whose content is another one takes the place of the one that is there, and of the moment
                 when that was first seen.
@@ -55,7 +55,7 @@ class History(contextlib.AbstractContextManager["History"]):
         pushed, done, upload = Pushed(), 0, Upload(replace, are_copies)
         try:
             self._settle()  # what an upload that was interrupted wrote shows now
-            for chunk in batched(records, CHUNK):
+            for chunk in plan.writable(records, self._storage.at_once):
                 with self._storage.sentences(), self._storage.writing():
                     outcome = self._carry_out(plan.plan(chunk, upload, self._storage), upload)
                 pushed.add(outcome)
@@ -145,7 +145,7 @@ class History(contextlib.AbstractContextManager["History"]):
             self._storage.settle()
 
     def _carry_out(self, made: Plan, upload: Upload) -> Pushed:
-        """Do what was planned for some hundred records of *upload*."""
+        """Do what was planned for some records of *upload*."""
         for write in made.writes:
             if write.over is None and write.record.recorded is None:
                 # The first chunk of an upload in which something is kept makes its moment known to all others.
@@ -154,7 +154,7 @@ class History(contextlib.AbstractContextManager["History"]):
                 write.record = dataclasses.replace(write.record, recorded=(1, upload.moment_us))
         rows = [row_of(write.record, None if write.over is None else write.over.version) for write in made.writes]
         refused = self._storage.write(rows)
-        there = {row.id: row.digest for row in self._storage.find(list(refused), payload=False)} if refused else {}
+        there = {row.id: row.digest for row in plan.found(list(refused), self._storage, payload=False)}
         for write in made.writes:
             of = write.record
             if of.id not in refused:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from .errors import HistoryError
@@ -19,6 +19,11 @@ from .sameness import Difference, difference, identifies, may_be_corrected, rena
 from .twins import twin_of
 
 CHUNK = 500
+"""How many runs are looked up at once."""
+
+LARGEST_WRITE_BYTES = 16_000_000
+"""How much JSON is written at once."""
+
 _DAMAGED: Mapping[str, Any] = {"metadata": {}, "kpis": {}}
 """What is known of a payload that was damaged: it can be replaced."""
 
@@ -101,7 +106,7 @@ def plan(chunk: Iterable[Record], upload: Upload, storage: Lookup) -> Plan:
     """What is to be done with *chunk*; what depends on the rest of the push goes to :attr:`Upload.waiting`."""
     made: Plan = Plan()
     first = [each for each in chunk if not _came_before(each, upload, made)]
-    there = {row.id: row.digest for row in storage.find([each.id for each in first], payload=False)}
+    there = {row.id: row.digest for row in found([each.id for each in first], storage, payload=False)}
     others = [each for each in first if there.get(each.id, each.digest) != each.digest]
     kept = _kept([each.id for each in others], storage)
     measured = _measured([each for each in first if each.id not in there], storage)
@@ -139,6 +144,26 @@ def plan_waiting(upload: Upload, storage: Lookup) -> Plan:
     return made
 
 
+def writable(records: Iterable[Record], at_once: int) -> Iterator[list[Record]]:
+    """*records* in lists that are written at once, *at_once* at most."""
+    chunk: list[Record] = []
+    size = 0
+    for each in records:
+        chunk.append(each)
+        size += each.size_bytes
+        if len(chunk) == at_once or size >= LARGEST_WRITE_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
+
+
+def found(ids: Sequence[str], storage: Lookup, *, payload: bool) -> Iterator[Row]:
+    """Those of *ids* that are there."""
+    for some in batched(ids, CHUNK):
+        yield from storage.find(some, payload=payload)
+
+
 class Nothing:
     """A history that is not there yet."""
 
@@ -152,7 +177,7 @@ class Nothing:
 def foresee(records: Iterable[Record], storage: Lookup, *, replace: bool) -> Pushed:
     """What a push of *records* would do."""
     pushed, upload = Pushed(), Upload(replace)
-    for chunk in batched(records, CHUNK):
+    for chunk in writable(records, CHUNK):
         pushed.add(plan(chunk, upload, storage).foreseen())
     pushed.add(plan_waiting(upload, storage).foreseen())
     return pushed
@@ -219,7 +244,7 @@ def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Ref
 
 
 def _kept(ids: Sequence[str], storage: Lookup) -> Mapping[str, Kept]:
-    return {row.id: Kept(record_of(row, damaged_as=_DAMAGED), row.version) for row in storage.find(ids, payload=True)}
+    return {row.id: Kept(record_of(row, damaged_as=_DAMAGED), row.version) for row in found(ids, storage, payload=True)}
 
 
 def _measured(records: Iterable[Record], storage: Lookup) -> Mapping[str, Sequence[str]]:

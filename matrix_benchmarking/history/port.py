@@ -193,6 +193,8 @@ class Storage(Reader, Protocol):
     """What an engine does; all else is the same for all, and in :class:`.history.History`."""
 
     location: str
+    at_once: int
+    """How many runs should be written at once."""
 
     def sentences(self) -> AbstractContextManager[None]:
         """The engine's errors as HistoryError, and UnavailableError where its server is away."""

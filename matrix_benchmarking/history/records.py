@@ -61,6 +61,7 @@ class Record:
         digest: of the content; independent of the order of names.
         payload: the whole document.
         recorded: when a history first saw it; None for one that none has seen.
+        size_bytes: of the payload as JSON; 0 of one that a history gave.
     """
 
     id: str
@@ -69,6 +70,7 @@ class Record:
     digest: str
     payload: Mapping[str, Any]
     recorded: Recorded | None = None
+    size_bytes: int = 0
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -129,13 +131,22 @@ def record(payload: Any, recorded: Recorded | None = None) -> Record:
         raise HistoryError(f"this is not an LTS payload: {error}") from error
     start_us, end_us = microseconds(metadata.get("start")), microseconds(metadata.get("end"))
     time_us = end_us if end_us is not None else start_us
-    return Record(identifier, workload, time_us, digest(payload), payload, recorded)
+    text = _canonical_text(payload)
+    return Record(identifier, workload, time_us, _digest_of(text), payload, recorded, len(text))
 
 
 def digest(content: Any) -> str:
     """A digest of JSON *content*, in which types count and the order of names does not."""
+    return _digest_of(_canonical_text(content))
+
+
+def _digest_of(text: bytes) -> str:
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
+
+
+def _canonical_text(content: Any) -> bytes:
     try:
-        return hashlib.blake2b(_canonical(content), digest_size=16).hexdigest()
+        return _canonical(content)
     except RecursionError as error:
         raise HistoryError("this is not an LTS payload: it is nested too deep") from error
     except (TypeError, ValueError, OverflowError, UnicodeError) as error:

@@ -65,6 +65,8 @@ class Cursor(Protocol):
 class SQLReader:
     """Reads the tables; *execute* carries out a statement in which ``?`` stands for each parameter."""
 
+    at_once = CHUNK
+
     def execute(self, text: str, parameters: Sequence[Any] = ()) -> Cursor:
         raise NotImplementedError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from history_support.payloads import payload, test_id
 
-from matrix_benchmarking.history import HistoryError, record
+from matrix_benchmarking.history import HistoryError, plan, record
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,17 @@ def test_a_payload_that_is_nested_too_deep_is_a_sentence():
         deep = [deep]
     with pytest.raises(HistoryError, match="nested too deep"):
         record(payload(1, note=deep))
+
+
+def test_what_is_written_at_once_is_bounded_in_runs_and_in_bytes(monkeypatch):
+    small, large = record(payload(1)), record(payload(2, text="x" * 3000))
+    monkeypatch.setattr(plan, "LARGEST_WRITE_BYTES", 3 * small.size_bytes)
+
+    def sizes(records, at_once):
+        return [len(chunk) for chunk in plan.writable(records, at_once)]
+
+    assert large.size_bytes > 3000 > plan.LARGEST_WRITE_BYTES > 3 * 100
+    assert sizes([small] * 5, 2) == [2, 2, 1]
+    assert sizes([small] * 7, 100) == [3, 3, 1]
+    assert sizes([small, large, small, large, large], 100) == [2, 2, 1]
+    assert sizes([], 2) == []

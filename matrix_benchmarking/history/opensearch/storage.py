@@ -63,6 +63,8 @@ class OpenSearchStorage:
         UnavailableError: the server is away, or refuses us.
     """
 
+    at_once = CHUNK
+
     def __init__(self, place: ServerIndices, *, writable: bool = True) -> None:
         self.location = str(place)
         self._place = place
@@ -188,7 +190,7 @@ class OpenSearchStorage:
 
     def _hide(self, ids: Sequence[str]) -> list[str]:
         """Remove the documents of the KPIs of those of *ids* that are there, which are returned."""
-        there = list(self.find(ids, payload=True))
+        there = [row for some in batched(ids, CHUNK) for row in self.find(some, payload=True)]
         gone = self._send(each for row in there for each in dashboards.hidden(self._place.kpi_index, row))
         for kpi, status, reason in gone:
             if status != 404:
