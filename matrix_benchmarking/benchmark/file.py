@@ -135,7 +135,7 @@ def with_settings(file: BenchmarkFile, given: Iterable[tuple[str, str]]) -> Benc
             raise ConfigError(f"the benchmark file has no '{name}' in common_settings: {hint}")
         own = [each for each, experiment in file.expe.items() if name in experiment.settings]
         if own:
-            raise ConfigError(f"expe.{own[0]} sets {name} itself: use --filters={name}={text} to run a part of it")
+            raise ConfigError(f"expe.{own[0]} sets {name} itself: use `filters`={name}={text} to run a part of it")
         changed[name] = _like(file.common_settings[name], text, name)
     return file.model_copy(update={"common_settings": changed})
 

@@ -96,13 +96,13 @@ def check_money(plan: Plan, max_usd: float | None) -> None:
         if paid and plan.usd_per_hour(group.target, group.settings) is None:
             raise ConfigError(
                 "a limit in USD can't be kept without the target's price: give target.usd_per_hour in the benchmark "
-                "file, or --price VENDOR/HW_TYPE=USD"
+                "file, or `prices` VENDOR/HW_TYPE=USD"
             )
     usd = plan.estimate().usd
     if usd is not None and usd > max_usd:
         raise ConfigError(
-            f"the plan will cost about {usd:.2f} USD, more than the limit of {max_usd:g}: raise --max-usd, or run less "
-            "of it with --filters"
+            f"the plan will cost about {usd:.2f} USD, more than the limit of {max_usd:g}: raise `max_usd`, or run less "
+            "of it with `filters`"
         )
 
 

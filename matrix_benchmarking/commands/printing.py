@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -28,7 +29,37 @@ WIDTH_WITHOUT_TERMINAL = 160
 REFRESH_S = 0.1
 SPOOL_BYTES = 16 * 2**20
 STDOUT = Path("-")
-printable = text.printable
+_FLAGS = {
+    "`filters`": "--filters",
+    "`force`": "--force",
+    "`format`": "--format",
+    "`ignoring`": "--ignored-keys",
+    "`in_checkout`": "--in-checkout",
+    "`jobs`": "--jobs",
+    "`keep_going`": "--keep-going",
+    "`kpis`": "--kpi-filter",
+    "`max_bytes`": "--max-bytes",
+    "`max_usd`": "--max-usd",
+    "`mode`": "--mode",
+    "`order`": "--order",
+    "`others`": "--against",
+    "`prices`": "--price",
+    "`replace`": "--replace",
+    "`results_dirname`": "--results-dirname",
+    "`save_to_artifacts`": "--save-to-artifacts",
+    "`until`": "--until",
+}
+"""By the parameter that a sentence of the library names, what it is called on a command line."""
+
+
+def with_flags(sentence: str) -> str:
+    """A *sentence* of the library, as it is on the command line."""
+    return re.sub("`[a-z_]+`", lambda match: _FLAGS.get(match[0], match[0]), sentence)
+
+
+def printable(sentence: str) -> str:
+    """The same without what a terminal would obey."""
+    return text.printable(with_flags(sentence))
 
 
 def show(answer: Answer) -> None:

@@ -32,7 +32,7 @@ from ..runs.answers import AnalysisAnswer
 from ..runs.judging import Keep
 from ..workload import Workload
 from .options import is_typed
-from .printing import say, show, warn
+from .printing import say, show, warn, with_flags
 from .shared_options import SUSPECTED, AnalysisOutput
 
 SUMMARY_LIMIT_BYTES = 2**20
@@ -42,12 +42,8 @@ _CUT = "The summary of this step is full: the rest of the analysis is in regress
 
 def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
     """Raise ConfigError where a person typed a name of no KPI; the analysis notes one out of the configuration."""
-    if not is_typed("kpi_filter"):
-        return
-    try:
+    if is_typed("kpi_filter"):
         judging.check_kpi_filter(patterns, workload)
-    except ConfigError as error:
-        raise ConfigError(f"--kpi-filter: {error}") from error
 
 
 def keeping(location: Location) -> Keep:
@@ -79,11 +75,12 @@ def publish(
         ConfigError: nothing could be analysed.
     """
     answer = check.Answer.PAIR if is_pair else check.Answer.HISTORY
-    analysis = dataclasses.replace(analysis, check=check.counted(study.findings, answer))
+    silent = [dataclasses.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
+    analysis = dataclasses.replace(analysis, not_analysed=silent, check=check.counted(study.findings, answer))
     if err:
         say(" ".join([*lead(analysis), check.line(analysis.check)]), err=True)
     else:
-        show(AnalysisAnswer(analysis))
+        show(AnalysisAnswer(analysis, "--report-dest writes them all"))
     write(analysis, study, output, err=err)
     tell_ci(analysis)
     if not analysis.verdicts:

@@ -87,7 +87,7 @@ def _tree(members: Iterable[Member], max_bytes: int) -> dict[str, Directory]:
             raise DownloadError(f"the archive has more than {MAX_ENTRIES:,} members")
         total += member.size or 0
         if total > max_bytes:
-            raise DownloadError(f"the archive declares more than {max_bytes:,} bytes; --max-bytes raises the limit")
+            raise DownloadError(f"the archive declares more than {max_bytes:,} bytes; `max_bytes` raises the limit")
         name = member.name
         while name.startswith("./"):
             name = name[2:]

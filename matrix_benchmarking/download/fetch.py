@@ -61,13 +61,13 @@ class Budget:
         with self._lock:
             self.spent += size
             if self.spent > self.max_bytes:
-                raise LimitReached(f"more than {self.max_bytes:,} bytes; --max-bytes raises the limit")
+                raise LimitReached(f"more than {self.max_bytes:,} bytes; `max_bytes` raises the limit")
 
     def check(self, planned: int) -> None:
         """Raise LimitReached where *planned* bytes more are too many."""
         if self.spent + planned > self.max_bytes:
             raise LimitReached(
-                f"{planned:,} bytes are to be fetched, more than {self.max_bytes:,}; --max-bytes raises the limit"
+                f"{planned:,} bytes are to be fetched, more than {self.max_bytes:,}; `max_bytes` raises the limit"
             )
 
 

@@ -73,7 +73,7 @@ def artifacts_directory(environment: Mapping[str, str]) -> Path:
     named = environment.get(VARIABLE)
     if not named:
         raise DownloadError(
-            f"{VARIABLE} is not set, so --save-to-artifacts has no place to copy to: set it to a directory"
+            f"{VARIABLE} is not set, so `save_to_artifacts` has no place to copy to: set it to a directory"
         )
     return Path(named)
 

@@ -57,7 +57,7 @@ def _tree_of(place: Place, kept: Record) -> Tree:
             return tree
         if overlap(place.subdirectory, tree.subdirectory):
             where = tree.subdirectory or "the destination"
-            raise DownloadError(f"{where} holds the download of {tree.address}: choose another --results-dirname")
+            raise DownloadError(f"{where} holds the download of {tree.address}: choose another `results_dirname`")
     tree = Tree(subdirectory=place.subdirectory, address=place.address.public, mode="all")
     kept.trees.append(tree)
     return tree
@@ -137,7 +137,7 @@ class _Work:
             more = f" and {len(foreign) - 1} more files" if len(foreign) > 1 else ""
             raise DownloadError(
                 f"{self._destination.directory} holds {foreign[0]}{more}, which this download would overwrite and "
-                "didn't bring: choose another --results-dirname"
+                "didn't bring: choose another `results_dirname`"
             )
 
     def _missing(self, source: Source, files: list[File]) -> list[File]:
@@ -173,7 +173,7 @@ class _Work:
         if chooser.wish.mode == "cache_only":
             self._outcome.notes.append(
                 f"{len(useless)} of {len(chooser.cached)} caches are of another version of matbench or of another "
-                "workload, and are not read: --mode important fetches the artifacts"
+                "workload, and are not read: `mode` important fetches the artifacts"
             )
             return
         for test in useless:
@@ -210,7 +210,7 @@ class _Work:
             sentence = (
                 f"{len(chooser.without_cache)} of {len(chooser.tests)} tests have no cache, "
                 f"{shown(chooser.without_cache[0])} among them: "
-                "--mode prefer_cache or important fetches their artifacts"
+                "`mode` prefer_cache or important fetches their artifacts"
             )
             if not outcome.tests:
                 raise DownloadError(sentence)

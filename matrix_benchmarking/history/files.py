@@ -90,9 +90,9 @@ def _known(directory: Path, *, force: bool) -> set[str]:
     except OSError as error:
         raise HistoryError(f"cannot read '{directory}': {os_reason(error)}") from error
     except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError, RecursionError) as error:
-        raise HistoryError(f"'{directory / RECORD}' is damaged: remove it, and give --force") from error
+        raise HistoryError(f"'{directory / RECORD}' is damaged: remove it, and give `force`") from error
     if not force and directory.is_dir() and any(directory.iterdir()):
-        raise ConfigError(f"'{directory}' holds other things: name another directory, or give --force")
+        raise ConfigError(f"'{directory}' holds other things: name another directory, or give `force`")
     return set()
 
 

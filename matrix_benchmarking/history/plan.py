@@ -236,9 +236,9 @@ def _write(
 def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Refused:
     where = f"the same measurement is kept{'' if kept.id == pushed_as else f' as {kept.id}'}"
     if what is Difference.DESCRIPTION:
-        return Refused(pushed_as, f"{where} with {said(kept, new)}: --replace corrects it", is_same_measurement=True)
+        return Refused(pushed_as, f"{where} with {said(kept, new)}: `replace` corrects it", is_same_measurement=True)
     if what is Difference.COMPUTED_BEFORE:
-        reason = f"{where} with other computations, which may be newer: --replace goes back"
+        reason = f"{where} with other computations, which may be newer: `replace` goes back"
         return Refused(pushed_as, reason, is_same_measurement=True)
     return Refused(pushed_as, conflict(within_a_push=False))
 

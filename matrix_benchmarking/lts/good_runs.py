@@ -80,7 +80,7 @@ class GoodRuns:
             problems = [problem for each in self.broken.values() for problem in each]
             lines.append(summary(problems, tests))
         if self._good:
-            lines.append(f"  --keep-going keeps the other {_runs(len(self._good))}")
+            lines.append(f"  `keep_going` keeps the other {_runs(len(self._good))}")
         else:
             lines += [f"there is nothing to keep: none of {_runs(tests)} is good", *listed(self.left_out.items())]
         return "\n".join(lines)

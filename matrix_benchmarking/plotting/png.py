@@ -33,10 +33,10 @@ def find_browser() -> str:
         ConfigError: kaleido or Chromium isn't installed; it says what to install.
     """
     if importlib.util.find_spec("kaleido") is None:
-        raise ConfigError("--format png needs kaleido: pip install 'matrix-benchmarking[png]'")
+        raise ConfigError("`format` png needs kaleido: pip install 'matrix-benchmarking[png]'")
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
-        raise ConfigError("--format png needs Chromium or Chrome on the PATH: apt-get install chromium-headless-shell")
+        raise ConfigError("`format` png needs Chromium or Chrome on the PATH: apt-get install chromium-headless-shell")
     return found
 
 

@@ -77,9 +77,11 @@ class AnalysisAnswer(Answer):
 
     Attributes:
         analysis: the verdict on each series.
+        elsewhere: where those are that have no room.
     """
 
     analysis: Analysis
+    elsewhere: str = "`analysis` has them all"
 
     def said(self) -> Iterator[str | Table]:
         """The verdict, the series that changed or are in doubt, and what is to be known of the data."""
@@ -90,11 +92,17 @@ class AnalysisAnswer(Answer):
         shown = [one for one in analysis.verdicts if verdict_wording.is_told(one)]
         if shown:
             yield _Verdicts(_verdict_columns(analysis, shown[:ROWS]))
-            yield from _rest(shown[ROWS:])
+            yield from self._rest(shown[ROWS:])
         lines = [*_reasons(analysis), *(f"Note: {note}" for note in analysis.notes)]
         lines += [check.line(analysis.check)] if analysis.check else []
         # One line: a service that reads the output obeys lines that begin in its own way.
         yield from (one_line(line, 500) for line in lines)
+
+    def _rest(self, rest: Sequence[SeriesVerdict]) -> Iterator[str]:
+        if rest:
+            failing = sum(one.fails for one in rest)
+            worse_too = f", {failing} of them worse" if failing else ""
+            yield f"… and {len(rest)} more series{worse_too}: {self.elsewhere}"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -234,13 +242,6 @@ def _alarm(verdict: SeriesVerdict) -> str:
     """The alarm that a verdict is about, if there is one."""
     held = [alarm.id for alarm in verdict.alarms if alarm.status is not Status.FIXED]
     return held[-1] if held and verdict.outcome is Outcome.REGRESSION else "–"
-
-
-def _rest(rest: Sequence[SeriesVerdict]) -> Iterator[str]:
-    if rest:
-        failing = sum(one.fails for one in rest)
-        worse_too = f", {failing} of them worse" if failing else ""
-        yield f"… and {len(rest)} more series{worse_too}: --report-dest writes them all"
 
 
 def _reasons(analysis: Analysis) -> list[str]:

@@ -153,7 +153,7 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
     """Raise ConfigError for a pattern that matches no KPI."""
     for pattern in patterns:
         if not fnmatch.filter(workload.kpis, pattern):
-            raise ConfigError(f"no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
+            raise ConfigError(f"`kpis`: no KPI '{pattern}': {did_you_mean(pattern, workload.kpis)}")
 
 
 def _question(study: Study, data: str) -> Question:

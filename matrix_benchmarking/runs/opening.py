@@ -272,7 +272,7 @@ def check_prices(runs: Sequence[Mapping[str, Any]], prices: Sequence[str]) -> No
     has_vendors = any("vendor" in settings for settings in on)
     for name in prices if known else ():
         if name not in known and (has_vendors or name.partition("/")[2] not in known):
-            raise ConfigError(f"--price: no run is on hardware '{name}': {did_you_mean(name, known)}")
+            raise ConfigError(f"`prices`: no run is on hardware '{name}': {did_you_mean(name, known)}")
 
 
 def names_of(directories: Sequence[Path]) -> list[tuple[str, Path]]:
@@ -285,4 +285,4 @@ def names_of(directories: Sequence[Path]) -> list[tuple[str, Path]]:
         names = ["/".join(place.absolute().parts[-length:]) for place in directories]
         if len(set(names)) == len(names):
             return list(zip(names, directories, strict=True))
-    raise ConfigError("--against names a directory that is shown already")
+    raise ConfigError("`others` names a directory that is shown already")

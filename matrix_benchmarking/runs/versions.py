@@ -35,15 +35,15 @@ def of_file(path: Path) -> Explicit:
     try:
         lines = [line.strip() for line in read_regular(path).decode("utf-8-sig").splitlines()]
     except OSError as error:
-        raise ConfigError(f"--order: cannot read '{path}': {os_reason(error)}") from error
+        raise ConfigError(f"`order`: cannot read '{path}': {os_reason(error)}") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"--order: '{path}' is no text file of versions: {error}") from error
+        raise ConfigError(f"`order`: '{path}' is no text file of versions: {error}") from error
     versions = [line for line in lines if line and not line.startswith("#")]
     if not versions:
-        raise ConfigError(f"--order: '{path}' holds no version; write one a line, the oldest first")
+        raise ConfigError(f"`order`: '{path}' holds no version; write one a line, the oldest first")
     twice = next((version for place, version in enumerate(versions) if version in versions[:place]), None)
     if twice is not None:
-        raise ConfigError(f"--order: '{path}' holds the version {twice} twice")
+        raise ConfigError(f"`order`: '{path}' holds the version {twice} twice")
     places = {version: place for place, version in enumerate(versions)}
     return Explicit(f"the file {path}", places.get, versions, "add a line for each, where it belongs")
 
@@ -91,10 +91,10 @@ def _git(directory: Path, *arguments: str) -> str:
             command, capture_output=True, check=False, timeout=GIT_TIMEOUT_S, env=environment, stdin=subprocess.DEVNULL
         )
     except FileNotFoundError as error:
-        raise ConfigError("--order=git:… needs git, which is not installed; give a file of versions instead") from error
+        raise ConfigError("`order`=git:… needs git, which is not installed; give a file of versions instead") from error
     except subprocess.TimeoutExpired as error:
-        raise ConfigError(f"--order: git took more than {GIT_TIMEOUT_S:g} s in '{directory}'") from error
+        raise ConfigError(f"`order`: git took more than {GIT_TIMEOUT_S:g} s in '{directory}'") from error
     if done.returncode:
         said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["git says nothing more"]
-        raise ConfigError(f"--order: '{directory}' is no checkout whose history can be read: {said[0]}")
+        raise ConfigError(f"`order`: '{directory}' is no checkout whose history can be read: {said[0]}")
     return done.stdout.decode("utf-8", "replace")

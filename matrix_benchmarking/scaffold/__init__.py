@@ -80,7 +80,7 @@ def in_checkout(name: str, checkout: Path) -> Scaffold:
     """
     if not (checkout / CHECKOUT_PACKAGE / "__init__.py").is_file() or not (checkout / "setup.cfg").is_file():
         raise ConfigError(
-            "this is no checkout of matbench (setup.cfg, projects/): go to one, or leave --in-checkout out"
+            "this is no checkout of matbench (setup.cfg, projects/): go to one, or leave `in_checkout` out"
         )
     package = checkout / CHECKOUT_PACKAGE / name
     sample, tests = checkout / "data" / "samples" / name, checkout / "tests" / "projects" / name

@@ -202,7 +202,7 @@ def _chunks(
         yield from executor.map(functools.partial(_parse_in_worker, spec, arguments), chunks)
     except concurrent.futures.BrokenExecutor as error:
         raise MatbenchError(
-            "a worker process was ended from outside (out of memory?); try again with --jobs 1"
+            "a worker process was ended from outside (out of memory?); try again with `jobs` 1"
         ) from error
 
 

@@ -52,7 +52,7 @@ def test_what_cannot_be_given_is_a_sentence(name, text, sentence) -> None:
 
 
 def test_a_setting_that_an_experiment_has_of_its_own_is_not_replaced_in_silence() -> None:
-    with pytest.raises(ConfigError, match=r"expe\.night sets size itself: use --filters=size=1"):
+    with pytest.raises(ConfigError, match=r"expe\.night sets size itself: use `filters`=size=1"):
         file.with_settings(_file(size=3), [("size", "1")])
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from matrix_benchmarking import scaffold
 from matrix_benchmarking.cli import main
-from matrix_benchmarking.scaffold import content
 
 Capture = pytest.CaptureFixture[str]
 WITHOUT_PYTEST = (
@@ -79,7 +78,7 @@ def test_the_workload_has_at_most_60_lines(directory: Path) -> None:
 def test_the_name_of_the_template_is_nowhere_left(directory: Path) -> None:
     main(["new", "hash_bench"])
     texts = [path.read_text() for path in Path("hash_bench").rglob("*") if path.is_file()]
-    assert not [text for text in texts if content.TEMPLATE_NAME in text]
+    assert not [text for text in texts if scaffold.TEMPLATE_NAME in text]
 
 
 def test_another_place_is_in_the_printed_commands_quoted_for_the_shell(directory: Path, capsys: Capture) -> None:
@@ -194,8 +193,8 @@ def test_in_a_checkout_code_sample_and_test_go_to_their_places_and_work(
 
 
 def test_in_a_checkout_every_path_that_the_files_mention_is_the_one_there(checkout: Path) -> None:
-    template = "".join(path.read_text() for path in content.TEMPLATE.glob("*") if path.is_file())
-    assert [path for path in content.IN_CHECKOUT if path not in template] == []
+    template = "".join(path.read_text() for path in scaffold.TEMPLATE.glob("*") if path.is_file())
+    assert [path for path in scaffold.IN_CHECKOUT if path not in template] == []
     main(["new", "hash_bench", "--in-checkout"])
     readme = Path("projects/hash_bench/README.md").read_text()
     assert "workload.py" not in readme

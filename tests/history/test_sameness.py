@@ -93,7 +93,7 @@ class TestOneRun:
         new = described(measured(1, time="2026-03-01T11:00:00+00:00"), batch_size="32", gpu="T4")
         said = "batch_size 32 instead of '32', gpu (not set) instead of T4, end 2026-03-01T12:00:00+00:00 instead of"
         (reason,) = the_reasons(push(kept, new))
-        assert reason == f"the same measurement is kept with {said} 2026-03-01T11:00:00+00:00: --replace corrects it"
+        assert reason == f"the same measurement is kept with {said} 2026-03-01T11:00:00+00:00: `replace` corrects it"
         pushed = push(kept, new, replace=True)
         assert (pushed.replaced, [each.id for each in pushed.corrected]) == (1, [test_id(1)])
         assert shown(kept) == [new]
@@ -138,7 +138,7 @@ class TestOneRun:
         older["metadata"]["lts_schema_version"] = "1.9"
         push(kept, newer)
         (reason,) = the_reasons(push(kept, older))
-        assert reason == "the same measurement is kept with other computations, which may be newer: --replace goes back"
+        assert reason == "the same measurement is kept with other computations, which may be newer: `replace` goes back"
         assert push(kept, older, replace=True) == Pushed(replaced=1)
         assert push(kept, newer) == Pushed(recomputed=1)
 
@@ -167,7 +167,7 @@ class TestAnotherId:
             (first,) = [each.recorded for each in kept.records()]
             pushed = push(kept, new)
             reason = f"the same measurement is kept as {test_id(1)} with batch_size 32 instead of 64"
-            assert pushed.conflicts == [Refused(test_id(2), f"{reason}: --replace corrects it", True)]
+            assert pushed.conflicts == [Refused(test_id(2), f"{reason}: `replace` corrects it", True)]
             assert shown(kept) == [old]
             pushed = push(kept, new, replace=True)
             said = "batch_size 32 instead of 64"

@@ -69,7 +69,7 @@ def test_without_a_change_there_is_no_table() -> None:
 def test_of_thousands_of_series_twenty_are_shown() -> None:
     said, table = shown(analyses.many())
     assert len(rows_of(table)) == 20
-    assert "… and 4980 more series, 4980 of them worse: --report-dest writes them all\n" in said
+    assert "… and 4980 more series, 4980 of them worse: `analysis` has them all\n" in said
 
 
 @pytest.mark.parametrize("width", [80, 160])

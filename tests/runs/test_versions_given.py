@@ -84,7 +84,7 @@ def test_a_shallow_checkout_says_how_to_get_the_rest(checkout: Path, tmp_path: P
 def test_what_is_no_checkout_is_a_sentence(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(ConfigError, match=f"--order: '{place}' is no checkout whose history can be read"):
+    with pytest.raises(ConfigError, match=f"`order`: '{place}' is no checkout whose history can be read"):
         ordering.read_order(f"git:{place}")
 
 
@@ -114,7 +114,7 @@ def test_a_file_has_one_version_a_line(tmp_path: Path) -> None:
 def test_a_file_that_is_no_order_is_a_sentence(content: bytes | None, said: str, tmp_path: Path) -> None:
     if content is not None:
         (tmp_path / "releases.txt").write_bytes(content)
-    with pytest.raises(ConfigError, match=f"--order: .*{said}"):
+    with pytest.raises(ConfigError, match=f"`order`: .*{said}"):
         ordering.read_order(str(tmp_path / "releases.txt"))
 
 

@@ -24,7 +24,7 @@ from .order_sources import Explicit, Item, Source, contradiction, declared, give
 from .versions import in_words
 
 _WHAT_TO_DO = (
-    "name the order by --order FILE (one version a line, the oldest first) or --order git:DIR (a checkout), or let the "
+    "name the order by `order` FILE (one version a line, the oldest first) or `order` git:DIR (a checkout), or let the "
     "workload's payload say when a test ended"
 )
 

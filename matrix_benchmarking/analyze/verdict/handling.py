@@ -101,17 +101,17 @@ def checked_until(text: str, now: dt.datetime) -> str:
     """
     meant, today = text.strip(), now.astimezone(dt.UTC).date()
     if not meant:
-        raise ConfigError("--until is empty: give a version, a date such as 2026-01-31, or leave it out")
+        raise ConfigError("`until` is empty: give a version, a date such as 2026-01-31, or leave it out")
     ahead = _ahead(meant)
     if ahead is None and _MEANS_A_TIME.fullmatch(meant):
-        raise ConfigError(f"--until takes a version, or a date such as 2026-01-31, and '{text}' is neither")
+        raise ConfigError(f"`until` takes a version, or a date such as 2026-01-31, and '{text}' is neither")
     if ahead is None and not _LIKE_A_DATE.fullmatch(meant):
         return meant
     day = date_of(meant) if ahead is None else today + dt.timedelta(ahead)
     if day is None:
-        raise ConfigError(f"--until is '{text}', which is no date such as 2026-01-31")
+        raise ConfigError(f"`until` is '{text}', which is no date such as 2026-01-31")
     if day < today:
-        raise ConfigError(f"--until is {day}, which is in the past: the acknowledgement would be over already")
+        raise ConfigError(f"`until` is {day}, which is in the past: the acknowledgement would be over already")
     return day.isoformat()
 
 
@@ -149,14 +149,14 @@ def unseen(until: str | None, versions: Sequence[object]) -> str:
     later = [label for label in alike if key(label) > key(until)]
     if later and (not is_there or same_kind(versions) is not None):  # else their order isn't that of their numbers
         newest = exact(max(later, key=key))
-        raise ConfigError(f"--until is the version {until}, and {newest} is later: the acknowledgement would be over")
+        raise ConfigError(f"`until` is the version {until}, and {newest} is later: the acknowledgement would be over")
     if is_there:
         return ""
     if alike or (is_commit(until) and any(is_commit(exact(label)) for label in versions)):
         return f"No run has the version {until} yet."
     hint = did_you_mean(until, map(exact, versions))
     raise ConfigError(
-        f"--until takes a version or a date such as 2026-01-31, and no run has the version '{until}': {hint}"
+        f"`until` takes a version or a date such as 2026-01-31, and no run has the version '{until}': {hint}"
     )
 
 

@@ -120,7 +120,7 @@ def compare_builds(
             alone.append(_not_analysed(series, f"it is in {there} only"))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
     if not pairs and (difference := _difference(*sides)):
-        way = f"leave {'it' if len(difference) == 1 else 'them'} out with --ignored-keys={','.join(difference)}"
+        way = f"leave {'it' if len(difference) == 1 else 'them'} out with `ignoring`={','.join(difference)}"
         alone = [dataclasses.replace(one, reason=f"they differ in {_in_words(difference)}; {way}") for one in alone]
     notes = (*nothing, *(note for note in selection.notes if note not in order.notes))
     cleaned = dataclasses.replace(selection, series=(), notes=notes, newest=new.name, order="")

@@ -182,11 +182,11 @@ def test_until_is_a_day_or_a_version_as_it_is_written(text: str, kept: str) -> N
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "--until is empty"),
-        (" ", "--until is empty"),
-        ("2026-02-28", "--until is 2026-02-28, which is in the past"),
-        ("yesterday", "--until is 2026-02-28, which is in the past"),
-        ("3 months", "--until takes a version, or a date such as 2026-01-31, and '3 months' is neither"),
+        ("", "`until` is empty"),
+        (" ", "`until` is empty"),
+        ("2026-02-28", "`until` is 2026-02-28, which is in the past"),
+        ("yesterday", "`until` is 2026-02-28, which is in the past"),
+        ("3 months", "`until` takes a version, or a date such as 2026-01-31, and '3 months' is neither"),
         ("5h", "is neither"),
         ("2 wide", "is neither"),
         ("2 ways", "is neither"),
@@ -242,7 +242,7 @@ def test_a_version_that_may_come_is_said_to_have_no_run_yet(
         (
             "next week",
             ["1.4"],
-            "--until takes a version or a date such as 2026-01-31, and no run has the version 'next",
+            "`until` takes a version or a date such as 2026-01-31, and no run has the version 'next",
         ),
     ],
 )

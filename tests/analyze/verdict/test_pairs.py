@@ -125,12 +125,12 @@ def test_labels_that_nobody_has_are_refused_or_noted() -> None:
 def test_builds_that_have_no_series_in_common_differ_in_labels_that_are_named() -> None:
     old, new = build("before", dict.fromkeys("abcd", 10.0)), build("after", dict.fromkeys("efgh", 10.0), seed=2)
     analysis = compare(old, new)
-    said = "they differ in image (a, b, c and 1 more | e, f, g and 1 more); leave it out with --ignored-keys=image"
+    said = "they differ in image (a, b, c and 1 more | e, f, g and 1 more); leave it out with `ignoring`=image"
     assert {one.reason for one in analysis.not_analysed if one.series} == {said}
     on_gpus = Build("after", [_with_setting(one, gpus=1) for one in new.entries])
     assert {one.reason for one in compare(old, on_gpus).not_analysed if one.series} == {
         "they differ in image (a, b, c and 1 more | e, f, g and 1 more) and gpus ((not set) | 1); "
-        "leave them out with --ignored-keys=image,gpus"
+        "leave them out with `ignoring`=image,gpus"
     }
     crossed = [_with_setting(one, gpus=2 if one.settings["image"] == "a" else 1) for one in old.entries]
     swapped = build("after", {"a": 10.0, "b": 10.0, "c": 10.0, "d": 10.0}, seed=2).entries
