@@ -1,7 +1,6 @@
-"""The cache of one test: the parsed results, and all that is needed to know whether they are stale.
+"""What a parse keeps: the cache of one test, and the envelope and the places that it shares with the index of a tree.
 
-File format: a MessagePack mapping in an envelope with format version and checksum. Nothing in a cache is
-executed.
+Nothing that is kept is executed, so a forged file can only give wrong numbers.
 """
 
 from __future__ import annotations
@@ -12,9 +11,11 @@ import functools
 import hashlib
 import os
 import types
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
+import msgspec
 import platformdirs
 
 from ..block_file import BLOCK_FILE
@@ -30,13 +31,8 @@ from ..workload_file import sources
 from . import codec
 from .artifacts import TEST_UUID_FILE
 from .find import Candidate
-from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, unchanged
+from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, digest, unchanged
 from .parsers import TEST_CONFIG_FILE
-from .sealed import BrokenCache, Envelope
-
-FORMAT_VERSION = 2
-_ENVELOPE = Envelope(b"matbench", FORMAT_VERSION, "matbench cache")
-MAGIC = _ENVELOPE.magic
 
 IGNORE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
 _TRUE = frozenset({"true", "1", "y", "yes"})
@@ -45,6 +41,120 @@ DESCRIBING_FILES = frozenset({SETTINGS_FILE, EXIT_CODE_FILE, TEST_UUID_FILE, TES
 """Files that say which test it is, and nothing of what was measured."""
 COMES_WITH_A_CACHE = DESCRIBING_FILES | {ENVIRONMENT_FILE}
 """Files that a download brings along with a cache, without the other artifacts; the last one tells hosts apart."""
+
+
+Stamp = tuple[str | bytes, ...]
+
+
+class BrokenCache(Exception):
+    """A kept file that can't be used; the text says why."""
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Envelope:
+    """One kind of kept file: a magic word, the format's version (2 bytes), a BLAKE2b checksum, and MessagePack.
+
+    The checksum detects damage; it is no signature. *kind* is what such a file is, for sentences. Each is of one
+    engine, one workload, and whatever else its *stamp* says.
+    """
+
+    family: bytes
+    version: int
+    kind: str
+
+    def seal(self, stamp: Stamp, fields: msgspec.Struct) -> bytes:
+        """The content of a file that holds *fields*.
+
+        Raises:
+            CodecError: they hold what can't be kept with its type.
+        """
+        body = codec.pack_struct((__version__, *stamp), fields)
+        return self.family + self.version.to_bytes(2, "big") + digest(body) + body
+
+    def open(self, content: bytes, stamp: Stamp, form: type[S]) -> S | None:
+        """What :meth:`seal` got; None for an older format, another engine or another *stamp*.
+
+        Raises:
+            BrokenCache: *content* is damaged, or of a newer format.
+        """
+        if not content.startswith(self.family):
+            raise BrokenCache(f"it is not a {self.kind}")
+        start = len(self.family) + 2
+        version = int.from_bytes(content[start - 2 : start], "big")
+        if version > self.version:
+            raise BrokenCache(f"its format {version} is newer than this matbench, which reads {self.version}")
+        if version < self.version:
+            return None
+        body = memoryview(content)[start + DIGEST_SIZE :]
+        if digest(body) != content[start : start + DIGEST_SIZE]:
+            raise BrokenCache("its checksum is wrong: it is damaged")
+        try:
+            return codec.unpack_struct(body, (__version__, *stamp), form)
+        except codec.CodecError as error:
+            raise BrokenCache(f"it holds something unexpected ({error})") from error
+
+
+def in_user_directory(path: Path, workload: Workload, suffix: str) -> Path:
+    """The file of *path*, a test or a tree, in the user's cache directory."""
+    name = hashlib.blake2b(f"{workload.name}\0{path}".encode("utf-8", "surrogateescape"), digest_size=20)
+    return Path(f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.{suffix}")
+
+
+@functools.cache
+def _user_directory(variable: str | None) -> str:
+    """Where caches go beside the trees; *variable* is what platformdirs reads from the environment."""
+    return f"{platformdirs.user_cache_dir('matbench')}/tests"
+
+
+def write_first(paths: Sequence[Path], content: bytes, what: str) -> list[str]:
+    """Write *content* to the first of *paths* that can be written; a sentence that *what* isn't kept if none can."""
+    for path in paths:
+        try:
+            with atomic_write(path, durable=False) as stream:
+                stream.write(content)
+        except OutputError as error:
+            problem = error
+        else:
+            return []
+    reason = os_reason(problem.__cause__) if isinstance(problem.__cause__, OSError) else str(problem)
+    return [f"no {what} is kept, {paths[-1].parent} can't be written either: {reason}"]
+
+
+def remove(paths: Iterable[Path]) -> int:
+    """Remove those of *paths* that are there; how many there were.
+
+    Raises:
+        OutputError: one can't be removed.
+    """
+    removed = 0
+    for path in paths:
+        try:
+            path.unlink()
+            removed += 1
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise OutputError(f"cannot remove {path}: {os_reason(error)}") from error
+    return removed
+
+
+def is_ignored() -> bool:
+    """True if MATBENCH_STORE_IGNORE_CACHE says so."""
+    return os.environ.get(IGNORE_VARIABLE, "").lower() in _TRUE
+
+
+def source_digest(workload: Workload) -> bytes:
+    """Digest of all Python files of the workload: a changed parser makes caches stale."""
+    state = hashlib.blake2b(digest_size=DIGEST_SIZE)
+    source = workload.source
+    files = [] if source is None else sources(source) if source.is_file() else sorted(source.rglob("*.py"))
+    for path in files:
+        state.update(os.fsencode(path.name))
+        state.update(hashlib.blake2b(path.read_bytes()).digest())
+    return state.digest()
 
 
 class Freshness(enum.Enum):
@@ -58,8 +168,7 @@ class Freshness(enum.Enum):
     ALONE = "alone"
 
 
-@dataclasses.dataclass(slots=True)
-class CachedTest:
+class CachedTest(msgspec.Struct):
     """All that a cache keeps of one test.
 
     Attributes:
@@ -119,9 +228,7 @@ def _is_artifact(source: Source) -> bool:
     return source.size is not None and source.path not in COMES_WITH_A_CACHE
 
 
-def is_ignored() -> bool:
-    """True if MATBENCH_STORE_IGNORE_CACHE says so."""
-    return os.environ.get(IGNORE_VARIABLE, "").lower() in _TRUE
+ENVELOPE = Envelope(b"matbench", 3, "matbench cache")
 
 
 def places(candidate: Candidate, workload: Workload) -> list[Path]:
@@ -131,12 +238,6 @@ def places(candidate: Candidate, workload: Workload) -> list[Path]:
     """
     user = in_user_directory(candidate.path, workload, "cache")
     return [user] if candidate.is_file else [candidate.path / workload.store.cache_filename, user]
-
-
-def in_user_directory(path: Path, workload: Workload, suffix: str) -> Path:
-    """The file of *path*, a test or a tree, in the user's cache directory."""
-    name = hashlib.blake2b(f"{workload.name}\0{path}".encode("utf-8", "surrogateescape"), digest_size=20)
-    return Path(f"{_user_directory(os.environ.get('XDG_CACHE_HOME'))}/{name.hexdigest()}.{suffix}")
 
 
 def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
@@ -150,7 +251,7 @@ def load(candidate: Candidate, workload: Workload) -> CachedTest | None:
             content = read_regular(path)
         except OSError:
             continue
-        return decode(content, workload.name)
+        return ENVELOPE.open(content, (workload.name,), CachedTest)
     return None
 
 
@@ -163,120 +264,9 @@ def stands_alone(candidate: Candidate, workload: Workload) -> bool:
     return cached is not None and cached.freshness(candidate.directory, cached.code) is Freshness.ALONE
 
 
-def save(candidate: Candidate, workload: Workload, cached: CachedTest) -> None:
-    """Write the cache of a test to the first of its places that can be written.
-
-    Raises:
-        OutputError: none can.
-    """
-    content = encode(cached, workload.name)
-    *first, last = places(candidate, workload)
-    for path in first:
-        try:
-            _write(path, content)
-            return
-        except OutputError:
-            continue
-    _write(last, content)
-
-
-def remove(candidate: Candidate, workload: Workload) -> int:
-    """Remove the caches of a test; how many there were."""
-    removed = 0
-    for path in places(candidate, workload):
-        try:
-            path.unlink()
-            removed += 1
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise OutputError(f"cannot remove {path}: {os_reason(error)}") from error
-    return removed
-
-
-@functools.cache
-def _user_directory(variable: str | None) -> str:
-    """Where caches go beside the trees; *variable* is what platformdirs reads from the environment."""
-    return f"{platformdirs.user_cache_dir('matbench')}/tests"
-
-
-def _write(path: Path, content: bytes) -> None:
-    with atomic_write(path, durable=False) as stream:
-        stream.write(content)
-
-
-def encode(cached: CachedTest, workload_name: str) -> bytes:
-    """The content of a cache file."""
-    body = codec.pack(
-        {
-            "engine": __version__,
-            "workload": workload_name,
-            "code": cached.code,
-            "sources": [list(source) for source in cached.sources],
-            "globs": [[known.pattern, list(known.matches)] for known in cached.globs],
-            "settings_sources": [list(source) for source in cached.settings_sources],
-            "settings": cached.settings,
-            "repeat": cached.repeat,
-            "exit_code": cached.exit_code,
-            "own_uuid": cached.own_uuid,
-            "problems": [[problem.reason, problem.file] for problem in cached.problems],
-            "missing_files": cached.missing_files,
-            "notes": cached.notes,
-            "results": cached.results,
-        }
-    )
-    return _ENVELOPE.seal(body)
-
-
-def decode(content: bytes, workload_name: str) -> CachedTest | None:
-    """The cache in *content*; None if it is another workload's or an older engine's.
-
-    Raises:
-        BrokenCache: it is damaged, or of a newer format.
-    """
-    body = _ENVELOPE.open(content)
-    if body is None:
-        return None
-    try:
-        fields = codec.unpack(body)
-        if fields["workload"] != workload_name or fields["engine"] != __version__:
-            return None
-        return _from_fields(fields)
-    except (codec.CodecError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
-
-
 def can_read_cache(content: bytes, workload: Workload) -> bool:
     """True if a parse with *workload* would take the cache in *content*, where it came alone."""
     try:
-        return decode(content, workload.name) is not None
+        return ENVELOPE.open(content, (workload.name,), CachedTest) is not None
     except BrokenCache:
         return False
-
-
-def _from_fields(fields: dict[str, Any]) -> CachedTest:
-    return CachedTest(
-        code=fields["code"],
-        sources=[Source(*row) for row in fields["sources"]],
-        globs=[Glob(pattern, tuple(matches)) for pattern, matches in fields["globs"]],
-        settings_sources=[Source(*row) for row in fields["settings_sources"]],
-        settings=fields["settings"],
-        repeat=fields["repeat"],
-        exit_code=fields["exit_code"],
-        own_uuid=fields["own_uuid"],
-        problems=[Problem(reason, file) for reason, file in fields["problems"]],
-        missing_files=fields["missing_files"],
-        notes=fields["notes"],
-        results=fields["results"],
-    )
-
-
-def source_digest(workload: Workload) -> bytes:
-    """Digest of all Python files of the workload: a changed parser makes caches stale."""
-    state = hashlib.blake2b(digest_size=DIGEST_SIZE)
-    source = workload.source
-    files = [] if source is None else sources(source) if source.is_file() else sorted(source.rglob("*.py"))
-    for path in files:
-        state.update(os.fsencode(path.name))
-        state.update(hashlib.blake2b(path.read_bytes()).digest())
-    return state.digest()

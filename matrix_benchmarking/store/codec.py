@@ -18,7 +18,7 @@ import types
 import uuid
 import zoneinfo
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -54,6 +54,8 @@ class Code(enum.IntEnum):
     TIMESTAMP = 20
 
 
+S = TypeVar("S", bound=msgspec.Struct)
+
 _SIMPLE = frozenset({str, int, float, bool, type(None), bytes})
 _pack_plain = msgspec.msgpack.Encoder().encode
 
@@ -88,6 +90,38 @@ def unpack(content: bytes | memoryview) -> Any:
         raise
     except Exception as error:
         raise CodecError(f"{type(error).__name__}: {error}") from error
+
+
+def pack_struct(stamp: tuple[str | bytes, ...], fields: msgspec.Struct) -> bytes:
+    """*fields*, whose types :func:`unpack_struct` checks, behind the *stamp* that it compares.
+
+    Raises:
+        CodecError: a value is not of the types of its field.
+    """
+    try:
+        try:
+            return _pack_plain((stamp, fields))
+        except (OverflowError, UnicodeEncodeError):
+            return pack([stamp, msgspec.to_builtins(fields, builtin_types=(bytes, dt.datetime))])
+    except TypeError as error:
+        raise CodecError(f"something unexpected ({error})") from error
+
+
+def unpack_struct(content: bytes | memoryview, stamp: tuple[str | bytes, ...], form: type[S]) -> S | None:
+    """The fields of which :func:`pack_struct` made *content*; None if that was with another *stamp*.
+
+    Raises:
+        CodecError: they are of another *form*, or damaged.
+    """
+    parts = unpack(content)
+    if not isinstance(parts, list) or len(parts) != 2 or not isinstance(parts[0], list | tuple):
+        raise CodecError("no fields")
+    if tuple(parts[0]) != stamp:
+        return None
+    try:
+        return msgspec.convert(parts[1], form)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise CodecError(str(error)) from error
 
 
 def _ext(code: Code, value: Any) -> msgspec.msgpack.Ext:

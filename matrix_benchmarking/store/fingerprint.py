@@ -82,7 +82,7 @@ def digest_file(path: str | os.PathLike[str]) -> bytes:
     return state.digest()
 
 
-def digest(content: bytes) -> bytes:
+def digest(content: bytes | memoryview) -> bytes:
     """BLAKE2b digest of *content*."""
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE).digest()
 

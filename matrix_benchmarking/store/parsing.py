@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import kpi, plausible
 from ..block_file import BLOCK_FILE, RecordedBlock, read_block
-from ..errors import LONGEST_REASON, MatbenchError, OutputError, SettingsError, explained, os_reason, place, shortened
+from ..errors import LONGEST_REASON, MatbenchError, SettingsError, explained, os_reason, place, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
 from ..moments import time_us
@@ -23,12 +23,11 @@ from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import TEST_START_END_FILE, Recorder, TestDirectory
-from .cache import CachedTest, Freshness
+from .cache import BrokenCache, CachedTest, Freshness
 from .find import Candidate
 from .layouts import declared_files, important_files, layouts_of
 from .parsers import parse_test_start_end, parse_test_uuid
 from .payload import build_payload
-from .sealed import BrokenCache
 
 ALONE = "known from its cache alone: its artifacts are not here"
 _DESCRIBES = cache.DESCRIBING_FILES | {TEST_START_END_FILE}
@@ -156,12 +155,8 @@ def _parse_artifacts(
     )
     keeps = not read.lacks_package and (cached.has_artifacts or not is_cache_broken)
     if keeps and packed is not None and sources is not None and settings_sources is not None:
-        try:
-            cache.save(candidate, context.workload, cached)
-        except OutputError as error:
-            place = cache.places(candidate, context.workload)[-1].parent
-            reason = os_reason(error.__cause__) if isinstance(error.__cause__, OSError) else str(error)
-            notes.append(f"no cache is kept, {place} can't be written either: {reason}")
+        content = cache.ENVELOPE.seal((context.workload.name,), cached)
+        notes.extend(cache.write_first(cache.places(candidate, context.workload), content, "cache"))
     return cached, results
 
 

@@ -24,7 +24,6 @@ from ..workload import Workload
 from . import cache, tree_index
 from .brought import brought_alone
 from .find import Candidate, Found, check_root, find_tests
-from .index_format import Contents
 from .layouts import NativeLayout, layouts_of
 from .loading import Loader
 from .lost import Traces
@@ -90,7 +89,7 @@ def parse_tree(
     notes.extend(_make_ids_unique(entries))
     _mark_shared_measurements(entries)
     sentences = [*found.notes, *_summarise(notes)]
-    sentences += tree_index.save(context, Contents(tests, unfinished, sentences))
+    sentences += tree_index.save(context, tree_index.Contents(tests, unfinished, sentences))
     return Matrix(entries, unfinished=unfinished, notes=sentences)
 
 
@@ -103,10 +102,11 @@ def clean(workload: Workload, root: str | os.PathLike[str]) -> int:
         MatbenchError: *root* is no readable directory, or a file can't be removed.
     """
     resolved = check_root(root)
-    tree_index.remove(resolved, workload)
+    cache.remove(tree_index.places(resolved, workload))
     found = _found(resolved, workload)
     candidates = [test for test in (*found.tests, *found.unfinished) if test.layout is not None]
-    return sum(cache.remove(test, workload) for test in candidates if not cache.stands_alone(test, workload))
+    again = [test for test in candidates if not cache.stands_alone(test, workload)]
+    return sum(cache.remove(cache.places(test, workload)) for test in again)
 
 
 def _found(root: Path, workload: Workload) -> Found:
@@ -118,7 +118,7 @@ def _find(workload: Workload, root: str | os.PathLike[str]) -> tuple[Path, Found
     found = _found(resolved, workload)
     if not found.tests and not found.unfinished:
         with contextlib.suppress(OutputError):
-            tree_index.remove(resolved, workload)
+            cache.remove(tree_index.places(resolved, workload))
         wanted = " or ".join(layout.looks_for for layout in layouts_of(workload))
         packed = [
             f"'{root}{suffix}' beside it is not unpacked" for suffix in _PACKED if Path(f"{resolved}{suffix}").is_file()

@@ -2,39 +2,37 @@
 
 It is beside the tests, in the results directory; for a flat tree, for one that is itself a test, and where
 the results directory can't be written it is in the user's cache directory. Reading it opens no test.
+It holds a column for each field of the entries. All types are checked while it is read: it may come from a stranger.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import hashlib
 import os
 import re
-import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Generic, TypeVar
 
-from ..errors import OutputError, os_reason
-from ..files import atomic_write, read_regular
-from ..matrix import Matrix
-from ..version import __version__
+import msgspec
+
+from ..files import read_regular
+from ..filters import Scalar
+from ..matrix import Entry, Matrix, Problem
 from ..workload import INDEX_PREFIX, Workload
-from . import cache, codec, index_format
-from .find import check_root
-from .fingerprint import DIGEST_SIZE
-from .index_format import Contents
-from .index_rows import Stamp
+from . import cache, codec
+from .cache import BrokenCache, Envelope
+from .find import Candidate, check_root
+from .fingerprint import digest
 from .layouts import layouts_of
 from .loading import Loader
-from .parsing import Context
-from .sealed import BrokenCache, Envelope
+from .parsing import Context, relative_name
 
-FORMAT_VERSION = 4
-_ENVELOPE = Envelope(b"matbench-index", FORMAT_VERSION, "matbench index")
-_TIME_SIZE = 8
+ENVELOPE = Envelope(b"matbench-index", 5, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
+
+T = TypeVar("T")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -48,6 +46,164 @@ class IndexedTree:
 
     matrix: Matrix
     written: dt.datetime
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Contents:
+    """What an index holds of a tree: finished tests with how they were found, unfinished ones, and notes."""
+
+    tests: Sequence[tuple[Entry, Candidate]]
+    unfinished: Sequence[Entry]
+    notes: Sequence[str]
+
+
+class _Column(msgspec.Struct, Generic[T], array_like=True):
+    """A value for each test; one that many of them share is there, and in memory, once."""
+
+    distinct: list[T]
+    places: list[Annotated[int, msgspec.Meta(ge=0)]]
+
+    @classmethod
+    def of(cls, values: Iterable[T]) -> _Column[T]:
+        numbers: dict[str, int] = {}
+        distinct: list[T] = []
+        places = []
+        for value in values:
+            key = repr(value)  # tells 1, 1.0, "1" and True apart, and 0.0 from -0.0
+            number = numbers.get(key)
+            if number is None:
+                number = numbers[key] = len(distinct)
+                distinct.append(value)
+            places.append(number)
+        return cls(distinct, places)
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self.distinct.__getitem__, self.places)
+
+
+class _Entries(msgspec.Struct):
+    """Entries, column by column; ``values`` and ``kpis`` hold those of all of them, one after the other.
+
+    ``path`` is relative to the results directory, as bytes, since names of files needn't be UTF-8; ``layout`` and
+    ``is_file`` are its candidate's.
+    """
+
+    path: list[bytes]
+    names: _Column[tuple[str, ...]]
+    values: _Column[Scalar]
+    repeat: _Column[int]
+    exit_code: _Column[int | None]
+    finished: _Column[bool]
+    test_uuid: list[str | None]
+    has_own_uuid: _Column[bool]
+    campaign: _Column[str | None]
+    round: _Column[int | None]
+    span_us: list[tuple[int | None, int | None]]
+    measurement: list[str | None]
+    problems: _Column[tuple[Problem, ...]]
+    missing_files: _Column[tuple[str, ...]]
+    kpi_names: _Column[tuple[str, ...]]
+    kpis: list[int | float]
+    missing_kpis: _Column[dict[str, str]]
+    warnings: _Column[tuple[str, ...]]
+    implausible: _Column[tuple[str, ...]]
+    from_cache_alone: _Column[bool]
+    layout: _Column[Annotated[int, msgspec.Meta(ge=0)] | None]
+    is_file: _Column[bool]
+
+    @classmethod
+    def of(cls, entries: Sequence[Entry], candidates: Iterable[Candidate | None], root: Path) -> _Entries:
+        start, found = len(str(root).rstrip("/")) + 1, list(candidates)
+        columns: dict[str, Any] = {name: [getattr(entry, name) for entry in entries] for name in _SAME}
+        columns |= {
+            "names": [tuple(entry.settings) for entry in entries],
+            "values": [value for entry in entries for value in entry.settings.values()],
+            "kpi_names": [tuple(entry.kpis) for entry in entries],
+            "layout": [None if one is None else one.layout for one in found],
+            "is_file": [one is not None and one.is_file for one in found],
+        }
+        columns = {name: column if name in _OWN else _Column.of(column) for name, column in columns.items()}
+        paths = [os.fsencode(str(entry.location)[start:]) for entry in entries]
+        return cls(path=paths, kpis=[value for entry in entries for value in entry.kpis.values()], **columns)
+
+    def tests(self, root: Path) -> Iterator[tuple[Entry, Candidate]]:
+        """The entries, and how they were found, in the tree that is at *root* now.
+
+        Raises:
+            ValueError, IndexError: what is here is not of a tree.
+        """
+        if (sum(map(len, self.names)), sum(map(len, self.kpi_names))) != (len(self.values.places), len(self.kpis)):
+            raise ValueError("more names than values, or fewer")
+        values, kpis = iter(self.values), iter(self.kpis)
+        same = [getattr(self, name) for name in _SAME]
+        others = zip(self.path, self.names, self.kpi_names, self.layout, self.is_file, *same, strict=True)
+        for path, names, kpi_names, layout, is_file, *fields in others:
+            location = _inside(root, path)
+            entry = Entry(
+                settings=dict(zip(names, values, strict=False)),
+                kpis=dict(zip(kpi_names, kpis, strict=False)),
+                location=location,
+                name=relative_name(location, root),
+                **dict(zip(_SAME, fields, strict=True)),
+            )
+            yield entry, Candidate(location, layout, is_file=is_file, cache_counts=not entry.from_cache_alone)
+
+
+_SAME = [name for name in _Entries.__struct_fields__ if name in Entry.__slots__ and name != "kpis"]
+"""The fields that are an entry's as they are."""
+_OWN = ("test_uuid", "span_us", "measurement")
+
+
+def _inside(root: Path, relative: bytes) -> Path:
+    if relative.startswith(b"/") or b"\0" in relative or (b".." in relative and b".." in relative.split(b"/")):
+        raise ValueError("a path out of the tree")
+    return Path(f"{str(root).rstrip('/')}/{os.fsdecode(relative)}") if relative else root
+
+
+class _Tree(msgspec.Struct):
+    tests: _Entries
+    unfinished: _Entries
+    notes: list[str]
+
+
+class _Index(msgspec.Struct):
+    """The file: when a tree was first so, and the tree, packed."""
+
+    written: dt.datetime
+    tree: bytes
+
+
+def encode(contents: Contents, root: Path) -> bytes:
+    """*contents* of the tree at *root* as bytes, the same for the same contents.
+
+    Raises:
+        CodecError: something in it can't be kept with its type.
+    """
+    entries, candidates = [entry for entry, _ in contents.tests], [candidate for _, candidate in contents.tests]
+    unfinished = _Entries.of(contents.unfinished, [None] * len(contents.unfinished), root)
+    return codec.pack_struct((), _Tree(_Entries.of(entries, candidates, root), unfinished, list(contents.notes)))
+
+
+def decode(content: bytes, root: Path, layouts: int) -> Contents:
+    """What :func:`encode` made bytes of.
+
+    Args:
+        root: where the tree is now; it may have moved.
+        layouts: how many layouts the workload has.
+
+    Raises:
+        BrokenCache: *content* is no index.
+    """
+    try:
+        tree = codec.unpack_struct(content, (), _Tree)
+        assert tree is not None
+        tests = list(tree.tests.tests(root))
+        unfinished = [entry for entry, _ in tree.unfinished.tests(root)]
+    except (codec.CodecError, ValueError, IndexError) as error:
+        raise BrokenCache(f"it holds something unexpected ({type(error).__name__}: {error})") from error
+    if any(candidate.layout is not None and candidate.layout >= layouts for _, candidate in tests):
+        raise BrokenCache("it names a layout that the workload doesn't have")
+    return Contents(tests, unfinished, tree.notes)
 
 
 def read_index(
@@ -67,14 +223,11 @@ def read_index(
         return None
     context = Context(workload, resolved, cache.source_digest(workload), dict(options or {}))
     try:
-        stamp = _stamp(context)
-        latest = _latest(resolved, workload)
+        latest = _latest(context)
         if latest is None:
             return None
-        contents = index_format.decode(latest.body, stamp, resolved, len(layouts_of(workload)))
+        contents = decode(latest.tree, resolved, len(layouts_of(workload)))
     except (codec.CodecError, BrokenCache):
-        return None
-    if contents is None:
         return None
     loader = Loader(context)
     for entry, candidate in contents.tests:
@@ -85,30 +238,20 @@ def read_index(
 
 def save(context: Context, contents: Contents) -> list[str]:
     """Write the index of a parsed tree, unless it is there already; sentences on what was wrong with that."""
-    root, workload = context.root, context.workload
-    notes: list[str] = []
+    root, notes = context.root, []
     try:
-        body = index_format.encode(contents, _stamp(context), root)
-    except codec.CodecError as error:
-        return [f"no index of the tree is kept: the tests hold {error}"]
-    try:
-        latest = _latest(root, workload)
-        if latest is not None and latest.body == body:
+        tree = encode(contents, root)
+        latest = _latest(context)
+        if latest is not None and latest.tree == tree:
             return []
     except BrokenCache as broken:
         notes.append(f"the index of the tree is ignored: {broken}")
-    content = _ENVELOPE.seal(time.time_ns().to_bytes(_TIME_SIZE, "big") + body)
-    beside, user = places(root, workload)
-    for path in [beside, user] if _may_be_beside(contents, root) else [user]:
-        try:
-            with atomic_write(path, durable=False) as stream:
-                stream.write(content)
-        except OutputError as error:
-            problem = error
-        else:
-            return notes
-    reason = os_reason(problem.__cause__) if isinstance(problem.__cause__, OSError) else str(problem)
-    return [*notes, f"no index of the tree is kept, {user.parent} can't be written either: {reason}"]
+    except codec.CodecError as error:
+        return [f"no index of the tree is kept: the tests hold {error}"]
+    beside, user = places(root, context.workload)
+    content = ENVELOPE.seal(_stamp(context), _Index(dt.datetime.now(dt.UTC), tree))
+    paths = [beside, user] if _may_be_beside(contents, root) else [user]
+    return [*notes, *cache.write_first(paths, content, "index of the tree")]
 
 
 def _may_be_beside(contents: Contents, root: Path) -> bool:
@@ -118,70 +261,34 @@ def _may_be_beside(contents: Contents, root: Path) -> bool:
     )
 
 
-def remove(root: Path, workload: Workload) -> None:
-    """Remove the index of the tree at *root*, which is resolved, wherever it is.
-
-    Raises:
-        OutputError: it can't be removed.
-    """
-    for path in places(root, workload):
-        try:
-            path.unlink(missing_ok=True)
-        except NotADirectoryError:
-            continue
-        except OSError as error:
-            raise OutputError(f"cannot remove {path}: {os_reason(error)}") from error
-
-
 def places(root: Path, workload: Workload) -> tuple[Path, Path]:
     """Where the index of the tree at *root* may be: beside its tests, and in the user's cache directory."""
     name = workload.name
     if not _PLAIN_NAME.fullmatch(name):
-        name = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=DIGEST_SIZE).hexdigest()
+        name = digest(name.encode("utf-8", "surrogatepass")).hex()
     return root / f"{INDEX_PREFIX}{name}", cache.in_user_directory(root, workload, "index")
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Kept:
-    written: dt.datetime
-    body: memoryview
-
-
-def _latest(root: Path, workload: Workload) -> _Kept | None:
-    """The newer of the files in the two places; None if there is none of this format.
+def _latest(context: Context) -> _Index | None:
+    """The newer of the files in the two places; None if there is none of this parse's format and stamp.
 
     Raises:
         BrokenCache: one of them is damaged, or of a newer format.
+        CodecError: the options of the parsers hold what can't be told apart.
     """
-    kept = []
-    for path in places(root, workload):
+    kept, stamp = [], _stamp(context)
+    for path in places(context.root, context.workload):
         try:
             content = read_regular(path)
         except OSError:
             continue
-        opened = _ENVELOPE.open(content)
-        if opened is not None:
-            kept.append(_Kept(_time(opened[:_TIME_SIZE]), opened[_TIME_SIZE:]))
-    return max(kept, key=lambda one: one.written, default=None)
+        kept.append(ENVELOPE.open(content, stamp, _Index))
+    return max(filter(None, kept), key=lambda one: one.written, default=None)
 
 
-def _time(content: memoryview) -> dt.datetime:
-    try:
-        return dt.datetime.fromtimestamp(int.from_bytes(content, "big") / 1e9, dt.UTC)
-    except (OverflowError, ValueError, OSError) as error:
-        raise BrokenCache("it holds a time that is none") from error
-
-
-def _stamp(context: Context) -> Stamp:
-    """What the index of this parse is of.
-
-    Raises:
-        CodecError: the options hold what can't be told apart.
-    """
-    workload = context.workload
-    name = workload.name.encode("utf-8", "backslashreplace").decode()
-    options = hashlib.blake2b(codec.pack(_in_order(context.options)), digest_size=DIGEST_SIZE).digest()
-    return Stamp(__version__, name, context.code, options)
+def _stamp(context: Context) -> cache.Stamp:
+    options = codec.pack(_in_order(context.options))
+    return context.workload.name, context.code, digest(options)
 
 
 def _in_order(value: Any) -> Any:
