@@ -6,19 +6,21 @@ the machine only adds to it.
 
     python benchmarks/growth.py [--points 10000] [--times 10]
 
-OpenSearch is the genuine server that ``make opensearch`` collects; without it its line is left out.
+The servers are genuine: PostgreSQL as Debian has it, OpenSearch as ``make opensearch`` collects it; the line of one
+that is missing is left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import datetime as dt
 import functools
 import itertools
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -32,9 +34,12 @@ from toy_runs import entry, workload  # noqa: E402
 from matrix_benchmarking import history  # noqa: E402
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
 from matrix_benchmarking.cli import garbage_is_rare  # noqa: E402
+from matrix_benchmarking.history import location  # noqa: E402
 from matrix_benchmarking.history.opensearch.credentials import Credentials  # noqa: E402
 
 MOST = 12.0
+Taken = tuple[float, float]
+"""Seconds of CPU time, and of the clock."""
 
 
 def main() -> None:
@@ -50,18 +55,20 @@ def _measure(few: int, many: int) -> None:
     print(f"seconds of CPU time for {few:,} and for {many:,} points of one series; at most {MOST:g} × is asked for")
     for shape in ("quiet", "one step", "a step each 1,000", "an episode each 500"):
         _report(f"analysed, {shape}", few, many, functools.partial(_analysed, shape))
-    with tempfile.TemporaryDirectory(prefix="matbench-growth-") as directory:
-        number = itertools.count()
-        _report(
-            "pushed to SQLite",
-            few,
-            many,
-            lambda count: _pushed(count, history.SQLiteLocation(Path(directory) / f"{next(number)}.db")),
-        )
-        _opensearch(few, many, Path(directory))
+    for engine, places in {"SQLite": _sqlite, "PostgreSQL": _postgresql, "OpenSearch": _opensearch}.items():
+        with contextlib.ExitStack() as stack:
+            try:
+                place = stack.enter_context(places())
+            except BaseException as error:  # pytest's way to say that something is missing is no Exception
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                print(f"{engine}: left out ({error})")
+                continue
+            names = map("g{}".format, itertools.count())
+            _report(f"pushed to {engine}", few, many, functools.partial(_pushed, place, names))
 
 
-def _analysed(shape: str, count: int) -> float:
+def _analysed(shape: str, count: int) -> Taken:
     values = 100.0 + np.random.default_rng(5).normal(0.0, 1.0, count)
     if shape == "one step":
         values[count // 2 :] += 8.0
@@ -73,50 +80,68 @@ def _analysed(shape: str, count: int) -> float:
         for number, value in enumerate(values)
     ]
     now = dt.datetime(2400, 1, 1, tzinfo=dt.UTC)
-    return _cpu_s(lambda: analyse_runs(runs, workload(), data="growth", kpi_filter=["cost"], now=now))
+    return _taken(lambda: analyse_runs(runs, workload(), data="growth", kpi_filter=["cost"], now=now))
 
 
-def _pushed(count: int, location: history.Location) -> float:
+def _pushed(place: Callable[[str], history.Location], names: Iterator[str], count: int) -> Taken:
     """Without what making the payloads takes."""
     made = [payload(number, {"cost": 100.0 + number % 7}, settings={"vus": 1}) for number in range(count)]
-    with history.open_history(location, writable=True) as kept:
-        return _cpu_s(lambda: kept.push(map(history.record, made)))
+    with history.open_history(place(next(names)), writable=True) as kept:
+        return _taken(lambda: kept.push(map(history.record, made)))
 
 
-def _opensearch(few: int, many: int, directory: Path) -> None:
-    from history_support.opensearch_server import OpenSearchServer
+@contextlib.contextmanager
+def _sqlite() -> Iterator[Callable[[str], history.Location]]:
+    with tempfile.TemporaryDirectory(prefix="matbench-growth-") as directory:
+        yield lambda name: history.SQLiteLocation(Path(directory) / f"{name}.db")
 
+
+@contextlib.contextmanager
+def _postgresql() -> Iterator[Callable[[str], history.Location]]:
+    import psycopg
+    from history_support.postgresql_server import PostgreSQLServer
+
+    server = PostgreSQLServer()
     try:
-        server = OpenSearchServer(directory / "opensearch")
         server.start()
-    except BaseException as error:  # pytest's way to say that something is missing is no Exception
-        if isinstance(error, KeyboardInterrupt):
-            raise
-        print(f"OpenSearch: left out ({error})")
-        return
-    try:
-        number = itertools.count()
 
-        def pushed(count: int) -> float:
-            name = f"g{next(number)}"
-            return _pushed(count, history.OpenSearchLocation(server.url, name, Credentials()))
+        def place(name: str) -> history.Location:
+            with psycopg.connect(server.url, autocommit=True) as bare:
+                bare.execute(f"CREATE DATABASE {name}".encode())
+            return location.parse(server.url.replace("/postgres", f"/{name}"), {})[0]
 
-        _report("pushed to OpenSearch", few, many, pushed)
+        yield place
     finally:
         server.stop()
 
 
-def _cpu_s(call: Callable[[], object]) -> float:
-    before = time.process_time()
+@contextlib.contextmanager
+def _opensearch() -> Iterator[Callable[[str], history.Location]]:
+    from history_support.opensearch_server import OpenSearchServer
+
+    with tempfile.TemporaryDirectory(prefix="matbench-growth-") as directory:
+        server = OpenSearchServer(Path(directory))
+        try:
+            server.start()
+            yield lambda name: history.OpenSearchLocation(server.url, name, Credentials())
+        finally:
+            server.stop()
+
+
+def _taken(call: Callable[[], object]) -> Taken:
+    before = time.process_time(), time.perf_counter()
     call()
-    return time.process_time() - before
+    return time.process_time() - before[0], time.perf_counter() - before[1]
 
 
-def _report(what: str, few: int, many: int, seconds: Callable[[int], float]) -> None:
-    taken = [(count, seconds(count)) for count in (few, many, few, many, few)]
-    short, long = (min(each for count, each in taken if count == size) for size in (few, many))
+def _report(what: str, few: int, many: int, taken: Callable[[int], Taken]) -> None:
+    figures = [(count, taken(count)) for count in (few, many, few, many, few)]
+    (short, short_wall), (long, long_wall) = (
+        [min(each[kind] for count, each in figures if count == size) for kind in (0, 1)] for size in (few, many)
+    )
     missed = "" if long <= MOST * short else "  MISSED"
-    print(f"  {what:30} {short:7.2f} {long:8.2f}  {long / short:6.1f} ×{missed}", flush=True)
+    wall = f"wall {short_wall:6.2f} {long_wall:6.2f} {long_wall / short_wall:6.1f} ×"
+    print(f"  {what:30} {short:7.2f} {long:8.2f}  {long / short:6.1f} ×   {wall}{missed}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@ Nothing here does input or output but loading what a run's payload says, once a 
 from __future__ import annotations
 
 import dataclasses
-import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ... import lts
@@ -19,35 +18,55 @@ from ...workload import Workload
 Key = tuple[tuple[str, str, object], ...]
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(slots=True, eq=False)
 class LabelledRun:
-    """A successful run with what places it in a series, whatever the KPI.
+    """A successful run with what places it in a series, whatever the KPI. Runs of one series share what they can.
 
     Attributes:
         entry: the run.
+        workload: what the run is one of.
+        facts: what its payload says; None where it isn't at hand.
         labels: its labels without comparison and ignored keys.
         key: what identifies them; types count.
         versions: the values of the comparison keys; NOT_SET where it has none.
-        other_units: the KPIs that it has in another unit than the workload today.
-        other_directions: the KPIs that were better the other way round.
         is_current: it is from the results at hand, beside others from a history.
-        is_timed: its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms.
-        load_time: gives when it ended, in microseconds since 1970; None where unknown.
         names: of all its labels, comparison and ignored keys among them.
-        recorded: when a history first saw it, as :class:`.matrix.Entry` says it.
+        is_timed: its time is at hand; else *load_time* loads its payload for it, once, some 0.2 ms.
     """
 
     entry: Entry
+    workload: Workload
+    facts: Facts | None
     labels: Mapping[str, Any]
     key: Key
     versions: Mapping[str, Any]
-    other_units: frozenset[str]
-    other_directions: frozenset[str]
     is_current: bool
-    is_timed: bool
-    load_time: Callable[[], int | None]
-    recorded: tuple[int, int] | None
     names: frozenset[str]
+    is_timed: bool = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        self.is_timed = self.facts is not None
+
+    def load_time(self) -> int | None:
+        """When it ended, in microseconds since 1970; None where unknown."""
+        if self.facts is None:
+            self.facts = lts.facts_of_entry(self.workload, self.entry)
+        return self.facts.time_us
+
+    @property
+    def other_units(self) -> frozenset[str]:
+        """The KPIs that it has in another unit than the workload today."""
+        return frozenset() if self.facts is None else self.facts.other_units
+
+    @property
+    def other_directions(self) -> frozenset[str]:
+        """The KPIs that were better the other way round."""
+        return frozenset() if self.facts is None else self.facts.other_directions
+
+    @property
+    def recorded(self) -> tuple[int, int] | None:
+        """When a history first saw the run, as :class:`.matrix.Entry` says it."""
+        return self.entry.recorded
 
 
 def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool = False) -> list[LabelledRun]:
@@ -62,15 +81,26 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
     """
     entries = list(entries)
     is_beside_history = any(entry.kept_in is not None for entry in entries)
-    ignored = {name: {typed(value) for value in values} for name, values in workload.regression.ignored_entries.items()}
+    keys = workload.regression
+    ignored = {name: {typed(value) for value in values} for name, values in keys.ignored_entries.items()}
+    apart = {*keys.comparison_keys, *keys.ignored_keys, URLS_LABEL}
+    series: dict[Key, tuple[Mapping[str, Any], Key]] = {}
+    known_names: dict[frozenset[str], frozenset[str]] = {}
     runs = []
     for entry in entries:
         if entry.failed or not entry.kpis or any(_has(entry, name, values) for name, values in ignored.items()):
             continue
+        facts, labels = _labels(entry, workload, by_settings=by_settings)
+        if labels is None:
+            continue
+        kept = {name: value for name, value in labels.items() if name not in apart}
+        key = tuple([(name, *typed(hashable(kept[name]))) for name in sorted(kept)])
+        series_labels, key = series.setdefault(key, (kept, key))
+        names = frozenset(labels)
+        versions = {name: hashable(_version(name, labels, entry)) for name in keys.comparison_keys}
         is_current = is_beside_history and entry.kept_in is None
-        run = _labelled(entry, workload, is_current=is_current, by_settings=by_settings)
-        if run is not None:
-            runs.append(run)
+        names = known_names.setdefault(names, names)
+        runs.append(LabelledRun(entry, workload, facts, series_labels, key, versions, is_current, names))
     return runs
 
 
@@ -108,38 +138,13 @@ def hashable(value: Any) -> Any:
     return value if value is NOT_SET or value is None or isinstance(value, (str, int, float)) else repr(value)
 
 
-def _labelled(entry: Entry, workload: Workload, *, is_current: bool, by_settings: bool) -> LabelledRun | None:
-    loaded: Facts | None = entry.facts
+def _labels(entry: Entry, workload: Workload, *, by_settings: bool) -> tuple[Facts | None, Mapping[str, Any] | None]:
+    """What the run's payload says, None where that isn't loaded, and its labels."""
     is_said = by_settings and all(name in entry.settings for name in workload.regression.comparison_keys)
-    if loaded is None and (is_said or workload.store.get_kpi_labels is None):
-        labels: Mapping[str, Any] | None = dict(entry.settings)
-    else:
-        loaded = lts.facts_of_entry(workload, entry)
-        labels = loaded.labels
-    if labels is None:
-        return None
-    keys = workload.regression
-    apart = {*keys.comparison_keys, *keys.ignored_keys, URLS_LABEL}
-
-    series_labels = {name: value for name, value in labels.items() if name not in apart}
-    load_time: Callable[[], int | None]
-    if loaded is None:
-        load_time = functools.cache(lambda: lts.facts_of_entry(workload, entry).time_us)
-    else:
-        load_time = functools.partial(getattr, loaded, "time_us")
-    return LabelledRun(
-        entry=entry,
-        labels=series_labels,
-        key=tuple((name, *typed(hashable(value))) for name, value in sorted(series_labels.items())),
-        versions={name: hashable(_version(name, labels, entry)) for name in keys.comparison_keys},
-        other_units=frozenset() if loaded is None else loaded.other_units,
-        other_directions=frozenset() if loaded is None else loaded.other_directions,
-        is_current=is_current,
-        is_timed=loaded is not None,
-        load_time=load_time,
-        recorded=entry.recorded,
-        names=frozenset(labels),
-    )
+    if entry.facts is None and (is_said or workload.store.get_kpi_labels is None):
+        return None, entry.settings
+    facts = lts.facts_of_entry(workload, entry)
+    return facts, facts.labels
 
 
 def _version(name: str, labels: Mapping[str, Any], entry: Entry) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 import copy
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...errors import ConfigError, WorkloadError
@@ -198,10 +198,7 @@ class Order:
         return list(map(step, runs))
 
     def _order_of_versions(self, key: str) -> Placed:
-        items = [typed(run.versions[key]) for run in self._runs]
-        versions = {item: run.versions[key] for item, run in zip(items, self._runs, strict=True)}
-        runs = collections.Counter(items)
-        texts = dict(zip(versions, in_words(list(versions.values())), strict=True))
+        versions = {typed(version): version for run in self._runs for version in [run.versions[key]]}
         sources = self._sources(key, versions)
         tied: Sequence[Item] = ()
         for source in sorted(sources, key=lambda one: -len(one.intervals)):
@@ -210,14 +207,46 @@ class Order:
             if len(found[-1]) > 1:
                 tied = tied or found[-1]
                 continue
-            notes = [*_not_set(versions, source, runs), *_left_out(texts, source, found, runs)]
+            notes = [*self._not_set(key, versions, source), *self._left_out(key, versions, source, found)]
             kept = [level for level in found if len(level) == 1]
             claims = {level[0]: source.intervals[level[0]] for level in kept if versions[level[0]] is not NOT_SET}
             if key == self._first_axis:  # the others are compared within a version only
-                notes += [note for one in others for note in _against(claims, one, texts)]
+                notes += [note for one in others for note in _against(claims, one, lambda: _texts(versions))]
             return Placed("versions", source, kept, notes, len(versions))
+        texts = _texts(versions)
         which = named([texts[item] for item in tied or texts])
         raise OrderUnknown(f"the order of {key} is unknown: nothing says which of {which} is the newest; {_WHAT_TO_DO}")
+
+    def _not_set(self, key: str, versions: Mapping[Item, Any], source: Source) -> list[str]:
+        """A sentence where runs without a version were put before all others, which no time or directory says."""
+        item = typed(NOT_SET)
+        if item not in versions or not source.is_of_names:
+            return []
+        count = self._count(key, [item])
+        return [f"{count} {plural(count, 'run')} without a version put before the others"]
+
+    def _left_out(
+        self, key: str, versions: Mapping[Item, Any], source: Source, found: Sequence[Sequence[Item]]
+    ) -> list[str]:
+        """Sentences on the versions that the order leaves out: those that no source places, and those that are tied."""
+        groups = {
+            f"without a place in {_order_of(source.name)}": [item for item in versions if item not in source.intervals],
+            "nothing says which of them is the newer one": [
+                item for level in found if len(level) > 1 for item in level
+            ],
+        }
+        texts = _texts(versions) if any(groups.values()) else {}
+        return [
+            f"{len(items)} {plural(len(items), 'version')} with {count} {plural(count, 'run')} left out "
+            f"({named([texts[item] for item in items])}): {reason}"
+            for reason, items in groups.items()
+            if (count := self._count(key, items))
+        ]
+
+    def _count(self, key: str, items: Sequence[Item]) -> int:
+        """How many runs have one of these values of *key*."""
+        wanted = set(items)
+        return sum(typed(run.versions[key]) in wanted for run in self._runs) if wanted else 0
 
     def _sources(self, key: str, versions: Mapping[Item, Any]) -> list[Source]:
         if len(versions) < 2:
@@ -250,8 +279,11 @@ class Order:
         alike = _alike(found, series)
         if alike:
             notes.append(f"{alike} runs that nothing puts in order stand as repeats of one point")
-        texts = {run_id(run): run.entry.name for run in self._runs}
-        notes += [note for one in others for note in _against(source.intervals, one, texts)]
+        notes += [
+            note
+            for one in others
+            for note in _against(source.intervals, one, lambda: {run_id(run): run.entry.name for run in self._runs})
+        ]
         return Placed("runs", source, found, notes, len(items))
 
 
@@ -281,35 +313,16 @@ def _order_of(source: str) -> str:
     return source if source.startswith("the order ") else f"the order of {source}"
 
 
-def _not_set(versions: Mapping[Item, Any], source: Source, runs: Mapping[Item, int]) -> list[str]:
-    """A sentence where runs without a version were put before all others, which no time or directory says."""
-    item = typed(NOT_SET)
-    if item not in versions or not source.is_of_names:
-        return []
-    return [f"{runs[item]} {plural(runs[item], 'run')} without a version put before the others"]
+def _texts(versions: Mapping[Item, Any]) -> dict[Item, str]:
+    return dict(zip(versions, in_words(list(versions.values())), strict=True))
 
 
-def _left_out(
-    texts: Mapping[Item, str], source: Source, found: Sequence[Sequence[Item]], runs: Mapping[Item, int]
-) -> list[str]:
-    """Sentences on the versions that the order leaves out: those that no source places, and those that are tied."""
-    groups = {
-        f"without a place in {_order_of(source.name)}": [item for item in texts if item not in source.intervals],
-        "nothing says which of them is the newer one": [item for level in found if len(level) > 1 for item in level],
-    }
-    return [
-        f"{len(items)} {plural(len(items), 'version')} with {count} {plural(count, 'run')} left out "
-        f"({named([texts[item] for item in items])}): {reason}"
-        for reason, items in groups.items()
-        if (count := sum(runs[item] for item in items))
-    ]
-
-
-def _against(claims: Mapping[Item, Any], other: Source, texts: Mapping[Item, str]) -> list[str]:
+def _against(claims: Mapping[Item, Any], other: Source, in_text: Callable[[], Mapping[Item, str]]) -> list[str]:
     """A sentence where *other* says otherwise."""
     found = contradiction(claims, other.intervals)
     if found is None:
         return []
+    texts = in_text()
     return [
         f"{other.name} {other.says} otherwise for {found.count} of {found.pairs} {plural(found.pairs, 'pair')}: "
         f"{texts[found.later]} {other.before} {texts[found.earlier]}"
