@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import getpass
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,7 @@ from ..errors import ConfigError, MatbenchError
 from ..history import Query, moment, open_history
 from ..history.alarms import Action
 from .options import Command, Group, Invocation, flag, option, together
-from .printing import answer_console, printable, say
+from .printing import answer_console, say, table
 from .run import load_workload, locate
 from .shared_options import HistoryOptions, place
 
@@ -220,27 +220,22 @@ def _of_workload(known: Sequence[Known], workload: str | None) -> Sequence[Known
 
 
 def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIs]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     from ..analyze.verdict.alarm_wording import levels, standing
 
     has_several = len({each.subject.workload for each in alarms}) > 1
-    table = Table()
-    table.add_column("Alarm", no_wrap=True)
-    for name in [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]:
-        table.add_column(name, overflow="fold")
-    table.add_column("Raised", no_wrap=True)
-    table.add_column("Status", overflow="fold")
+    folding = [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]
+    fixed, folded = {"no_wrap": True}, {"overflow": "fold"}
+    columns: dict[str, dict[str, Any]] = {
+        "Alarm": fixed,
+        **dict.fromkeys(folding, folded),
+        "Raised": fixed,
+        "Status": folded,
+    }
     now = dt.datetime.now(dt.UTC)
+    rows = []
     for each in alarms:
         subject = each.subject
-        cells = [
-            each.id,
-            *([subject.workload] if has_several else []),
-            *(subject.kpi, subject.series, subject.first_bad, levels(subject, kpis.get(subject.workload, {}))),
-            f"{moment(each.raised_us):%Y-%m-%d}",
-            standing(each, now),
-        ]
-        table.add_row(*(Text(printable(cell)) for cell in cells))
-    return table
+        named = [each.id, *([subject.workload] if has_several else []), subject.kpi, subject.series, subject.first_bad]
+        raised = f"{moment(each.raised_us):%Y-%m-%d}"
+        rows.append([*named, levels(subject, kpis.get(subject.workload, {})), raised, standing(each, now)])
+    return table(columns, rows)

@@ -10,6 +10,7 @@ from .. import moments
 from ..errors import ConfigError
 from . import run
 from .options import Command, Invocation, flag, is_typed, option
+from .printing import warn
 from .shared_options import kpi_filter, lts_results, order_option, place, reports, selection, since_option
 
 if TYPE_CHECKING:
@@ -69,6 +70,6 @@ def command(
     else:
         # Alarms are those of the whole history: a part of it would move them.
         is_whole = since is None and not selection.filters
-        keep = publishing.keeping(opening.history()) if record and is_whole and opening.history else None
-        analysis = judging.judge(study, kpi_filter=kpi_filter, since_us=since_us, keep=keep)
+        location = opening.history() if record and is_whole and opening.history else None
+        analysis = judging.judge(study, kpi_filter=kpi_filter, since_us=since_us, keep_in=location, warn=warn)
     publishing.publish(analysis, study, output)

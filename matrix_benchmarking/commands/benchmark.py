@@ -19,7 +19,19 @@ from ..benchmark import start
 from ..benchmark.plan import Plan, describe_point
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from .benchmark_shown import listening, print_plan
-from .options import BY_ENVIRONMENT, PATH, PATH_OR_STDOUT, Command, Invocation, flag, is_typed, option, strength
+from .options import (
+    BY_ENVIRONMENT,
+    DIR,
+    FILE,
+    PATH,
+    PATH_OR_STDOUT,
+    Command,
+    Invocation,
+    flag,
+    is_typed,
+    option,
+    strength,
+)
 from .printing import warn, write
 from .run import load_workload
 from .shared_options import NamedText, Price
@@ -33,12 +45,11 @@ if TYPE_CHECKING:
 
 @click.command("benchmark", cls=Command)
 @click.argument("benchmark_file_argument", metavar="[BENCHMARK_FILE]", required=False, type=PATH)
-@option("--benchmark-file", type=PATH, metavar="FILE", help="The benchmark file; also the argument.")
+@option("--benchmark-file", **FILE, help="The benchmark file; also the argument.")
 @option(
     "--results-dirname",
     config_key="test_directory",
-    type=PATH,
-    metavar="DIR",
+    **DIR,
     help="Where the test directories are made; results/<name of the benchmark file> where nothing says it.",
 )
 @flag("--run", config_key="", help="Run what is not done yet. Without it the plan is printed.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,11 +16,10 @@ from .options import Command, Invocation, is_typed, option
 from .shared_options import Names, kpi_filter, order_option, place, reports, selection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..analyze.study import Study
     from ..analyze.verdict.model import Analysis
-    from ..runs.judging import Asked
     from ..runs.opening import Opening
     from .shared_options import AnalysisOutput, HistoryOptions, RunOptions
 
@@ -57,11 +56,12 @@ def command(
     history. Settings are paired, and rounds in which both were measured say what is chance; else campaigns do. The exit
     status is 1 if something is worse, 2 if nothing could be compared, else 0: also where it can't be told.
     """
-    from ..runs.judging import Asked, compare
+    from ..runs.judging import compare
     from . import publishing
 
     config, is_directory = invocation.config, [Path(name).is_dir() for name in (old, new)]
-    asked = Asked(kpi_filter, ignored_keys, is_tolerant=not is_typed("ignored_keys"))
+    is_tolerant = not is_typed("ignored_keys")
+    asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored_keys, "is_tolerant": is_tolerant}
     publishing.check_kpi_filter(kpi_filter, run.load_workload(selection.workload))
     if all(is_directory):
         if is_typed("order"):
@@ -69,17 +69,17 @@ def command(
         if Path(old).resolve() == Path(new).resolve():
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
         both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
-        study, analysis = _of_trees(dataclasses.replace(run.opened(config, both), is_payloads=None), asked)
+        study, analysis = _of_trees(run.opened(config, both), asked)
     elif any(is_directory):
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
         study = run.read(run.opened(config, selection, place, needs_some=True))
-        analysis = compare(study, old, new, asked)
+        analysis = compare(study, old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)
 
 
-def _of_trees(opening: Opening, asked: Asked) -> tuple[Study, Analysis]:
+def _of_trees(opening: Opening, asked: Mapping[str, Any]) -> tuple[Study, Analysis]:
     """The runs of both directories that the filters leave, and what they say."""
     from ..analyze.study import Study
     from ..analyze.verdict.pairs import Build
@@ -94,4 +94,4 @@ def _of_trees(opening: Opening, asked: Asked) -> tuple[Study, Analysis]:
     left = Matrix([entry for part in parts.values() for entry in part])
     study = Study(left, opening.workload, read=whole, filters=opening.selected, given=opening.given)
     study.findings = check.findings(left, opening.workload, opening.prices)
-    return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], asked)
+    return study, compare_trees(study, [Build(name, part.entries) for name, part in parts.items()], **asked)

@@ -11,7 +11,7 @@ import click
 
 from .. import download, store
 from ..errors import ConfigError, DownloadError
-from .options import PATH, Command, flag, not_given, option, strength
+from .options import DIR, FILE, Command, flag, not_given, option, strength
 from .printing import first, progress_bar, warn
 from .run import load_workload, no_results
 from .shared_options import workload_option
@@ -36,8 +36,7 @@ JOBS, MAX_BYTES = 8, 100 * 2**30
 @option(
     "--url-file",
     config_key="download.url_file",
-    type=PATH,
-    metavar="FILE",
+    **FILE,
     help="A file of addresses, one a line: each goes in a subdirectory, which may be named after it.",
 )
 @option(
@@ -48,13 +47,7 @@ JOBS, MAX_BYTES = 8, 100 * 2**30
     metavar="MODE",
     help="cache_only, prefer_cache (a test's cache, its important files where it has none), important or all.",
 )
-@option(
-    "--results-dirname",
-    config_key="test_directory",
-    type=PATH,
-    metavar="DIR",
-    help="Where it goes: the results directory.",
-)
+@option("--results-dirname", config_key="test_directory", **DIR, help="Where it goes: the results directory.")
 @workload_option
 @option("--jobs", type=click.IntRange(min=1, max=64), default=JOBS, metavar="N", help="Files fetched at a time.")
 @option(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from .. import lts
-from .options import PATH_OR_STDOUT, Command, option
+from .options import FILE_OR_STDOUT, Command, option
 from .printing import write
 from .run import load_workload
 from .shared_options import workload_option
@@ -16,13 +16,7 @@ from .shared_options import workload_option
 
 @click.command("generate_lts_schema", cls=Command)
 @workload_option
-@option(
-    "--file",
-    type=PATH_OR_STDOUT,
-    metavar="FILE",
-    default="-",
-    help="Where the schema is written; - is standard output.",
-)
+@option("--file", **FILE_OR_STDOUT, default="-", help="Where the schema is written; - is standard output.")
 def command(workload: str | None, file: Path) -> None:
     """Write the JSON Schema (2020-12) of a workload's LTS payloads.
 

@@ -15,7 +15,7 @@ from ..history import delivery, moment, open_history, prune, transfer
 from ..history.outbox import Outbox
 from .options import PATH, PATH_OR_STDOUT, Command, Group, Invocation, flag, option
 from .outcome import print_pushed
-from .printing import answer_console, printable, progress_bar, say, warn, write
+from .printing import answer_console, printable, progress_bar, say, table, warn, write
 from .run import locate, outboxes
 from .shared_options import HistoryOptions, place, replace_option
 
@@ -187,46 +187,30 @@ def _alarms(history: History) -> str:
     return f"Alarms: {', '.join(parts)} ('matbench alarms' lists them)" if parts else ""
 
 
-def _workloads(summary: Summary) -> Table:
-    from rich.table import Table
-    from rich.text import Text
+_NUMBER = {"justify": "right"}
 
-    table = Table()
-    table.add_column("Workload", overflow="fold")
-    for name in ("Runs", "KPIs by labels", "KPI values"):
-        table.add_column(name, justify="right")
-    table.add_column("First run")
-    table.add_column("Last run")
-    for each in summary.workloads:
-        table.add_row(
-            Text(printable(each.workload)),
-            f"{each.runs.count:,}",
-            f"{each.series:,}",
-            f"{each.values:,}",
-            *_span(each.runs),
-        )
-    return table
+
+def _workloads(summary: Summary) -> Table:
+    numbers = dict.fromkeys(["Runs", "KPIs by labels", "KPI values"], _NUMBER)
+    return table(
+        {"Workload": {"overflow": "fold"}, **numbers, "First run": {}, "Last run": {}},
+        [
+            [each.workload, f"{each.runs.count:,}", f"{each.series:,}", f"{each.values:,}", *_span(each.runs)]
+            for each in summary.workloads
+        ],
+    )
 
 
 def _series(found: Sequence[SeriesSummary]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
     constant = _constant_labels(found)
-    table = Table()
-    table.add_column("KPI", overflow="fold")
-    table.add_column("Labels that differ", overflow="fold")
-    table.add_column("Values", justify="right")
-    table.add_column("First run")
-    table.add_column("Last run")
+    rows = []
     for each in sorted(found, key=lambda each: (each.workload, each.kpi, repr(each.labels))):
-        labels = ", ".join(
-            f"{name}={filters.show(value)}" for name, value in each.labels.items() if name not in constant
-        )
+        labels = [f"{name}={filters.show(value)}" for name, value in each.labels.items() if name not in constant]
         name = f"{each.kpi} ({each.unit})" if each.unit else each.kpi
-        row = [Text(printable(name)), Text(printable(labels))]
-        table.add_row(*row, f"{each.span.count:,}", *_span(each.span))
-    return table
+        rows.append([name, ", ".join(labels), f"{each.span.count:,}", *_span(each.span)])
+    folded = {"overflow": "fold"}
+    columns = {"KPI": folded, "Labels that differ": folded, "Values": _NUMBER, "First run": {}, "Last run": {}}
+    return table(columns, rows)
 
 
 def _constant_labels(found: Sequence[SeriesSummary]) -> set[str]:

@@ -9,18 +9,12 @@ import click
 
 from .. import scaffold
 from ..errors import ConfigError
-from .options import PATH, Command, flag, option
+from .options import DIR, Command, flag, option
 
 
 @click.command("new", cls=Command)
 @click.argument("name", metavar="NAME")
-@option(
-    "--dest",
-    config_key="",
-    type=PATH,
-    metavar="DIR",
-    help="Where the directory NAME is made; here unless given.",
-)
+@option("--dest", config_key="", **DIR, help="Where the directory NAME is made; here unless given.")
 @flag(
     "--in-checkout",
     config_key="",

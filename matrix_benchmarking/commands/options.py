@@ -26,8 +26,10 @@ C = TypeVar("C", bound=Callable[..., Any])
 
 BY_FLAG, BY_ENVIRONMENT, BY_FILE = 3, 2, 1
 """How explicitly an option was given. Names that match nothing are errors where a person typed them, by a flag."""
-PATH = click.Path(path_type=Path)
-PATH_OR_STDOUT = click.Path(path_type=Path, allow_dash=True)
+PATH, PATH_OR_STDOUT = click.Path(path_type=Path), click.Path(path_type=Path, allow_dash=True)
+DIR: dict[str, Any] = {"type": PATH, "metavar": "DIR"}
+FILE: dict[str, Any] = {"type": PATH, "metavar": "FILE"}
+FILE_OR_STDOUT: dict[str, Any] = {"type": PATH_OR_STDOUT, "metavar": "FILE"}
 
 
 @dataclasses.dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""What became of pushed payloads, in words."""
+"""Payloads are pushed to a history; what became of them, in words."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from ..analyze.check.wording import said_of_twins
 from ..errors import VerdictError
+from ..history import delivery
 from ..history.delivery import UndeliveredError
 from ..lts import listed
-from .printing import first, say, warn
+from .printing import as_warnings, first, progress_bar, say
+from .run import outboxes
 
 if TYPE_CHECKING:
-    from ..history import Pushed
+    from ..analyze.study import Study
+    from ..history import Location, Pushed
     from ..history.delivery import Delivered
     from ..history.port import Corrected, Refused
     from ..lts import GoodRuns
@@ -119,15 +122,19 @@ def accounting_for(good: GoodRuns, *, err: bool = False) -> Iterator[None]:
         raise VerdictError("\n".join(bad))
 
 
-@contextmanager
-def tolerant(*, fails: bool) -> Iterator[None]:
-    """Turn the absence of the server into a warning, unless it *fails* the command."""
-    try:
-        yield
-    except UndeliveredError as error:
-        if fails:
-            raise
-        warn([str(error)])
+def upload(
+    good: GoodRuns, location: Location, study: Study, *, replace: bool = False, fails: bool = True, err: bool = False
+) -> None:
+    """Keep the *good* runs, and say what became of them; that the server is away is a warning unless it *fails*."""
+    with accounting_for(good, err=err), as_warnings(UndeliveredError, unless=fails):
+        with progress_bar("uploading") as progress:
+            delivered = delivery.upload(good.write, location, outboxes(), replace=replace, progress=progress)
+        print_delivered(delivered, str(location), names_of(study), err=err)
+
+
+def names_of(study: Study) -> dict[str, str]:
+    """The runs' names by their ids."""
+    return {str(each.test_uuid): each.name for each in study.matrix}
 
 
 def counts(pushed: Pushed) -> str:

@@ -10,7 +10,7 @@ import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +18,10 @@ from .. import download, store
 from .. import lts as long_term_storage
 from ..analyze import check
 from ..errors import ConfigError, MatbenchError, VerdictError
-from ..history import delivery, horreum, outbox
+from ..history import horreum, outbox
 from . import outcome, run
-from .options import PATH_OR_STDOUT, Command, Invocation, flag, option
-from .printing import STDOUT, check_outputs, progress_bar, say, show, warn, write
+from .options import FILE_OR_STDOUT, Command, Invocation, flag, option
+from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
 from .shared_options import AnalysisOutput, HistoryOptions, RunOptions, lts_results, selection
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 @selection
 @lts_results
 @flag("--lts", help="Read LTS payloads instead of artifacts, from --lts-results-dirname, else --results-dirname.")
-@option("--output-matrix", type=PATH_OR_STDOUT, metavar="FILE", help="Write all entries as JSON.")
-@option("--output-lts", type=PATH_OR_STDOUT, metavar="FILE", help="Write the LTS payloads as a JSON array; strict.")
-@option("--output-openmetrics", type=PATH_OR_STDOUT, metavar="FILE", help="Write the KPIs as OpenMetrics text.")
-@option("--output-table", type=PATH_OR_STDOUT, metavar="FILE", help="Write all entries as a table: .parquet or .csv.")
+@option("--output-matrix", **FILE_OR_STDOUT, help="Write all entries as JSON.")
+@option("--output-lts", **FILE_OR_STDOUT, help="Write the LTS payloads as a JSON array; strict.")
+@option("--output-openmetrics", **FILE_OR_STDOUT, help="Write the KPIs as OpenMetrics text.")
+@option("--output-table", **FILE_OR_STDOUT, help="Write all entries as a table: .parquet or .csv.")
 @flag("--pretty", help="Indent the JSON.")
 @flag("--clean", help="Remove the caches of the results directory, and stop.")
 @click.pass_obj
@@ -62,7 +62,9 @@ def command(
     if lts and selection.lts_results_dirname is None:
         selection = dataclasses.replace(selection, lts_results_dirname=run.require_results(selection))
     if clean:
-        _clean(selection)
+        root = run.require_results(selection)
+        removed = store.clean(run.load_workload(selection.workload), root)
+        click.echo(f"removed {removed} cache {'file' if removed == 1 else 'files'} of {root}", err=True)
         return
     files = [output_matrix, output_lts, output_openmetrics, output_table]
     check_outputs(files)
@@ -76,7 +78,7 @@ def command(
     if output_matrix is not None:
         write(output_matrix, lambda stream: store.write_matrix(matrix, stream, pretty=pretty))
     if output_openmetrics is not None:
-        write(output_openmetrics, lambda stream: _openmetrics(study, stream))
+        write(output_openmetrics, lambda stream: warn(long_term_storage.write_openmetrics(workload, matrix, stream)))
     if output_table is not None:
         table = output_table
         write(table, lambda stream: long_term_storage.write_table(matrix, stream, table))
@@ -87,16 +89,6 @@ def command(
     else:
         say(check.about(study.findings, check.Answer.BEST), err=True)
     _unattended(invocation.config, study, selection)
-
-
-def _openmetrics(study: Study, stream: IO[bytes]) -> None:
-    warn(long_term_storage.write_openmetrics(study.workload, study.matrix, stream))
-
-
-def _clean(selection: RunOptions) -> None:
-    root = run.require_results(selection)
-    removed = store.clean(run.load_workload(selection.workload), root)
-    click.echo(f"removed {removed} cache {'file' if removed == 1 else 'files'} of {root}", err=True)
 
 
 def _unattended(config: Config, study: Study, selection: RunOptions) -> None:
@@ -117,11 +109,11 @@ def _unattended(config: Config, study: Study, selection: RunOptions) -> None:
     export, analysis = block.opensearch.export, block.opensearch.regression_analyses
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
-    is_replot = _is_replot(selection)
+    is_replot = selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
     verdicts: list[str] = []
     if export.enabled and (export.enabled_on_replot or not is_replot):
-        with _noting(verdicts), _tolerant("the export", fails=export.fail_test_on_fail):
-            _export(config, study)
+        with _noting(verdicts), as_warnings(MatbenchError, "the export failed: ", unless=export.fail_test_on_fail):
+            outcome.upload(_good_runs(config, study), _location(config, "export"), study, err=True)
     if block.horreum.test_name is not None and not is_replot:
         with _noting(verdicts):
             _post(config, study, block.horreum.test_name)
@@ -141,10 +133,6 @@ def _noting(verdicts: list[str]) -> Iterator[None]:
         verdicts.append(str(error))
 
 
-def _is_replot(selection: RunOptions) -> bool:
-    return selection.lts_results_dirname is not None or download.is_downloaded(run.require_results(selection))
-
-
 def _analyse(config: Config, study: Study, selection: RunOptions, *, fails: bool) -> None:
     """Judge the runs of *study* against the history; the reports go where ``analyze_lts.report_dest`` says."""
     from ..analyze.study import Study
@@ -152,11 +140,11 @@ def _analyse(config: Config, study: Study, selection: RunOptions, *, fails: bool
     from . import publishing
 
     location = _location(config, "regression_analyses")
-    with _tolerant("the regression analysis", fails=fails):
+    with as_warnings(MatbenchError, "the regression analysis failed: ", unless=fails):
         opening = dataclasses.replace(run.opened(config, selection), of=study.workload, history=lambda: location)
         past = opening.read_past(study.matrix)
         known = Study.of(study.matrix, study.workload, past=past, given=opening.given)
-        analysis = judging.judge(known, keep=publishing.keeping(location))
+        analysis = judging.judge(known, keep_in=location, warn=warn)
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
         output = AnalysisOutput(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
         publishing.publish(analysis, known, output, err=True)
@@ -174,12 +162,8 @@ def _location(config: Config, key: str) -> Location:
     return run.locate(config, HistoryOptions(history=history))
 
 
-def _export(config: Config, study: Study) -> None:
-    location, good = _location(config, "export"), _good_runs(config, study)
-    with outcome.accounting_for(good, err=True):
-        with progress_bar("uploading") as progress:
-            delivered = delivery.upload(good.write, location, run.outboxes(), progress=progress)
-        outcome.print_delivered(delivered, str(location), _names(study), err=True)
+def _good_runs(config: Config, study: Study) -> long_term_storage.GoodRuns:
+    return long_term_storage.GoodRuns(study.workload, study.matrix, keep_going=config.lts.keep_going)
 
 
 def _post(config: Config, study: Study, test_name: str) -> None:
@@ -190,23 +174,4 @@ def _post(config: Config, study: Study, test_name: str) -> None:
         records = outbox.records(spool, "the payloads")
         pushed = horreum.post(records, to, test_name, horreum.ledgers())
         say(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}", err=True)
-        outcome.raise_for(pushed.conflicts, pushed.rejected, _names(study), can_replace=False)
-
-
-def _good_runs(config: Config, study: Study) -> long_term_storage.GoodRuns:
-    return long_term_storage.GoodRuns(study.workload, study.matrix, keep_going=config.lts.keep_going)
-
-
-def _names(study: Study) -> dict[str, str]:
-    return {str(each.test_uuid): each.name for each in study.matrix}
-
-
-@contextmanager
-def _tolerant(what: str, *, fails: bool) -> Iterator[None]:
-    """Turn any failure of *what* into a warning, unless it *fails* the test."""
-    try:
-        yield
-    except MatbenchError as error:
-        if fails:
-            raise
-        warn([f"{what} failed: {error}"])
+        outcome.raise_for(pushed.conflicts, pushed.rejected, outcome.names_of(study), can_replace=False)

@@ -9,20 +9,21 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from ..errors import ConfigError, OutputError, os_reason
+from ..errors import ConfigError, MatbenchError, OutputError, os_reason
 from ..files import atomic_write
 from ..runs import text
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
-    from ..runs.text import Answer
+    from ..runs.text import Printable
 
 MAX_WARNINGS = 10
 WIDTH_WITHOUT_TERMINAL = 160
@@ -62,7 +63,7 @@ def printable(sentence: str) -> str:
     return text.printable(with_flags(sentence))
 
 
-def show(answer: Answer) -> None:
+def show(answer: Printable) -> None:
     """Print an answer: sentences as they are, tables as wide as the terminal."""
     console = answer_console()
     for part in answer.said():
@@ -83,6 +84,17 @@ def warn(sentences: Sequence[str], most: int = MAX_WARNINGS) -> None:
         say(f"warning: {sentence}", err=True)
 
 
+@contextlib.contextmanager
+def as_warnings(kind: type[MatbenchError], before: str = "", *, unless: bool) -> Iterator[None]:
+    """Turn errors of this *kind* into warnings, *unless* they are to be errors."""
+    try:
+        yield
+    except kind as error:
+        if unless:
+            raise
+        warn([f"{before}{error}"])
+
+
 def first(sentences: Sequence[str], most: int = MAX_WARNINGS) -> list[str]:
     """The first *most* sentences, and how many more there are."""
     more = len(sentences) - most
@@ -99,6 +111,19 @@ def answer_console() -> Console:
 
     width = None if sys.stdout.isatty() else WIDTH_WITHOUT_TERMINAL
     return AnswerConsole(markup=False, emoji=False, highlight=False, width=width)
+
+
+def table(columns: Mapping[str, Mapping[str, Any]], rows: Iterable[Sequence[str]]) -> Table:
+    """A table of texts that may hold anything; *columns* are rich's options by heading."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table()
+    for heading, options in columns.items():
+        made.add_column(heading, **options)
+    for row in rows:
+        made.add_row(*(Text(printable(cell)) for cell in row))
+    return made
 
 
 @contextlib.contextmanager

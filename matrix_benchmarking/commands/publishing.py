@@ -22,14 +22,11 @@ from ..analyze.select.selection import not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.wording import headline, lead
-from ..errors import ConfigError, MatbenchError, VerdictError, os_reason
-from ..history import Location, open_history
-from ..history.alarms import AlarmEvent
+from ..errors import ConfigError, VerdictError, os_reason
 from ..plotting import beside
 from ..plotting.regression_page import write_regression_page
 from ..runs import judging
 from ..runs.answers import AnalysisAnswer
-from ..runs.judging import Keep
 from ..workload import Workload
 from .options import is_typed
 from .printing import say, show, warn, with_flags
@@ -44,19 +41,6 @@ def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
     """Raise ConfigError where a person typed a name of no KPI; the analysis notes one out of the configuration."""
     if is_typed("kpi_filter"):
         judging.check_kpi_filter(patterns, workload)
-
-
-def keeping(location: Location) -> Keep:
-    """Keeps the alarms that were raised or fixed; a history that can't be written to is a warning."""
-
-    def keep(events: Sequence[AlarmEvent]) -> None:
-        try:
-            with open_history(location, writable=True) as history:
-                history.record_alarms(events)
-        except MatbenchError as error:
-            warn([f"the alarms could not be kept in the history: {error}"])
-
-    return keep
 
 
 def publish(

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import click
 
 from ..errors import ConfigError
-from .options import BY_FLAG, PATH, flag, gathered, option, strength
+from .options import BY_FLAG, DIR, FILE, flag, gathered, option, strength
 
 WORSE, SUSPECTED = "worse", "suspected"
 
@@ -122,17 +122,15 @@ workload_option = option(
 against = option(
     "--against",
     config_key="",
-    type=PATH,
+    **DIR,
     multiple=True,
-    metavar="DIR",
     help="Another directory of the same kind, shown beside the first; the setting 'tree' tells them apart. "
     "Can be given several times.",
 )
 lts_results = option(
     "--lts-results-dirname",
     config_key="",
-    type=PATH,
-    metavar="DIR",
+    **DIR,
     help="A directory of LTS payloads, as download_lts writes it, instead of a results directory.",
 )
 order_option = option(
@@ -160,8 +158,7 @@ selection = gathered(
     option(
         "--results-dirname",
         config_key="test_directory",
-        type=PATH,
-        metavar="DIR",
+        **DIR,
         help="The results directory: the tree that holds the test directories.",
     ),
     workload_option,
@@ -199,13 +196,8 @@ selection = gathered(
 reports = gathered(
     "output",
     AnalysisOutput,
-    option(
-        "--report-dest",
-        type=PATH,
-        metavar="DIR",
-        help="Write the reports to this directory: index.html, and what CI services read.",
-    ),
-    option("--summary-yaml-dest", type=PATH, metavar="FILE", help="Write MatrixBenchmarking's summary to this file."),
+    option("--report-dest", **DIR, help="Write the reports to this directory: index.html, and what CI services read."),
+    option("--summary-yaml-dest", **FILE, help="Write MatrixBenchmarking's summary to this file."),
     option(
         "--fail-on",
         type=click.Choice([WORSE, SUSPECTED]),

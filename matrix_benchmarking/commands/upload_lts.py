@@ -9,7 +9,7 @@ from ..analyze import check
 from ..history import delivery
 from . import outcome, run
 from .options import Command, Invocation, flag
-from .printing import progress_bar, say
+from .printing import say
 from .shared_options import HistoryOptions, RunOptions, lts_results, place, replace_option, selection
 
 
@@ -24,10 +24,7 @@ from .shared_options import HistoryOptions, RunOptions, lts_results, place, repl
     config_key="lts.keep_going",
     help="Keep the other runs where one that claims success has no valid payload; the exit status is 1 all the same.",
 )
-@flag(
-    "--upload-by-kpi",
-    help="Taken for MatrixBenchmarking's sake: each KPI becomes a record of its own in any case.",
-)
+@flag("--upload-by-kpi", help="Taken for MatrixBenchmarking's sake: each KPI becomes a record of its own in any case.")
 @flag(
     "--fail-test-on-fail",
     config_key="lts.opensearch.export.fail_test_on_fail",
@@ -55,14 +52,12 @@ def command(
     location = run.locate(invocation.config, place)
     study = run.start(invocation.config, selection)
     good = lts.GoodRuns(study.workload, study.matrix, keep_going=keep_going)
-    names = {str(each.test_uuid): each.name for each in study.matrix}
     try:
-        with outcome.accounting_for(good):
-            if dry_run:
-                outcome.print_dry_run(delivery.dry_run(good.write, location, replace=replace), str(location), names)
-                return
-            with progress_bar("uploading") as progress, outcome.tolerant(fails=fail_test_on_fail):
-                delivered = delivery.upload(good.write, location, run.outboxes(), replace=replace, progress=progress)
-                outcome.print_delivered(delivered, str(location), names)
+        if dry_run:
+            with outcome.accounting_for(good):
+                foreseen = delivery.dry_run(good.write, location, replace=replace)
+                outcome.print_dry_run(foreseen, str(location), outcome.names_of(study))
+        else:
+            outcome.upload(good, location, study, replace=replace, fails=fail_test_on_fail)
     finally:
         say(check.about(study.findings))

@@ -10,7 +10,7 @@ import click
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..plotting import plots_file as plots
 from . import run
-from .options import PATH, Command, Invocation, flag, option
+from .options import DIR, FILE, Command, Invocation, flag, option
 from .printing import say
 from .shared_options import against, lts_results, order_option, place, selection
 
@@ -64,17 +64,11 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @option(
     "--plots-file",
     config_key="config_file",
-    type=PATH,
-    metavar="FILE",
+    **FILE,
     help=f"YAML file that lists the reports; {DEFAULT_PLOTS_FILE} if it is there, else every report.",
 )
 @option(
-    "--report-dest",
-    type=PATH,
-    default="report",
-    show_default=True,
-    metavar="DIR",
-    help="The directory that the pages are written to.",
+    "--report-dest", **DIR, default="report", show_default=True, help="The directory that the pages are written to."
 )
 @flag("--single-file", help="Write one HTML file with everything in it, for viewers that show a single file.")
 @option(

@@ -15,7 +15,7 @@ from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import plural
 from ..filters import show
 from ..kpi import KPIDefinition
-from .text import Answer, Column, Table
+from .text import Column, Printable, Table
 
 if TYPE_CHECKING:
     from ..analyze.check import Finding
@@ -31,7 +31,7 @@ _VERDICT, _ALARM = "Verdict", "Alarm"
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class BestAnswer(Answer):
+class BestAnswer(Printable):
     """Which configuration is best.
 
     Attributes:
@@ -72,7 +72,7 @@ class BestAnswer(Answer):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class AnalysisAnswer(Answer):
+class AnalysisAnswer(Printable):
     """What got worse, better, or can't be told: the newest version against its history, or one side against another.
 
     Attributes:
@@ -106,7 +106,7 @@ class AnalysisAnswer(Answer):
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
-class CheckAnswer(Answer):
+class CheckAnswer(Printable):
     """What is odd about runs.
 
     Attributes:

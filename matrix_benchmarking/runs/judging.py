@@ -7,10 +7,11 @@ import datetime as dt
 import fnmatch
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import Order, OrderUnknown
-from ..analyze.select.selection import Selection, select
+from ..analyze.select.selection import select
 from ..analyze.study import Study
 from ..analyze.verdict.alarm_wording import about_unjudged, about_unseen
 from ..analyze.verdict.analyse import analyse_runs
@@ -18,29 +19,11 @@ from ..analyze.verdict.events import new_events, retirements
 from ..analyze.verdict.lifecycle import known_alarms, unjudged, unseen
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import Build, Question, compare_builds, compare_versions, ignoring, unknown_labels
-from ..errors import ConfigError, did_you_mean
+from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
-from ..history.alarms import AlarmEvent
+from ..history import Location, open_history
 from ..matrix import NOT_SET
 from ..workload import Workload
-
-Keep = Callable[[Sequence[AlarmEvent]], None]
-"""Keeps events of alarms in the history."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Asked:
-    """What is asked of two sides.
-
-    Attributes:
-        kpi_filter: only KPIs whose names match one of these patterns; all for none.
-        ignored: settings in which both may differ, beside the workload's own.
-        is_tolerant: a setting to ignore that no run has is a note, and no error.
-    """
-
-    kpi_filter: Sequence[str] = ()
-    ignored: Sequence[str] = ()
-    is_tolerant: bool = False
 
 
 def judge(
@@ -48,14 +31,16 @@ def judge(
     *,
     kpi_filter: Sequence[str] = (),
     since_us: int | None = None,
-    keep: Keep | None = None,
+    keep_in: Location | None = None,
+    warn: Callable[[Sequence[str]], None] = lambda sentences: None,
 ) -> Analysis:
     """The verdict on the newest runs of *study* against their history, with what is known of earlier alarms.
 
     Args:
         kpi_filter: only KPIs whose names match one of these patterns; all for none.
         since_us: only runs from this time on, in microseconds since 1970.
-        keep: is given the alarms that were raised, fixed or retired, where there are any.
+        keep_in: the history that keeps the alarms that were raised, fixed or retired.
+        warn: is told that they can't be kept.
 
     Raises:
         MatbenchError: there is no order of versions, or the alarms can't be read.
@@ -82,18 +67,16 @@ def judge(
         *([about_unjudged(closed, workload.kpis)] if closed else []),
         *([about_unseen(hidden, workload.kpis)] if hidden else []),
     ]
-    if keep is not None and added:
-        keep(added)
+    if keep_in is not None and added:
+        try:
+            with open_history(keep_in, writable=True) as history:
+                history.record_alarms(added)
+        except MatbenchError as error:
+            warn([f"the alarms could not be kept in the history: {error}"])
     return dataclasses.replace(analysis, notes=(*analysis.notes, *notes))
 
 
-def against(
-    study: Study,
-    baseline: str,
-    *,
-    kpi_filter: Sequence[str] = (),
-    since_us: int | None = None,
-) -> Analysis:
+def against(study: Study, baseline: str, *, kpi_filter: Sequence[str] = (), since_us: int | None = None) -> Analysis:
     """The newest version of *study* against the version *baseline*, as :func:`compare` has it.
 
     Raises:
@@ -110,43 +93,69 @@ def against(
     return compare_versions(selected, baseline, selected.newest, question, axis=study.order.axis)
 
 
-def compare(study: Study, old: str, new: str, asked: Asked | None = None) -> Analysis:
+def compare(
+    study: Study,
+    old: str,
+    new: str,
+    *,
+    kpi_filter: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+    is_tolerant: bool = False,
+) -> Analysis:
     """Whether the version *new* of the runs of *study* is worse than *old*.
+
+    Args:
+        kpi_filter: as :func:`judge` has it.
+        ignored: settings in which both may differ, beside the workload's own.
+        is_tolerant: such a setting that no run has is a note, and no error.
 
     Raises:
         ConfigError: no run is of one of both, both are the same, or nothing tells versions apart.
     """
-    asked = Asked() if asked is None else asked
-    own, names = study.workload, (old, new)
-    study = study.of_workload(ignoring(own, asked.ignored))
+    own = study.workload
+    study = study.of_workload(ignoring(own, ignored))
     workload, order = study.workload, study.order
     axis = order.axis or next(iter(workload.regression.comparison_keys), None)
     if axis is None:
         raise ConfigError(f"workload '{workload.name}' has no versions to compare: give two directories")
-    by_version = _by_version(order, axis, study, names)
-    counts = " and ".join(str(len(by_version[name])) for name in names)
-    question = _question(study, f"{counts} runs of {study.data}")
-    nothing = unknown_labels(asked.ignored, workload, order.runs_of(study.runs.entries))
-    if nothing and not asked.is_tolerant:
+    by_version: dict[str, list[LabelledRun]] = {}
+    for one in order.runs_of(study.runs.entries):
+        if one.versions[axis] is not NOT_SET:
+            by_version.setdefault(show(one.versions[axis]), []).append(one)
+    for name in (old, new):
+        if name not in by_version:
+            raise ConfigError(
+                f"'{name}' is no directory, and no {axis} of these runs: {did_you_mean(name, by_version)}"
+            )
+    if old == new:
+        raise ConfigError(f"both are {axis} {old}")
+    question = _question(study, f"{len(by_version[old])} and {len(by_version[new])} runs of {study.data}")
+    nothing = unknown_labels(ignored, workload, order.runs_of(study.runs.entries))
+    if nothing and not is_tolerant:
         raise ConfigError("; ".join(nothing))
     try:
-        selected = select(study.runs, workload, order=order, kpi_filter=asked.kpi_filter)
+        selected = select(study.runs, workload, order=order, kpi_filter=kpi_filter)
     except OrderUnknown:
-        builds = [Build(name, [one.entry for one in by_version[name]]) for name in names]
-        return _of_builds(builds, own, question, asked)
-    newer = _which_is_newer(order, axis, [by_version[name][0] for name in names], names)
-    return compare_versions(_with(selected, nothing, newer), old, new, question, axis=axis)
+        first, second = (Build(name, [one.entry for one in by_version[name]]) for name in (old, new))
+        return compare_builds(
+            first, second, own, question, ignored=ignored, is_tolerant=is_tolerant, kpi_filter=kpi_filter
+        )
+    newer = _which_is_newer(order, axis, {name: by_version[name][0] for name in (old, new)})
+    selected = dataclasses.replace(selected, notes=(*nothing, *selected.notes), order=newer)
+    return compare_versions(selected, old, new, question, axis=axis)
 
 
-def compare_trees(study: Study, builds: Sequence[Build], asked: Asked | None = None) -> Analysis:
+def compare_trees(study: Study, builds: Sequence[Build], **asked: Any) -> Analysis:
     """Whether the second of two *builds*, both among the runs that *study* knows, is worse than the first.
+
+    *asked* is as :func:`compare` has it.
 
     Raises:
         ConfigError: a setting to ignore that no run has.
     """
-    asked = Asked() if asked is None else asked
+    old, new = builds
     data = " and ".join(f"{build.name} ({len(build.entries)} runs)" for build in builds)
-    return _of_builds(builds, study.workload, _question(study, data), asked)
+    return compare_builds(old, new, study.workload, _question(study, data), **asked)
 
 
 def check_kpi_filter(patterns: Sequence[str], workload: Workload) -> None:
@@ -161,49 +170,14 @@ def _question(study: Study, data: str) -> Question:
     return Question(data, study.blocks, study.minimum_effects, known_alarms(study.given.events()))
 
 
-def _of_builds(builds: Sequence[Build], workload: Workload, question: Question, asked: Asked) -> Analysis:
-    old, new = builds
-    return compare_builds(
-        old,
-        new,
-        workload,
-        question,
-        is_tolerant=asked.is_tolerant,
-        ignored=asked.ignored,
-        kpi_filter=asked.kpi_filter,
-    )
-
-
-def _with(selected: Selection, notes: Sequence[str], order: str) -> Selection:
-    return dataclasses.replace(selected, notes=(*notes, *selected.notes), order=order)
-
-
-def _by_version(order: Order, axis: str, study: Study, names: tuple[str, str]) -> Mapping[str, list[LabelledRun]]:
-    """The runs by their version, in words; both *names* are among them.
-
-    Raises:
-        ConfigError: a version has no run, or both are the same.
-    """
-    found: dict[str, list[LabelledRun]] = {}
-    for one in order.runs_of(study.runs.entries):
-        if one.versions[axis] is not NOT_SET:
-            found.setdefault(show(one.versions[axis]), []).append(one)
-    for name in names:
-        if name not in found:
-            raise ConfigError(f"'{name}' is no directory, and no {axis} of these runs: {did_you_mean(name, found)}")
-    if names[0] == names[1]:
-        raise ConfigError(f"both are {axis} {names[0]}")
-    return found
-
-
-def _which_is_newer(order: Order, axis: str, runs: Sequence[LabelledRun], names: tuple[str, str]) -> str:
+def _which_is_newer(order: Order, axis: str, runs: Mapping[str, LabelledRun]) -> str:
     """A sentence on the order of both versions; empty where nothing says it, which a comparison can do without."""
     try:
-        old, new = (order.place(run, axis) for run in runs)
+        places = {name: order.place(run, axis) for name, run in runs.items()}
         sentence = order.of(axis).sentence
     except OrderUnknown:
         return ""
-    if old is None or new is None:
+    (old, first), (new, second) = places.items()
+    if first is None or second is None:
         return ""
-    newer = f"{names[0]} is the newer one" if old > new else f"{names[1]} is the newer one"
-    return f"{sentence} {newer}."
+    return f"{sentence} {old if first > second else new} is the newer one."

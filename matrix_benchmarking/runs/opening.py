@@ -44,7 +44,7 @@ class Opening:
         of: whose runs they are: a workload, or the name of one.
         directories: results trees, or directories of payloads, shown beside each other; none where the runs are those
             of the history.
-        is_payloads: the directories hold LTS payloads; None for what is found in them.
+        is_payloads: the directories hold LTS payloads; else artifacts, or payloads where there is no artifact.
         history: gives the location of the history that is read, too; raises HistoryError where there is none.
         is_required: a history that can't be read is an error, and no warning.
         past: a directory of LTS payloads that are the past of the runs, in a history's place.
@@ -62,7 +62,7 @@ class Opening:
 
     of: str | Workload
     directories: Sequence[Path] = ()
-    is_payloads: bool | None = None
+    is_payloads: bool = False
     history: Callable[[], Location] | None = None
     is_required: bool = True
     past: Path | None = None
@@ -199,8 +199,6 @@ class Opening:
         try:
             return store.parse_tree(self.workload, place, jobs=self.jobs, options=self.told, progress=progress)
         except MatbenchError as error:
-            if self.is_payloads is False:
-                raise
             try:
                 return lts.read_matrix(self.workload, place)
             except MatbenchError:

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING
 
 from .. import filters as filter_language
 from .. import lts
-from ..analyze.check import Answer as Question
-from ..analyze.check import counted
+from ..analyze.check import Answer, counted
 from ..analyze.study import Study
 from ..errors import MatbenchError
 from ..history import delivery, outbox
 from ..matrix import Entry
 from . import judging
 from .answers import AnalysisAnswer, BestAnswer, CheckAnswer
-from .judging import Asked
 from .opening import located, warn
-from .text import Answer, Table
+from .text import Printable, Table
 
 if TYPE_CHECKING:
     import pandas
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from ..plotting.site import Written
 
 
-class Runs(Answer):
+class Runs(Printable):
     """Some runs of one workload, and the history beside them.
 
     Attributes:
@@ -80,7 +78,7 @@ class Runs(Answer):
             MatbenchError: a version has no run, a name matches nothing, or nothing tells versions apart.
         """
         judging.check_kpi_filter(kpis, self.study.workload)
-        return self._answer(judging.compare(self.study, old, new, Asked(kpis, ignoring)), Question.PAIR)
+        return self._answer(judging.compare(self.study, old, new, kpi_filter=kpis, ignored=ignoring), Answer.PAIR)
 
     def history(self, *kpis: str) -> AnalysisAnswer:
         """What got worse and better in the history of the runs, from version to version.
@@ -92,7 +90,7 @@ class Runs(Answer):
             MatbenchError: the versions have no order, or a name matches nothing.
         """
         judging.check_kpi_filter(kpis, self.study.workload)
-        return self._answer(judging.judge(self.study, kpi_filter=kpis), Question.HISTORY)
+        return self._answer(judging.judge(self.study, kpi_filter=kpis), Answer.HISTORY)
 
     def check(self) -> CheckAnswer:
         """What is odd about the runs, before anyone trusts an answer about them."""
@@ -141,7 +139,7 @@ class Runs(Answer):
             warn(["\n".join(["left out, failed or unfinished:", *lts.listed(good.left_out.items())])])
         return delivered
 
-    def _answer(self, analysis: Analysis, answer: Question) -> AnalysisAnswer:
+    def _answer(self, analysis: Analysis, answer: Answer) -> AnalysisAnswer:
         return AnalysisAnswer(dataclasses.replace(analysis, check=counted(self.study.findings, answer)))
 
 

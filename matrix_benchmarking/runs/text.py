@@ -87,7 +87,7 @@ class Table:
         return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-class Answer:
+class Printable:
     """Something that prints itself: as the command line says it, and as HTML in a notebook."""
 
     def said(self) -> Iterator[str | Table]:
