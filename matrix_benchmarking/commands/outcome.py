@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from ..analyze.check.wording import said_of_twins
+from ..analyze.check.finding import said_of_twins
 from ..errors import VerdictError
 from ..history import delivery
 from ..history.delivery import UndeliveredError

@@ -15,7 +15,7 @@ import click
 
 from ..analyze import check
 from ..analyze.report import files
-from ..analyze.report.annotations import error_lines
+from ..analyze.report.ci import error_lines
 from ..analyze.report.markdown import capped, markdown
 from ..analyze.report.schema import schema
 from ..analyze.select.selection import not_judged

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..analyze import check, limit_wording, wording
 from ..analyze.best import Best, Group, VariantBest
-from ..analyze.report.one_line import one_line
+from ..analyze.report.markdown import one_line
 from ..analyze.report.worse import worse
 from ..analyze.verdict import wording as verdict_wording
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status

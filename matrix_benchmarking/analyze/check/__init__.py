@@ -3,9 +3,7 @@
 Gets a matrix and its workload, gives :class:`Finding` values; each says which answers it may change.
 """
 
-from .finding import Answer, Finding
-from .findings import findings
-from .order import order_of
-from .wording import MOST_RUNS, about, counted, line
+from .finding import MOST_RUNS, Answer, Finding, about, counted, line
+from .findings import findings, order_of
 
 __all__ = ["MOST_RUNS", "Answer", "Finding", "about", "counted", "findings", "line", "order_of"]

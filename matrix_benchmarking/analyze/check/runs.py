@@ -12,11 +12,10 @@ from ..points import by_point
 from ..select.order_sources import named
 from ..select.selection import not_judged
 from ..wording import plural
-from .finding import ANALYSES, EVERY, NONE, Finding
-from .wording import first_of, said_of_twins
+from .finding import ANALYSES, EVERY, NONE, Finding, first_of, said_of_twins
 
 
-def findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The findings on the runs of *matrix* as such."""
     yield from _failed(matrix, workload)
     unfinished = [entry for entry in matrix.unfinished if not entry.is_unreadable]

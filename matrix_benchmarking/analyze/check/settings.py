@@ -1,13 +1,17 @@
-"""Findings on settings: names that look misspelt or that few runs have, values of an odd kind, runs without any."""
+"""Findings on values: settings that look misspelt, missing or mixed, and KPIs below zero or far from their repeats."""
 
 from __future__ import annotations
 
 import contextlib
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from ...filters import cut, one_blank, show
+from ...kpi import KPIDefinition
 from ...matrix import Entry, Matrix, typed
 from ...settings import misspelt
+from ...workload import Workload
+from ..points import by_point
 from ..wording import plural
 from .finding import EVERY, NONE, Finding
 
@@ -19,7 +23,7 @@ _WORDS = frozenset(("auto", "default", "none", "all", "max", "min", "off", "on",
 """What stands beside numbers and is meant so."""
 
 
-def findings(matrix: Matrix) -> Iterator[Finding]:
+def setting_findings(matrix: Matrix) -> Iterator[Finding]:
     """The findings on the settings of the finished tests of *matrix*."""
     entries = matrix.entries
     of_names: dict[str, list[Entry]] = {}
@@ -130,3 +134,54 @@ def _are_few(count: int, of: int) -> bool:
 def _have(count: int) -> str:
     """``1 run has``, ``3 runs have``."""
     return f"{count} {plural(count, 'run')} {'has' if count == 1 else 'have'}"
+
+
+FAR_OFF, AGREE = 5, 2
+"""A run is far off if it is so many times the median of its repeats, which are no further than so many times apart."""
+MOST_ODD = 0.1
+"""Values below zero are odd if at most this share of the runs has them."""
+
+
+def value_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
+    """The findings on the KPIs by which *workload* says what is best."""
+    good = [entry for entry in matrix if not entry.failed]
+    judged = [kpi for kpi in (workload.headline, workload.limited) if kpi is not None]
+    for kpi in {kpi.name: kpi for kpi in judged}.values():
+        yield from _below_zero(good, kpi)
+        yield from _far_off(good, kpi)
+
+
+def _below_zero(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
+    values = [(entry, entry.kpis[kpi.name]) for entry in good if kpi.name in entry.kpis]
+    below = [entry for entry, value in values if value < 0]
+    others = sum(value > 0 for _, value in values)
+    if below and len(below) <= MOST_ODD * len(values) and len(below) + others == len(values):
+        what = (
+            f"{kpi.name} is {kpi.show(below[0].kpis[kpi.name])} in {_some_runs(below)}, and above 0 in {others} others"
+        )
+        yield Finding("below-zero", f"{what}: was it measured?", EVERY, [entry.name for entry in below])
+
+
+def _far_off(good: Sequence[Entry], kpi: KPIDefinition) -> Iterator[Finding]:
+    far = [(entry, rest) for runs in by_point(good) for entry, rest in _far_off_of(runs, kpi.name)]
+    if far:
+        entry, rest = far[0]
+        what = f"{kpi.name} is {kpi.show(entry.kpis[kpi.name])} where the other repeats have {kpi.show(rest)}"
+        more = f" ({_some_runs([one for one, _ in far])} like that)" if len(far) > 1 else ""
+        sentence = f"{what}{more}: one such run decides what its point is worth."
+        yield Finding("far-off", sentence, EVERY, [one.name for one, _ in far])
+
+
+def _far_off_of(runs: Sequence[Entry], name: str) -> Iterator[tuple[Entry, float]]:
+    """Those of the *runs* of one point that are far from all others, which agree; and the others' median."""
+    values = [(entry, entry.kpis[name]) for entry in runs if entry.kpis.get(name, 0) > 0]
+    for entry, value in values:
+        rest = [other for one, other in values if one is not entry]
+        if len(rest) > 1 and max(rest) < AGREE * min(rest):
+            median = statistics.median(rest)
+            if not median / FAR_OFF <= value <= median * FAR_OFF:
+                yield entry, median
+
+
+def _some_runs(entries: Sequence[Entry]) -> str:
+    return f"{len(entries)} {plural(len(entries), 'run')}"

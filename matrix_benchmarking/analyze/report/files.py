@@ -6,12 +6,10 @@ from pathlib import Path
 
 from ...files import atomic_write
 from ..verdict.model import Analysis
-from .code_quality import DEFAULT_PATH, code_quality
+from .ci import DEFAULT_PATH, code_quality, junit
 from .json_report import json_report
-from .junit import junit
 from .markdown import markdown
-from .openmetrics import openmetrics
-from .summary import summary_yaml
+from .metrics import openmetrics, summary_yaml
 
 MARKDOWN = "regression.md"
 JUNIT = "regression.xml"

@@ -2,17 +2,20 @@
 
 Of 5,000 series the reader sees those that got worse or better, what was said of known alarms, and what a case of doubt
 needs; the other reports have the rest.
+
+Text from artifacts stays text there. Services look for mentions, references and addresses in what Markdown has already
+been rendered to, so escaping alone doesn't stop them: a zero-width space does, and so does code.
 """
 
 from __future__ import annotations
 
 import collections
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 
 from ..verdict import wording
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..wording import plural
-from .markdown_text import bullets, code, plain, table
 from .worse import ACCEPT, Worse, worse
 
 LIMIT_BYTES = 60_000
@@ -95,20 +98,20 @@ def _row(one: Worse) -> list[str]:
 
 
 def _suspected(analysis: Analysis) -> str:
-    items = [f"{_name(one)}: {wording.looks(one)}, {_change(one)}" for one in analysis.having(Outcome.SUSPECTED)]
+    items = [f"{_title(one)}: {wording.looks(one)}, {_changed(one)}" for one in analysis.having(Outcome.SUSPECTED)]
     return _section("Suspected", items)
 
 
 def _better(analysis: Analysis) -> str:
     better = [one for one in analysis.having(Outcome.IMPROVEMENT) if one.is_new]
-    return _section("Newly better", [f"{_name(one)}: {_change(one)}" for one in better])
+    return _section("Newly better", [f"{_title(one)}: {_changed(one)}" for one in better])
 
 
 def _fixed(analysis: Analysis) -> str:
     items = []
     for verdict, alarm in wording.newly_fixed(analysis):
         by = "" if alarm.fixed_by is None else f", fixed by {code(alarm.fixed_by, 60)}"
-        items.append(f"{_name(verdict)}: worse since {code(alarm.first_bad, 60)}{by} (alarm {code(alarm.id, 60)})")
+        items.append(f"{_title(verdict)}: worse since {code(alarm.first_bad, 60)}{by} (alarm {code(alarm.id, 60)})")
     return _section("Fixed", items)
 
 
@@ -123,7 +126,7 @@ def _said(verdict: SeriesVerdict, alarm: Alarm) -> str:
     until = "" if alarm.until is None else f", until {code(alarm.until, 60)}"
     note = f"; {plain(alarm.note, 120)}" if alarm.note else ""
     levels = plain(wording.levels(verdict.kpi, alarm), 80)
-    return f"{_name(verdict)} since {code(alarm.first_bad, 60)}, {levels}: {said}{by}{until}{note}"
+    return f"{_title(verdict)} since {code(alarm.first_bad, 60)}, {levels}: {said}{by}{until}{note}"
 
 
 def _on(alarm: Alarm) -> str:
@@ -132,7 +135,7 @@ def _on(alarm: Alarm) -> str:
 
 def _doubtful(analysis: Analysis) -> str:
     items = [
-        f"{_name(one)}: {plain(wording.size(one), 80)}; {one.reruns} more {plural(one.reruns, 'run')} would tell"
+        f"{_title(one)}: {plain(wording.size(one), 80)}; {one.reruns} more {plural(one.reruns, 'run')} would tell"
         for one in analysis.having(Outcome.NO_CHANGE)
         if one.reruns
     ]
@@ -166,11 +169,82 @@ def _section(title: str, items: Sequence[str], at_most: int = ITEMS) -> str:
     return f"**{title}**\n\n{bullets(items, at_most)}" if items else ""
 
 
-def _name(verdict: SeriesVerdict) -> str:
+def _title(verdict: SeriesVerdict) -> str:
     return f"{code(verdict.kpi.name)} of {code(verdict.name)}"
 
 
-def _change(verdict: SeriesVerdict) -> str:
+def _changed(verdict: SeriesVerdict) -> str:
     since = "" if verdict.first_bad_version is None else f", since {code(verdict.first_bad_version, 60)}"
     levels = plain(wording.levels(verdict.kpi, verdict), 80)
     return f"{plain(wording.size(verdict), 80)}, {levels}{since}"
+
+
+_GAP = "&#8203;"
+"""A zero-width space: invisible, and no name or address goes on behind it."""
+
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;", "$": "&#36;", '"': "&quot;"}
+_BACKSLASHED = "\\`*_[]{}~#!"
+_ESCAPES = str.maketrans(_ENTITIES | {char: f"\\{char}" for char in _BACKSLASHED})
+
+_GAPS = re.compile(
+    r"@"  # @team, a@b.org
+    r"|[#!~%&$^](?=[\w\"'])"  # references: #12, !3, ~label, %milestone, &epic, $snippet
+    r"|:(?=//)|(?<![^\W_])www(?=\.)"  # addresses
+    r"|:(?=[\w+-]+(?::|$))"  # :emoji:, whose last colon may be ours
+    r"|GH-(?=[0-9])|\b(?:mailto|xmpp)(?=:)",
+    re.IGNORECASE,
+)
+
+
+def plain(text: str, limit: int = 300) -> str:
+    """*text* as prose in one line: no markup, no mention, no link. It may stand anywhere but at the start of a line."""
+    parts, at = [], 0
+    line = one_line(text, limit)
+    for match in _GAPS.finditer(line):
+        parts.append(line[at : match.end()].translate(_ESCAPES))
+        at = match.end()
+    return _GAP.join([*parts, line[at:].translate(_ESCAPES)])
+
+
+def code(text: str, limit: int = 120) -> str:
+    """*text* as code in one line, in which services look for nothing. Fit for a cell of a table."""
+    line = one_line(text, limit) or "(empty)"
+    longest = max((len(run) for run in re.findall("`+", line)), default=0)
+    fence, pad = "`" * (longest + 1), " " if line[0] == "`" or line[-1] == "`" else ""
+    return f"{fence}{pad}{line}{pad}{fence}".replace("|", "\\|")
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], right: Iterable[int] = ()) -> str:
+    """A table of cells that are Markdown already; *right* are the columns of numbers."""
+    numbers = frozenset(right)
+    rule = ["--:" if index in numbers else "---" for index in range(len(headers))]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [headers, rule, *rows])
+
+
+def bullets(items: Sequence[str], at_most: int) -> str:
+    """A list of items that are Markdown already, *at_most* of them and how many more there are."""
+    rest = len(items) - at_most
+    return "\n".join([*(f"* {item}" for item in items[:at_most]), *([f"* … and {rest} more"] if rest > 0 else [])])
+
+
+_JOINER = "\u200d"
+"""Joins emoji; the one invisible character that is kept."""
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """*text* in one line of at most *limit* characters.
+
+    White space of any kind is one blank; control characters, those that turn the direction of writing and halves of
+    surrogate pairs are shown as ``\\x1b`` and not sent.
+    """
+    start = text[: 4 * limit]
+    if not start.isprintable():
+        start = "".join(_shown(char) for char in start)
+    line = " ".join(start.split())
+    return line if len(line) <= limit and len(text) <= 4 * limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def _shown(char: str) -> str:
+    if char.isspace():
+        return " "
+    return char if char.isprintable() or char == _JOINER else ascii(char)[1:-1]

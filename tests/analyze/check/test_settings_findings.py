@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking.analyze.check import Answer, Finding
-from matrix_benchmarking.analyze.check.settings import findings
+from matrix_benchmarking.analyze.check.settings import setting_findings as findings
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.settings import misspelt
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.analyze.report.one_line import one_line
+from matrix_benchmarking.analyze.report.markdown import one_line
 
 
 @given(st.text(st.characters(codec=None)), st.integers(2, 50))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.annotations import error, error_lines
+from matrix_benchmarking.analyze.report.ci import error, error_lines
 from matrix_benchmarking.analyze.verdict.model import Analysis
 
 LINE = re.compile(r"::error title=([^:,\r\n]*)::([^\r\n]*)")

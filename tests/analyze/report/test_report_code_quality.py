@@ -11,7 +11,7 @@ import pytest
 from report_support import analyses
 
 from matrix_benchmarking.analyze.detect import Estimate
-from matrix_benchmarking.analyze.report.code_quality import code_quality
+from matrix_benchmarking.analyze.report.ci import code_quality
 from matrix_benchmarking.analyze.verdict.model import Analysis, Status
 
 # The fields of https://docs.gitlab.com/ci/testing/code_quality/#code-quality-report-format

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.junit import junit
+from matrix_benchmarking.analyze.report.ci import junit
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 
 # After https://github.com/jenkinsci/xunit-plugin/blob/master/src/main/resources/org/jenkinsci/plugins/xunit/types/model/xsd/junit-10.xsd

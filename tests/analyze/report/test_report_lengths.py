@@ -9,12 +9,9 @@ from collections.abc import Callable
 import pytest
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.annotations import error_lines
-from matrix_benchmarking.analyze.report.code_quality import code_quality
-from matrix_benchmarking.analyze.report.junit import junit
+from matrix_benchmarking.analyze.report.ci import code_quality, error_lines, junit
 from matrix_benchmarking.analyze.report.markdown import markdown
-from matrix_benchmarking.analyze.report.openmetrics import openmetrics
-from matrix_benchmarking.analyze.report.summary import summary
+from matrix_benchmarking.analyze.report.metrics import openmetrics, summary
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 
 REPORTS: dict[str, tuple[Callable[[Analysis], str], list[int]]] = {

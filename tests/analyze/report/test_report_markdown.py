@@ -12,9 +12,16 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.markdown import LIMIT_BYTES, capped, markdown
-from matrix_benchmarking.analyze.report.markdown_text import bullets, code, plain, table
-from matrix_benchmarking.analyze.report.one_line import one_line
+from matrix_benchmarking.analyze.report.markdown import (
+    LIMIT_BYTES,
+    bullets,
+    capped,
+    code,
+    markdown,
+    one_line,
+    plain,
+    table,
+)
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 
 RENDERER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])

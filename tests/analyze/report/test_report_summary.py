@@ -7,7 +7,7 @@ import dataclasses
 import yaml
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.summary import summary, summary_yaml
+from matrix_benchmarking.analyze.report.metrics import summary, summary_yaml
 from matrix_benchmarking.analyze.verdict.model import Analysis, Status
 
 NAMES = {

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze.report.junit import junit
+from matrix_benchmarking.analyze.report.ci import junit
 from matrix_benchmarking.analyze.select.selection import select, series_id
 from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id

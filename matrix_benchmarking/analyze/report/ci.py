@@ -1,21 +1,68 @@
-"""An analysis as JUnit XML: one test case a series, which fails where the series got worse.
+"""An analysis as systems of continuous integration read it.
 
-GitLab and Jenkins show the text of a failure, no properties, and drop a second case of the same name: names are
-unique. A series that can't be told, and one that was not analysed, is skipped.
+* Lines that GitHub Actions shows on the page of a run. A step shows ten, and an analysis has no more; see
+  https://docs.github.com/actions/reference/workflow-commands-for-github-actions.
+* JUnit XML, one test case a series. GitLab and Jenkins show the text of a failure, no properties, and drop a second
+  case of the same name: names are unique. A series that can't be told, and one that was not analysed, is skipped.
+* GitLab's code-quality report, whose findings stand in the widget of a merge request. GitLab compares the fingerprints
+  of two branches to tell new findings from old and repaired ones; a fingerprint is made of workload, KPI and labels,
+  never of a value. Severities:
+
+  =========  ============================================================================
+  critical   worse by 10 % or more, and new with the newest version
+  major      worse by less and new; worse by 10 % or more since earlier; of unknown size
+  minor      worse by less, since earlier
+  info       acknowledged by a person: else it would seem to be repaired
+  =========  ============================================================================
 """
 
 from __future__ import annotations
 
 import collections
+import hashlib
 import io
+import json
 import re
 import xml.etree.ElementTree as ET
+from typing import Any
 
 from ..select.selection import NotAnalysed
 from ..verdict import wording
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
-from .one_line import one_line
+from .markdown import one_line
 from .worse import Worse, worse
+
+AT_MOST = 10
+
+
+def error_lines(analysis: Analysis) -> list[str]:
+    """At most :data:`AT_MOST` lines; none for an analysis that doesn't fail."""
+    found = worse(analysis)
+    if len(found) <= AT_MOST:
+        return [_error_line(analysis, one) for one in found]
+    rest = len(found) - AT_MOST + 1
+    last = error(f"{one_line(analysis.workload, 100)}: {rest} more series", f"… and {rest} more series are worse.")
+    return [*(_error_line(analysis, one) for one in found[: AT_MOST - 1]), last]
+
+
+def error(title: str, message: str) -> str:
+    """One ``::error`` line; line breaks of *message* are shown as such."""
+    return f"::error title={_escape_property(title)}::{_escape(message)}"
+
+
+def _error_line(analysis: Analysis, one: Worse) -> str:
+    title = f"{one_line(analysis.workload, 60)}: {one_line(one.alarm.kpi, 60)} is worse"
+    accept = one_line(one.accept, 100)
+    return error(title, "\n".join(filter(None, [one_line(one.sentence, 1000), accept])))
+
+
+def _escape(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _escape_property(text: str) -> str:
+    return _escape(text).replace(":", "%3A").replace(",", "%2C")
+
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NAME = 250
@@ -111,3 +158,50 @@ def _left_out_name(left_out: NotAnalysed) -> str:
 def _attribute(text: str, limit: int = 500) -> str:
     """*text* in one line, with nothing in it that XML can't hold."""
     return _NOT_XML.sub("", one_line(text, limit)) or "(empty)"
+
+
+DEFAULT_PATH = "config.yaml"
+CHECK_NAME = "matbench/regression"
+LARGE = 0.1
+"""A change of this fraction is a large one."""
+
+
+def code_quality(analysis: Analysis, path: str = DEFAULT_PATH) -> str:
+    """The report, as JSON.
+
+    Args:
+        path: the file that the findings are shown at, relative to the root of the repository: what configures the
+            benchmark. A finding has to be at some line of some file.
+    """
+    failing = worse(analysis)
+    findings = [_finding(one.verdict, one.sentence, _severity(one), path) for one in failing]
+    failing_ids = {one.verdict.id for one in failing}
+    acknowledged = {
+        verdict.id: (verdict, alarm.reason)
+        for verdict, alarm in analysis.alarms(Status.ACKNOWLEDGED)
+        if verdict.id not in failing_ids
+    }
+    for verdict, reason in acknowledged.values():
+        said = f"{wording.sentence(verdict)} Acknowledged: {reason or 'no reason given'}."
+        findings.append(_finding(verdict, said, "info", path))
+    return json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
+
+
+def _finding(verdict: SeriesVerdict, description: str, severity: str, path: str) -> dict[str, Any]:
+    identity = f"{CHECK_NAME}\0{verdict.id}".encode("utf-8", "backslashreplace")
+    return {
+        "description": one_line(description, 1000),
+        "check_name": CHECK_NAME,
+        "fingerprint": hashlib.sha256(identity).hexdigest(),
+        "severity": severity,
+        "location": {"path": path.removeprefix("./"), "lines": {"begin": 1}},
+    }
+
+
+def _severity(one: Worse) -> str:
+    if one.fraction is None:
+        return "major"
+    is_large = abs(one.fraction) >= LARGE
+    if one.alarm.is_new:
+        return "critical" if is_large else "major"
+    return "major" if is_large else "minor"

@@ -1,6 +1,9 @@
-"""An analysis as OpenMetrics text, for GitLab's metrics report: what a merge request changes stands in its widget.
+"""An analysis in a few numbers: MatrixBenchmarking's summary, and OpenMetrics text for GitLab's metrics report.
 
-Few families, whose names and labels are the same in each analysis:
+The summary's words stay: a *point* is one KPI of one entry, and an *entry* what a series is without its KPI: one set
+of labels. Each point is counted once: as an increase, a decrease, one of no change, or one without history or not
+analysed. The metrics have few families, whose names and labels are the same in each analysis, so that what a merge
+request changes stands in its widget:
 
 * ``matbench_regressions``, ``matbench_improvements``: how many series fail, and how many are newly better;
 * ``matbench_series{outcome="worse"}``: how many series have which verdict;
@@ -13,11 +16,73 @@ from __future__ import annotations
 import collections
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
 
 from ...filters import exact
 from ...lts.openmetrics import escape, label_name
+from ..verdict import wording
 from ..verdict.model import Analysis, Outcome, SeriesVerdict
-from .one_line import one_line
+from ..wording import plural
+from .markdown import one_line
+
+
+def summary(analysis: Analysis) -> dict[str, int | str]:
+    """The summary.
+
+    * ``total_points``: series that were looked at, those not analysed among them;
+    * ``entries_count``, ``kpis_count``: sets of labels and KPIs behind them;
+    * ``failures``: series with an alarm that nobody dealt with;
+    * ``no_history``, ``not_analyzed``: series of too little history, and those not analysed, of which a KPI that
+      no run has is one;
+    * ``significant_performance_increase``, ``…_decrease``: series that are better or worse than before their last
+      change, acknowledged ones among them;
+    * ``message``: the verdict in sentences.
+    """
+    return {
+        "total_points": len(analysis.verdicts) + _left_out(analysis),
+        "entries_count": _entries(analysis),
+        "kpis_count": len(analysis.kpis),
+        "failures": len(analysis.failing),
+        "no_history": sum(bool(one.reruns) for one in analysis.having(Outcome.CANT_TELL)),
+        "not_analyzed": _left_out(analysis),
+        "significant_performance_increase": len(analysis.having(Outcome.IMPROVEMENT)),
+        "significant_performance_decrease": len(analysis.having(Outcome.REGRESSION)),
+        "message": _message(analysis),
+    }
+
+
+def summary_yaml(analysis: Analysis) -> str:
+    """The summary as YAML."""
+    text: str = yaml.safe_dump(summary(analysis), allow_unicode=True, sort_keys=True)
+    return text
+
+
+def _left_out(analysis: Analysis) -> int:
+    series, kpis, _ = analysis.left_out
+    return series + kpis
+
+
+def _entries(analysis: Analysis) -> int:
+    return len(
+        {_key(one.labels) for one in analysis.verdicts} | {_key(o.labels) for o in analysis.not_analysed if o.labels}
+    )
+
+
+def _key(labels: Mapping[str, Any]) -> frozenset[tuple[str, str]]:
+    return frozenset((name, repr(value)) for name, value in labels.items())
+
+
+def _message(analysis: Analysis) -> str:
+    """As MatrixBenchmarking begins it, then in our words."""
+    points, failures = len(analysis.verdicts) + _left_out(analysis), len(analysis.failing)
+    entries, kpis = _entries(analysis), len(analysis.kpis)
+    begin = f"Performed {points} KPI regression {'analysis' if points == 1 else 'analyses'}"
+    over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {kpis} {plural(kpis, 'KPI')}"
+    did = f"{failures} {plural(failures, 'KPI')} didn't pass."
+    return f"{begin} {over}. {did} {one_line(' '.join(wording.lead(analysis)), 1500)}"
+
 
 _OWN = ("workload", "kpi", "unit")
 _LONGEST = 200
@@ -32,7 +97,7 @@ def openmetrics(analysis: Analysis) -> str:
     counts = collections.Counter(one.outcome for one in analysis.verdicts)
     counts[Outcome.NOT_ANALYSED] = analysis.left_out[0]
     better = sum(one.is_new for one in analysis.having(Outcome.IMPROVEMENT))
-    labels = _labels(analysis)
+    labels = _metric_labels(analysis)
     levels = [(labels[one.id], level(one)) for one in analysis.verdicts]
     changes = [(labels[one.id], _ratio(one)) for one in analysis.verdicts]
     outcomes = [({**own, "outcome": outcome.value}, float(counts[outcome])) for outcome in Outcome]
@@ -59,7 +124,7 @@ def _ratio(verdict: SeriesVerdict) -> float | None:
     return verdict.effect.value if changed and verdict.effect is not None else None
 
 
-def _labels(analysis: Analysis) -> dict[str, Labels]:
+def _metric_labels(analysis: Analysis) -> dict[str, Labels]:
     """The labels of each series, by its id; series that would have the same ones (``1``, ``"1"``) say who they are."""
     found = {one.id: _of_series(analysis, one) for one in analysis.verdicts}
     same = collections.Counter(tuple(sorted(labels.items())) for labels in found.values())
