@@ -9,8 +9,7 @@ from scipy import special
 
 from matrix_benchmarking.analyze.best_of import Estimates, estimate, intervals, may_be_best, optimism
 from matrix_benchmarking.analyze.bounds import bounds_of
-from matrix_benchmarking.analyze.lending import inverse_trigamma
-from matrix_benchmarking.analyze.noise import Floats, Prior, moderated
+from matrix_benchmarking.analyze.noise import Floats, Prior, inverse_trigamma, moderated
 
 from . import peers
 from .row import Row

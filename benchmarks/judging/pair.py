@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from matrix_benchmarking.analyze import pair
 from matrix_benchmarking.analyze.detect import q_values
-from matrix_benchmarking.analyze.lending import correlation_of, lent
+from matrix_benchmarking.analyze.noise import correlation_of, lent
 from matrix_benchmarking.analyze.pair import NEW, NO_ROUND, OLD, Ground
 
 from . import peers

@@ -1,10 +1,10 @@
 """The best configuration under a limit on another KPI: the cheapest below 100 ms, and where the choice changes.
 
 Gets what :func:`matrix_benchmarking.analyze.best.rank` gives. A point keeps a limit by the one-sided 95 % bound of its
-mean (:mod:`.bounds`), to which points of about the same headline value lend what they know (:mod:`.shrinking`), and by
-the mean itself. The bound of a point with one run is unknown: it keeps no limit for sure, and is named where it
-might be better than the one that does. Where no point of a group was repeated, the values themselves are compared with
-the limit, and that is said. A point whose value isn't known is within no limit.
+mean, to which points of about the same headline value lend what they know (:mod:`.bounds`), and by the mean itself. The
+bound of a point with one run is unknown: it keeps no limit for sure, and is named where it might be better than the one
+that does. Where no point of a group was repeated, the values themselves are compared with the limit, and that is said.
+A point whose value isn't known is within no limit.
 """
 
 from __future__ import annotations

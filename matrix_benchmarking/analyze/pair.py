@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy import special
 
 from .intervals import CONFIDENCE, Scale, scale_of
-from .lending import correlation_of, lent
+from .noise import correlation_of, lent
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -12,6 +12,7 @@ import pytest
 from detected_series import repeated, singles
 
 from matrix_benchmarking.analyze.detect import change_points, watch
+from matrix_benchmarking.analyze.detect.changes import goes_on, is_drift, slope
 from matrix_benchmarking.analyze.detect.cumulative import (
     ALLOWANCE,
     LIMIT,
@@ -22,7 +23,6 @@ from matrix_benchmarking.analyze.detect.cumulative import (
     crosses,
     first_crossing,
 )
-from matrix_benchmarking.analyze.detect.drift import goes_on, is_drift, slope
 from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, normal_score
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
 from matrix_benchmarking.analyze.detect.series import Blocks

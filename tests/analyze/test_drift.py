@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from matrix_benchmarking.analyze.detect.drift import _without_spikes, goes_on, is_drift, is_over, slope
+from matrix_benchmarking.analyze.detect.changes import _without_spikes, goes_on, is_drift, is_over, slope
 from matrix_benchmarking.analyze.detect.evidence import Floats
 
 LINE = np.arange(40.0)

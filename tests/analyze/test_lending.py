@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import optimize, special
 
-from matrix_benchmarking.analyze.lending import correlation_of, inverse_trigamma, lent
+from matrix_benchmarking.analyze.noise import correlation_of, inverse_trigamma, lent
 
 
 def lent_to(variances: list[float], degrees: list[float], correlation: float = 0.0) -> tuple[list[float], list[float]]:

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from matrix_benchmarking.analyze.best_of import Estimates, estimate
+from matrix_benchmarking.analyze.bounds import drawn_together
 from matrix_benchmarking.analyze.intervals import Scale
-from matrix_benchmarking.analyze.shrinking import drawn_together
 
 
 def of(values: np.ndarray, variances: np.ndarray) -> Estimates:

@@ -11,9 +11,9 @@ from detected_series import singles
 
 from matrix_benchmarking.analyze.detect import change_points, judge, scan
 from matrix_benchmarking.analyze.detect.changes import Minimum, level
+from matrix_benchmarking.analyze.detect.effects import FOUR_OF_FIVE, VERSIONS, smallest_steps
 from matrix_benchmarking.analyze.detect.evidence import Floats, normal_score, ratio_of
 from matrix_benchmarking.analyze.detect.series import Blocks, prepare
-from matrix_benchmarking.analyze.detect.smallest import FOUR_OF_FIVE, VERSIONS, smallest_steps
 
 BEFORE = 30
 

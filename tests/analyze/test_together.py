@@ -24,10 +24,10 @@ from matrix_benchmarking.analyze.detect import (
 from matrix_benchmarking.analyze.detect.changes import Minimum
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
-from matrix_benchmarking.analyze.detect.running import estimate_beside
+from matrix_benchmarking.analyze.detect.scan import Watched
 from matrix_benchmarking.analyze.detect.series import Blocks, campaigns, prepare
+from matrix_benchmarking.analyze.detect.side_by_side import estimate_beside
 from matrix_benchmarking.analyze.detect.splits import LAGS, candidates, weigh
-from matrix_benchmarking.analyze.detect.watched import Watched
 
 LENGTHS = (0, 1, 5, 9, 10, 12, 33, 60, 60, 100, 100, 140, 300)
 Numbers = np.random.Generator

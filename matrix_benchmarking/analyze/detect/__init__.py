@@ -5,13 +5,13 @@ each of many, `compare_levels` says how far two parts of a series lie apart, `q_
 share of false alarms over many series.
 """
 
-from matrix_benchmarking.analyze.detect.changes import Minimum
-from matrix_benchmarking.analyze.detect.discovery import discoveries, q_values
-from matrix_benchmarking.analyze.detect.effects import EmptyLevelError, InvalidThresholdError, compare_levels
-from matrix_benchmarking.analyze.detect.judge import change_points, changes_of, judge, judge_watched, p_values
-from matrix_benchmarking.analyze.detect.judgement import Estimate, Judgement, Kind, LevelChange, Suspicion
-from matrix_benchmarking.analyze.detect.together import judge_all, watched_together
-from matrix_benchmarking.analyze.detect.watched import Watched, watch
+from .changes import Minimum
+from .effects import EmptyLevelError, InvalidThresholdError, compare_levels
+from .evidence import discoveries, q_values
+from .judge import change_points, changes_of, judge, judge_watched, p_values
+from .judgement import Estimate, Judgement, Kind, LevelChange, Suspicion
+from .scan import Watched, watch
+from .together import judge_all, watched_together
 
 __all__ = [
     "EmptyLevelError",

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, normal_score
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels
+from .evidence import Flags, Floats, Prior, normal_score
+from .levels import Integers, Levels
 
 ALLOWANCE = 0.5
 """What a point may lie off, in standard deviations, without adding to the sum: half of the shift it is best for."""

@@ -9,17 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect import evidence, scan
-from matrix_benchmarking.analyze.detect.changes import Minimum, Step, level, steps
-from matrix_benchmarking.analyze.detect.drift import goes_on, is_over
-from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, estimates, reach, split_of
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.judgement import Judgement, Kind, LevelChange, Suspicion
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels
-from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, Values, prepare
-from matrix_benchmarking.analyze.detect.smallest import smallest_steps
-from matrix_benchmarking.analyze.detect.splits import FEWEST_BLOCKS, Evidence, length_of
-from matrix_benchmarking.analyze.detect.watched import Watched, watch
+from . import evidence, scan
+from .changes import Minimum, Step, goes_on, is_over, level, steps
+from .effects import CONFIDENCE, check_confidence, checked, estimates, reach, smallest_steps, split_of
+from .evidence import Floats, Prior, Split, Weighed
+from .judgement import Judgement, Kind, LevelChange, Suspicion
+from .levels import Integers, Levels
+from .scan import Watched, watch
+from .series import Blocks, TimeSeries, Values, prepare
+from .splits import FEWEST_BLOCKS, Evidence, length_of
 
 MINIMUM_EFFECT = 0.01
 _DOUBTFUL = -1.0

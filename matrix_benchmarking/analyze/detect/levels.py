@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from matrix_benchmarking.analyze.detect.evidence import Floats
+from .evidence import Floats
 
 Integers = npt.NDArray[np.int64]
 LEAST = 8

@@ -9,10 +9,10 @@ import dataclasses
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels, estimate
-from matrix_benchmarking.analyze.detect.series import TimeSeries
-from matrix_benchmarking.analyze.detect.splits import Evidence, weigh
+from .evidence import Flags, Floats, Prior, Split
+from .levels import Integers, Levels, estimate
+from .series import TimeSeries
+from .splits import Evidence, weigh
 
 LESS_ON_LOGARITHMS = 0.3
 """How far below the threshold the evidence on the logarithmic scale may stay."""

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior
-from matrix_benchmarking.analyze.detect.levels import LEAST, Integers
+from .evidence import Flags, Floats, Prior
+from .levels import LEAST, Integers
 
 Values = Sequence["float | Sequence[float | None] | None"]
 Blocks = Sequence[Sequence[tuple[int, int | None]]]

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect import evidence
-from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.levels import FAR_OFF, Integers, Levels, Noise, even_width, noise_once
-from matrix_benchmarking.analyze.detect.series import TimeSeries
+from . import evidence
+from .evidence import Flags, Floats, Prior, Split, Weighed
+from .levels import FAR_OFF, Integers, Levels, Noise, even_width, noise_once
+from .series import TimeSeries
 
 FEWEST_BLOCKS = 2
 """What one block alone supports, however large, is its mood as likely: it raises no alarm."""

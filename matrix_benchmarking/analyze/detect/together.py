@@ -12,34 +12,19 @@ from typing import TypeVar
 
 import numpy as np
 
-from matrix_benchmarking.analyze.detect import scan
-from matrix_benchmarking.analyze.detect.changes import Minimum, levels_of
-from matrix_benchmarking.analyze.detect.cumulative import crosses
-from matrix_benchmarking.analyze.detect.effects import CONFIDENCE, check_confidence, checked, reach
-from matrix_benchmarking.analyze.detect.evidence import Flags, Floats, Prior, Split, Weighed
-from matrix_benchmarking.analyze.detect.judge import (
-    MINIMUM_EFFECT,
-    chance_of_none,
-    doubtful,
-    judge_watched,
-    no_change,
-    reruns,
-    sight,
-)
-from matrix_benchmarking.analyze.detect.judgement import Judgement
-from matrix_benchmarking.analyze.detect.levels import Integers, Levels, counts_up_to
-from matrix_benchmarking.analyze.detect.logarithms import is_doubled
-from matrix_benchmarking.analyze.detect.running import estimate_beside
-from matrix_benchmarking.analyze.detect.series import (
-    ARRAYS,
-    Blocks,
-    TimeSeries,
-    Values,
-)
-from matrix_benchmarking.analyze.detect.side_by_side import Beside, of_rows, side_by_side
-from matrix_benchmarking.analyze.detect.smallest import asked_about, smallest_steps
-from matrix_benchmarking.analyze.detect.splits import Evidence, candidates, every_lag, weigh
-from matrix_benchmarking.analyze.detect.watched import Watched
+from . import scan
+from .changes import Minimum, levels_of
+from .cumulative import crosses
+from .effects import CONFIDENCE, asked_about, check_confidence, checked, reach, smallest_steps
+from .evidence import Flags, Floats, Prior, Split, Weighed
+from .judge import MINIMUM_EFFECT, chance_of_none, doubtful, judge_watched, no_change, reruns, sight
+from .judgement import Judgement
+from .levels import Integers, Levels, counts_up_to
+from .logarithms import is_doubled
+from .scan import Watched
+from .series import ARRAYS, Blocks, TimeSeries, Values
+from .side_by_side import Beside, estimate_beside, of_rows, side_by_side
+from .splits import Evidence, candidates, every_lag, weigh
 
 T = TypeVar("T", Split, Weighed)
 
@@ -53,7 +38,7 @@ _NEAR = 1e-6
 class _Newest:
     """Of each of the series at *places* the split that looks most like a change now, and what it weighs: all (series,).
 
-    And the smallest step that would have been seen, and for how many versions: see :func:`.smallest.smallest_steps`.
+    And the smallest step that would have been seen, and for how many versions: see :func:`.effects.smallest_steps`.
     """
 
     places: Integers

@@ -16,8 +16,8 @@ from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
 from ..detect import Judgement, Kind, Suspicion, compare_levels, q_values
-from ..detect.discovery import RATE
-from ..detect.drift import slope
+from ..detect.changes import slope
+from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select

@@ -15,8 +15,7 @@ import numpy as np
 from ...workload import MinimumEffect
 from .. import detect
 from ..detect import Judgement, Watched, changes_of, judge_watched, p_values
-from ..detect.changes import level
-from ..detect.drift import goes_on
+from ..detect.changes import goes_on, level
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, held, median, scale_of
 from ..select.selection import SelectedSeries

@@ -11,7 +11,7 @@ from ...errors import ConfigError
 from ...filters import show
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import MinimumEffect, RegressionKeys, Workload
-from ..detect.discovery import RATE
+from ..detect.evidence import RATE
 from ..pair import NEW, OLD
 from ..select.labelled import LabelledRun, hashable, labelled, unknown_names
 from ..select.order import Order, check_keys

@@ -17,7 +17,7 @@ from ...workload import MinimumEffect
 from .. import pair
 from ..blocks import Block, blocks_of
 from ..detect import Estimate, q_values
-from ..detect.discovery import RATE
+from ..detect.evidence import RATE
 from ..intervals import Scale
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
 from ..select.selection import SelectedSeries, series_id
