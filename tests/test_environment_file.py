@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking.environment_file import Environment, parse, read_environment
-from matrix_benchmarking.plotting.repeating import circumstances
+from matrix_benchmarking.plotting.environments import circumstances
 
 RECORDED = {
     "cpu_model": "Xeon",

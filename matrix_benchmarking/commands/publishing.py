@@ -23,8 +23,6 @@ from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.wording import headline, lead
 from ..errors import ConfigError, VerdictError, os_reason
-from ..plotting import beside
-from ..plotting.regression_page import write_regression_page
 from ..runs import judging
 from ..runs.answers import AnalysisAnswer
 from ..workload import Workload
@@ -89,9 +87,12 @@ def _just_measured_and_failed(study: Study) -> list[str]:
 def write(analysis: Analysis, study: Study, output: AnalysisOutput, *, err: bool = False) -> None:
     """Write the reports that *output* asks for, and say where they are."""
     if output.report_dest is not None:
+        from ..plotting.page import link_beside
+        from ..plotting.site import write_regression_page  # dash: a third of a second
+
         page = write_regression_page(analysis, study, output.report_dest)
         written = [page, *files.write_reports(analysis, output.report_dest)]
-        beside.link(output.report_dest.absolute().parent)
+        link_beside(output.report_dest.absolute().parent)
         say(f"Reports: {page} and {len(written) - 1} files for CI services beside it", err=err)
     if output.summary_yaml_dest is not None:
         files.write_summary(analysis, output.summary_yaml_dest)

@@ -21,12 +21,9 @@ if TYPE_CHECKING:
 class Arguments(NamedTuple):
     """What a plot or a report is asked to show: the five arguments of ``do_plot``.
 
-    Attributes:
-        ordered_vars: the names of the variables, those to be told apart first before the others.
-        settings: those that have one value.
-        setting_lists: for each variable its name with each of its values.
-        variables: the values of each variable.
-        cfg: what was chosen of the controls.
+    ``ordered_vars`` are the names of the variables, those to be told apart first before the others; ``settings`` have
+    one value; ``setting_lists`` has for each variable its name with each of its values, ``variables`` its values;
+    ``cfg`` is what was chosen of the controls.
     """
 
     ordered_vars: list[str]
@@ -43,13 +40,8 @@ def set_config(changes: Mapping[str, Any], args: Arguments) -> Arguments:
 
 
 class _Named:
-    """Attributes:
-    name: under which people ask for it.
-    study: the runs that it shows, and the answers about them.
-    matrix, workload: those of the study.
-    """
-
     name: ClassVar[str]
+    """Under which people ask for it."""
 
     def __init__(self, catalogue: Presentation) -> None:
         self.catalogue = catalogue
@@ -100,13 +92,10 @@ class _Named:
 
 
 class Plot(_Named):
-    """One figure and what to conclude from it.
-
-    Attributes:
-        how_to_read: what the figure shows and how to read it; stands above it.
-    """
+    """One figure and what to conclude from it."""
 
     how_to_read: ClassVar[str] = ""
+    """What the figure shows and how to read it; stands above it."""
 
     def height_px(self) -> int:
         """About how much room the drawn plot takes, its text included: kept free for it, so that nothing jumps."""
@@ -114,18 +103,14 @@ class Plot(_Named):
 
 
 class Report(_Named):
-    """A page: text, tables and plots.
-
-    Attributes:
-        description: one sentence on what the page shows, for its header and its card.
-        drawn: the plots that :meth:`Plot_and_Text` made, whose controls are the page's too.
-    """
+    """A page: text, tables and plots."""
 
     description: ClassVar[str] = ""
+    """One sentence on what the page shows, for its header and its card."""
 
     def __init__(self, catalogue: Presentation) -> None:
         super().__init__(catalogue)
-        self.drawn: list[Plot] = []
+        self.drawn: list[Plot] = []  # by Plot_and_Text; their controls are the page's too
 
     def summary(self) -> str:
         """One sentence made from the data, for the page's card on the index; empty for none."""
@@ -133,18 +118,13 @@ class Report(_Named):
 
     def Plot_and_Text(self, name: str, args: Arguments) -> list[Any]:
         """The plot *name* under its heading, with its text."""
-
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
         return [self.catalogue.section(plot, args)]
 
 
 class PlotsReport(Report):
-    """A page of plots, one below the other.
-
-    Attributes:
-        plots: their classes.
-    """
+    """A page of the *plots*, one below the other."""
 
     plots: ClassVar[Sequence[type[Plot]]] = ()
 
@@ -164,10 +144,7 @@ def configured(shown: Plot | Report, args: Arguments, texts: Mapping[str, str]) 
 
 
 def plot_section(plot: Plot, args: Arguments, texts: Mapping[str, str] | None = None) -> Any:
-    """What a report shows of a plot: heading, how to read it, figure, conclusion.
-
-    *texts* are what was chosen of its controls.
-    """
+    """What a report shows of a plot, whose controls *texts* choose: heading, how to read it, figure, conclusion."""
     from dash import html
 
     part: Any = Part(plot.name, lambda: plot_parts(plot, configured(plot, args, texts or {})))
@@ -213,11 +190,9 @@ class Presentation(abc.ABC):
     """What plots and reports show, how their pages link and are put together.
 
     Attributes:
-        study: the runs that they show, and the answers about them.
-        href: the address of an entry, as the pages link to it: its test directory, or a page about it.
         section: makes the part of a report that shows a plot.
-        late: gives the place of a part that is made when it is seen; None where everything is made at once.
-        has_verdict_above: True where the verdict stands above all pages, so that none repeats it.
+        late: gives the place of a part that is made when it is seen, in an application, which has the verdict above all
+            its pages; None where everything is made at once.
     """
 
     def __init__(self, study: Study, href: Href = to_location) -> None:
@@ -225,7 +200,6 @@ class Presentation(abc.ABC):
         self.href = href
         self.section: Section = plot_section
         self.late: Late | None = None
-        self.has_verdict_above = False
 
     def of(self, study: Study) -> Self:
         """The same for another study."""
@@ -236,7 +210,7 @@ class Presentation(abc.ABC):
     def shown_by(self, href: Href, section: Section, late: Late | None = None) -> Self:
         """The same for the pages of an application."""
         other = copy.copy(self)
-        other.href, other.section, other.late, other.has_verdict_above = href, section, late, True
+        other.href, other.section, other.late = href, section, late
         return other
 
     @abc.abstractmethod

@@ -1,4 +1,4 @@
-"""Which run a mark of a figure stands for, in a form that a click on it brings back.
+"""The runs behind a figure: which one a mark stands for, in a form that a click brings back, and which aren't shown.
 
 A mark's ``customdata`` is a list that begins with the ``test_uuid`` of its first run. Plain lists only: plotly writes
 arrays of numbers in base64, and a click on such a mark brings nothing back.
@@ -6,8 +6,12 @@ arrays of numbers in base64, and a click on such a mark brings nothing back.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import collections
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
+
+from ..analyze.wording import plural
+from ..matrix import Entry
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -35,3 +39,20 @@ def plain(figure: go.Figure) -> go.Figure:
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
+
+
+FAILED = "failed"
+
+
+def not_shown(runs: Sequence[Entry], shown: Iterable[Entry], why: Callable[[Entry], str]) -> list[str]:
+    """``3 of 40 runs are not shown: 2 failed, 1 without throughput.`` Nothing where all *runs* are *shown*.
+
+    *why* gives the end of ``1 …`` for a run that didn't fail.
+    """
+    there = {id(run) for run in shown}
+    missing = collections.Counter(FAILED if run.failed else why(run) for run in runs if id(run) not in there)
+    count = missing.total()
+    if not count:
+        return []
+    reasons = ", ".join(f"{number} {reason}" for reason, number in missing.most_common())
+    return [f"{count} of {len(runs)} {plural(len(runs), 'run')} {'is' if count == 1 else 'are'} not shown: {reasons}."]

@@ -21,11 +21,9 @@ SHORT_ID = 8
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several values, which keep their types.
+    """One of several values, which keep their types; *name* is the key in ``cfg``, *label* stands beside the input.
 
     Attributes:
-        name: the key in ``cfg``.
-        label: what stands beside the input.
         options: the values, in order.
         default: the value where none is chosen; None for none.
         labels: how an option is shown where that isn't its own text.
@@ -40,11 +38,7 @@ class Choice:
     needs: str = ""
 
     def read(self, text: str) -> Any:
-        """The option that is written so.
-
-        Raises:
-            ConfigError: there is none.
-        """
+        """The option that is written so; raises ConfigError where there is none."""
         for option in self.options:
             if show(option) == text:
                 return option
@@ -55,14 +49,9 @@ class Choice:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Number:
-    """A number within limits.
+    """A number within limits, which are inclusive.
 
-    Attributes:
-        name, label: as for :class:`Choice`.
-        default: None for no number.
-        minimum, maximum: inclusive; None for no limit.
-        steps: the numbers worth choosing, for a slider; empty for a field to type in.
-        unit: shown behind the label.
+    *steps* are the numbers worth choosing; without them there is a field to type in. *unit* stands behind the label.
     """
 
     name: str
@@ -74,11 +63,7 @@ class Number:
     unit: str = ""
 
     def read(self, text: str) -> float:
-        """The number in *text*.
-
-        Raises:
-            ConfigError: it is none, or beyond a limit.
-        """
+        """The number in *text*; raises ConfigError where it is none, or beyond a limit."""
         try:
             value = float(text)
         except ValueError:
@@ -102,11 +87,7 @@ class RunChoice:
     default: Entry | None = None
 
     def read(self, text: str) -> Entry:
-        """The entry whose id begins with *text*.
-
-        Raises:
-            ConfigError: there is none, or several.
-        """
+        """See :func:`find_run`."""
         return find_run(self.matrix, text)
 
 

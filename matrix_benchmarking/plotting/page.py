@@ -1,4 +1,4 @@
-"""One HTML page: header, navigation, body and footer around what a report gives.
+"""One HTML page: header, navigation, body and footer around what a report gives, and links to what lies beside it.
 
 A page loads nothing but the plotly file beside it; its content security policy says so to the browser,
 and lets no script run but the page's own.
@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import datetime as dt
 import functools
 import hashlib
 import importlib.resources
 import json
+import re
+import urllib.parse
 from collections.abc import Sequence
+from pathlib import Path
 
+from ..analyze.report import files
+from ..analyze.report.json_report import FORMAT
+from ..files import atomic_write
+from ..version import __version__
 from . import template
 from .static_html import Figure, escape, script_json, section_link
 
-PLOTLY_FILE = "plotly.min.js"
+INDEX_FILE, PLOTLY_FILE = "index.html", "plotly.min.js"
 BESIDE = "<!-- beside -->"
-"""Between two of these a document links to what lies beside it; see :mod:`.beside`."""
+"""Between two of these a document links to what lies beside it."""
 CHECK_TITLE = "Check"
 """The page that lists what was found odd about the runs."""
 
@@ -33,8 +41,7 @@ class Provenance:
 
     workload: str
     data: str
-    generated: str
-    version: str
+    written: dt.datetime
     check: str = ""
     is_odd: bool = False
 
@@ -43,14 +50,8 @@ class Provenance:
 class Page:
     """A page before it is written.
 
-    Attributes:
-        file: its file name.
-        title: its heading.
-        description: what it shows, in a sentence.
-        body: HTML, all data in it escaped.
-        figures: those in its body, in their order.
-        summary: what the data says, for the page's card.
-        failures: sentences on its parts that could not be made.
+    *description* says what it shows, *summary* what the data says, for the page's card; in the *body*, HTML, all data
+    are escaped; *failures* are sentences on its parts that could not be made.
     """
 
     file: str
@@ -60,11 +61,6 @@ class Page:
     figures: Sequence[Figure] = ()
     summary: str = ""
     failures: Sequence[str] = ()
-
-    @property
-    def has_figures(self) -> bool:
-        """Whether it needs plotly."""
-        return bool(self.figures)
 
 
 def prefix(file: str) -> str:
@@ -83,10 +79,10 @@ def asset(name: str) -> str:
 
 def render(page: Page, pages: Sequence[Page], provenance: Provenance) -> str:
     """The whole document of one page, as text; plotly lies beside it."""
-    plotly = f'<script src="{PLOTLY_FILE}"></script>\n' if page.has_figures else ""
-    sources = " 'self' file:" if page.has_figures else ""
+    plotly = f'<script src="{PLOTLY_FILE}"></script>\n' if page.figures else ""
+    sources = " 'self' file:" if page.figures else ""
     header = f"<header>\n{_navigation(page, pages)}\n{_heading(page, provenance, pages)}\n</header>"
-    content = f'{header}\n<main id="main">\n{_no_script(page.has_figures)}{page.body}\n</main>'
+    content = f'{header}\n<main id="main">\n{_no_script(bool(page.figures))}{page.body}\n</main>'
     return _document(page.title, content, plotly, sources, provenance)
 
 
@@ -95,7 +91,7 @@ def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) ->
 
     *plotly* is the text of plotly.js.
     """
-    script = plotly.replace("</script", "<\\/script") if any(page.has_figures for page in pages) else ""
+    script = plotly.replace("</script", "<\\/script") if any(page.figures for page in pages) else ""
     sections = "\n".join(
         f'<section class="page" id="{escape(page.file.removeprefix("#"))}">\n'
         f"{_heading(page, provenance, pages, level=1 if page is pages[0] else 2)}\n{page.body}\n</section>"
@@ -111,6 +107,7 @@ def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) ->
 def _document(title: str, content: str, plotly: str, sources: str, provenance: Provenance) -> str:
     """The document around *content*: *plotly* is an element, *sources* what else may run beside the page's script."""
     script = asset("page.js")
+    written = provenance.written.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'{sources}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
@@ -131,7 +128,7 @@ def _document(title: str, content: str, plotly: str, sources: str, provenance: P
 <a class="skip" href="#main">Skip to the content</a>
 {content}
 <footer>
-<p>{escape(provenance.data)} Written {escape(provenance.generated)} by matbench {escape(provenance.version)},
+<p>{escape(provenance.data)} Written {written} by matbench {escape(__version__)},
 workload {escape(provenance.workload)}.</p>
 </footer>
 {_config(plotly)}{plotly}<script>{script}</script>
@@ -182,3 +179,59 @@ def _navigation(page: Page | None, pages: Sequence[Page]) -> str:
 def _digest(script: str) -> str:
     """The source expression of *script* in a content security policy."""
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+MOST = 5
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
+
+
+def link_beside(directory: Path) -> None:
+    """Link the pages of the site in *directory* with the analyses in its folders, where there are both.
+
+    Only pages that matbench wrote have a place for it; others stay as they are.
+
+    Raises:
+        MatbenchError: a page can't be written.
+    """
+    index = _read(directory / INDEX_FILE)
+    analyses = [
+        (folder, said)
+        for folder in sorted(path.parent for path in directory.glob(f"*/{files.JSON}"))
+        if (said := _said(folder / files.JSON)) and BESIDE in _read(folder / INDEX_FILE)
+    ][:MOST]
+    if not analyses or BESIDE not in index:
+        return
+    title = _TITLE.search(index)
+    for folder, _ in analyses:
+        _fill(folder / INDEX_FILE, [(f"../{INDEX_FILE}", title.group(1) if title else "all reports")])
+    for page in directory.glob("*.html"):
+        _fill(page, [(f"{urllib.parse.quote(folder.name)}/{INDEX_FILE}", escape(said)) for folder, said in analyses])
+
+
+def _said(path: Path) -> str:
+    """What the analysis in the JSON report *path* says, and of which data; empty if it is none."""
+    try:
+        document = json.loads(_read(path) or "null")
+        is_ours = isinstance(document, dict) and document.get("format") == FORMAT
+        return f"{document['data']}: {document['verdict'][0]}" if is_ours else ""
+    except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        return ""
+
+
+def _fill(path: Path, links: list[tuple[str, str]]) -> None:
+    text = _read(path)
+    listed = " ".join(f'<a href="{address}">{said}</a>' for address, said in links)
+    place = f'{BESIDE}<p class="provenance">Beside this: {listed}</p>{BESIDE}'
+    filled = _PLACE.sub(lambda _: place, text)
+    if filled != text:
+        with atomic_write(path, durable=False) as stream:
+            stream.write(filled.encode("utf-8", "replace"))
+
+
+def _read(path: Path) -> str:
+    """The text of a file; empty where there is none that can be read."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        return ""

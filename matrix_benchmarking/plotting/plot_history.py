@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import plotly.graph_objects as go
 
 from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.series import KPISeries, Series, series_of
@@ -22,16 +24,14 @@ from ..analyze.verdict.model import Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, judged_series
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
-from ..matrix import SettingLists, typed
+from ..matrix import typed
 from .base import Arguments, Plot
 from .controls import Choice, Control
-from .history_marks import COLOUR, draw_mark, marks_frame
+from .series_frames import changes_frame
 from .template import COLOURS, apply, short, text, wrapped
 
 if TYPE_CHECKING:
     import pandas
-    import plotly.graph_objects as go
-
 
 MOST_DRAWN = 12
 HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
@@ -72,7 +72,7 @@ class KPIHistory(Plot):
         nothing = why_nothing(self.study)
         if nothing:
             return None, nothing
-        found = find(self.study, args.settings, args.setting_lists, args.cfg)
+        found = find(self.study, args)
         analysis = self.study.analysis
         judged = judged_series(found, self.workload.name, analysis)
         shown = [one for one in judged if one.series.previous is not None][:MOST_DRAWN]
@@ -98,26 +98,21 @@ def why_nothing(study: Study) -> str:
     )
 
 
-def find(study: Study, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> KPISeries:
-    """The series of the chosen KPI.
-
-    Raises:
-        ConfigError: *cfg* names no KPI of the workload.
-    """
+def find(study: Study, args: Arguments) -> KPISeries:
+    """The series of the chosen KPI; raises ConfigError where the configuration names none of the workload's."""
     workload = study.workload
     headline = workload.headline
-    name = cfg.get("kpi") or (headline.name if headline is not None else "")
+    name = args.cfg.get("kpi") or (headline.name if headline is not None else "")
     if name not in workload.kpis:
         raise ConfigError(f"there is no KPI '{name}': {did_you_mean(str(name), workload.kpis)}")
-    runs = _selected(study, settings, setting_lists)
-    axis, order = cfg.get("axis"), study.order
-    return series_of(runs, workload, workload.kpis[name], order, axis if axis in order.keys else None)
+    axis, order = args.cfg.get("axis"), study.order
+    return series_of(_selected(study, args), workload, workload.kpis[name], order, axis if axis in order.keys else None)
 
 
-def _selected(study: Study, settings: Mapping[str, Any], setting_lists: SettingLists) -> Sequence[LabelledRun]:
+def _selected(study: Study, args: Arguments) -> Sequence[LabelledRun]:
     """The known runs at the settings that were selected out of the matrix; the version is never selected."""
-    asked = {name: [value] for name, value in settings.items()}
-    asked |= {pairs[0][0]: [value for _, value in pairs] for pairs in setting_lists if pairs}
+    asked = {name: [value] for name, value in args.settings.items()}
+    asked |= {pairs[0][0]: [value for _, value in pairs] for pairs in args.setting_lists if pairs}
     there = study.matrix.settings
     wanted = {
         name: {typed(value) for value in values}
@@ -197,8 +192,6 @@ def history_figure(points: pandas.DataFrame, marks: pandas.DataFrame, found: KPI
 
 
 def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, kpi: KPIDefinition, **cell: int) -> None:
-    import plotly.graph_objects as go
-
     x = group["x"].tolist()
     quiet: dict[str, Any] = {"mode": "lines", "line_width": 0, "hoverinfo": "skip", "showlegend": False}
     if (group["runs"] > 1).any():
@@ -234,7 +227,6 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
 
 def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
     """Entries of the legend, for what there is."""
-    import plotly.graph_objects as go
 
     def entry(name: str, **look: Any) -> None:
         figure.add_trace(go.Scatter(x=[None], y=[None], name=name, hoverinfo="skip", **look), row=1, col=1)
@@ -319,3 +311,50 @@ def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -
         *(text(line) for line in runs),
     ]
     return "<br>".join(lines)
+
+
+COLUMNS = ["series", "x", "label", "kind"]
+WORSE, DEALT_WITH, BETTER = "change for the worse", "change that was dealt with", "change for the better"
+COLOUR = {WORSE: COLOURS[1], DEALT_WITH: COLOURS[6], BETTER: COLOURS[2]}
+
+
+def marks_frame(shown: Iterable[Judged], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:
+    """A row for each change of the *shown* series.
+
+    Columns: ``series`` (its number among the shown ones), ``x`` (as *places* gives it for each point of a series),
+    ``label`` and ``kind``.
+    """
+    import pandas
+
+    rows = []
+    for number, judged in enumerate(shown):
+        verdict = judged.verdict
+        if verdict is None or not verdict.changes:
+            continue
+        drawn = zip(judged.series.points, places(judged.series), strict=True)
+        x_of = {(entry.test_uuid, entry.name): x for point, x in drawn for entry in point.entries}
+        for change, told in zip(verdict.changes, changes_frame(verdict).itertuples(), strict=True):
+            first = verdict.points[change.first].entries[0]
+            kind = BETTER if not told.is_worse else WORSE if told.is_open else DEALT_WITH
+            if (first.test_uuid, first.name) in x_of:  # else the filters leave no run of its version
+                rows.append((number, x_of[first.test_uuid, first.name], str(told.label), kind))
+    return pandas.DataFrame(rows, columns=COLUMNS)
+
+
+def draw_mark(figure: go.Figure, mark: Any, limits: tuple[float, float] | None, **cell: int) -> None:
+    """A line across the figure, strong for what got worse and nobody dealt with; a triangle that says what it is."""
+    is_strong = mark.kind == WORSE
+    line = {"color": COLOUR[mark.kind], "width": 1.8 if is_strong else 1, "dash": "dot"}
+    figure.add_vline(x=mark.x, line=line, opacity=1 if is_strong else 0.7, layer="below", **cell)
+    if limits is not None:
+        point = go.Scatter(
+            x=[mark.x],
+            y=[limits[0]],
+            mode="markers",
+            marker={"symbol": "triangle-up", "size": 11 if is_strong else 8, "color": COLOUR[mark.kind]},
+            hovertext=[text(mark.label)],
+            hovertemplate="%{hovertext}<extra></extra>",
+            showlegend=False,
+            cliponaxis=False,
+        )
+        figure.add_trace(point, **cell)

@@ -27,11 +27,7 @@ TIMEOUT_S = 90
 
 
 def find_browser() -> str:
-    """The Chromium that draws.
-
-    Raises:
-        ConfigError: kaleido or Chromium isn't installed; it says what to install.
-    """
+    """The Chromium that draws; raises ConfigError where it or kaleido isn't installed."""
     if importlib.util.find_spec("kaleido") is None:
         raise ConfigError("`format` png needs kaleido: pip install 'matrix-benchmarking[png]'")
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
@@ -43,11 +39,7 @@ def find_browser() -> str:
 def draw(pages: Sequence[Page], browser: str) -> tuple[dict[str, bytes], list[str]]:
     """For each figure of *pages* its file name, relative to theirs, and the picture; a sentence on each without one.
 
-    Args:
-        browser: path of a Chromium, as :func:`find_browser` gives it.
-
-    Raises:
-        MatbenchError: the browser doesn't start.
+    Raises MatbenchError where the *browser* doesn't start.
     """
     figures = {}
     for page in pages:

@@ -11,7 +11,8 @@ from ..analyze.verdict import wording
 from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
 from ..matrix import Entry
 from .series_frames import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
-from .tables import Cell, Column, Row, kpi_cell, table
+from .tables import Cell, Column, Row, count_cell, kpi_cell, table
+from .tags import html
 from .template import short
 
 RUNS_LINKED = 5
@@ -39,18 +40,20 @@ def name_of(verdict: SeriesVerdict) -> str:
 
 def version(shown: str | None, after: str = "") -> Any:
     """A version in a cell and what comes *after* it, in one line; long ones differ at their ends."""
-    from dash import html
-
     said = "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
     return html.Span(f"{said}{after}", className="version")
 
 
 def series_cell(verdict: SeriesVerdict) -> Cell:
     """The series in words; a long one gets a wide column."""
-    from dash import html
-
     name = name_of(verdict)
     return Cell(html.Span(name, className="series-name wide" if len(name) > LONG_NAME else "series-name"))
+
+
+def size_cell(verdict: SeriesVerdict) -> Cell:
+    """By how much the series changed."""
+    effect = verdict.effect or verdict.difference
+    return Cell(wording.size(verdict), sort=None if effect is None else effect.value)
 
 
 def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Any:
@@ -76,17 +79,14 @@ def chart_id(number: int) -> str:
 
 
 def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
-    from dash import html
-
     kpi = verdict.kpi
     name: Any = html.A(kpi.name, href=f"#{chart_id(number)}", title="its chart") if has_chart else kpi.name
-    effect = verdict.effect or verdict.difference
     said = outcome_text(verdict)
     return [
         Cell(html.Strong(said) if verdict.fails else said),
         Cell(name),
         series_cell(verdict),
-        Cell(wording.size(verdict), sort=None if effect is None else effect.value),
+        size_cell(verdict),
         Cell(wording.levels(kpi, verdict), sort=verdict.new_level),
         Cell(_way(verdict)),
         Cell(_alarms(verdict)),
@@ -107,8 +107,6 @@ def _way(verdict: SeriesVerdict) -> Any:
 
 def _alarms(verdict: SeriesVerdict) -> list[Any]:
     """The alarms of a series that count: those that aren't fixed, else the last one."""
-    from dash import html
-
     shown = [alarm for alarm in verdict.alarms if alarm.status is not Status.FIXED] or list(verdict.alarms[-1:])
     parts: list[Any] = []
     for alarm in shown[-3:]:
@@ -136,8 +134,6 @@ def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
 
 
 def _alarm_row(verdict: SeriesVerdict, alarm: Alarm) -> Row:
-    from dash import html
-
     reason = " ".join(part for part in (alarm.reason, alarm.note) if part)
     return [
         Cell(html.Code(alarm.id)),
@@ -165,7 +161,7 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
     ]
     rows: Iterator[Row] = (
         [
-            Cell(_code(alarm)),
+            Cell(html.Code(alarm.id)),
             alarm.kpi,
             series_cell(verdict),
             Cell(version(alarm.first_bad)),
@@ -175,12 +171,6 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
         for verdict, alarm in known
     )
     return table(columns, rows, caption="Alarms that a later version fixed")
-
-
-def _code(alarm: Alarm) -> Any:
-    from dash import html
-
-    return html.Code(alarm.id)
 
 
 def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Any:
@@ -216,8 +206,8 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
     return [
         verdict.kpi.name,
         series_cell(verdict),
-        Cell(str(len(points)), sort=len(points)),
-        Cell(str(runs), sort=runs),
+        count_cell(len(points)),
+        count_cell(runs),
         *newest,
         short("; ".join(notes), LONGEST_REASON),
         Cell(run_links(points[-1].entries, link) if points else "–"),
@@ -232,7 +222,7 @@ def not_analysed_table(which: Sequence[NotAnalysed]) -> Any:
             one.kpi,
             short(one.series, LONGEST_NAME) or "all",
             short(one.reason, LONGEST_REASON),
-            Cell(str(one.runs), sort=one.runs),
+            count_cell(one.runs),
         ]
         for one in which
     )

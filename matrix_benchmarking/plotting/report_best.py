@@ -10,12 +10,13 @@ from ..analyze.best import WIDEST, Group, VariantBest
 from ..analyze.points import Excluded
 from ..analyze.study import Study
 from ..kpi import KPIDefinition
+from . import tags
 from .base import Arguments, Presentation, Report
 from .controls import Control, Number, read
-from .limit_table import limit_table
-from .point_cells import setting_cells, setting_columns, value_cells, value_columns
-from .repeating import repeat_section
+from .environments import repeat_section
+from .point_tables import limit_table, setting_cells, setting_columns, value_cells, value_columns
 from .tables import Cell, Column, Row, table
+from .tags import html
 
 LIMIT = "limit"
 
@@ -29,13 +30,11 @@ class BestReport(Report):
     )
 
     def draw(self, args: Arguments) -> list[Any]:
-        from dash import html
-
         if LIMIT in args.cfg:
             self.study = self.study.under(args.cfg[LIMIT])
             self.catalogue = self.catalogue.of(self.study)
         best = self.study.best
-        parts: list[Any] = [] if self.catalogue.has_verdict_above else [verdict_box(self.study)]
+        parts: list[Any] = [] if self.catalogue.late is not None else [verdict_box(self.study)]
         for group in best.groups:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
@@ -62,8 +61,6 @@ class BestReport(Report):
 
     def _limits(self) -> list[Any]:
         """What is best under which limit, of all points: also where a limit is chosen."""
-        from dash import html
-
         kpi = self.workload.limited
         if kpi is None:
             return []
@@ -121,8 +118,6 @@ def under_which(study: Study) -> str:
 
 def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
     """The verdict in sentences, with the best point's warnings, and *more* lines."""
-    from dash import html
-
     best, limited = study.best, study.limited
     verdicts = wording.verdict(best) if limited is None else limit_wording.verdict(limited)
     lines: list[Any] = []
@@ -164,8 +159,6 @@ def variants_table(group: Group, catalogue: Presentation) -> Any:
 
 def how_to_read(study: Study) -> Any:
     """What the numbers of the tables mean."""
-    from dash import html
-
     groups = study.best.groups
     items = [
         "A value is the mean of the runs at one setting. Its 95 % interval is Student's t interval of the logarithm of "
@@ -189,7 +182,7 @@ def how_to_read(study: Study) -> Any:
             "A limit is kept by the one-sided 95 % bound of a point's mean, which allows for all the points that keep "
             "it. One run has no bound."
         )
-    return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])
+    return tags.how_to_read(items)
 
 
 def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalogue: Presentation) -> Row:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from ..analyze.check import MOST_RUNS, Answer, Finding, counted
 from .base import Arguments, Report
 from .tables import Cell, Column, Row, table
+from .tags import html
 
 RUNS_LINKED = 5
 _QUESTIONS = {
@@ -27,8 +28,6 @@ class CheckReport(Report):
     )
 
     def draw(self, args: Arguments) -> list[Any]:
-        from dash import html
-
         found = self.study.findings
         parts: list[Any] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
         changing = [one for one in found if one.changes]
@@ -54,8 +53,6 @@ class CheckReport(Report):
 
     def _where(self, found: Finding) -> Any:
         """Links to the first runs that *found* is about."""
-        from dash import html
-
         parts: list[Any] = []
         for name in found.runs[:RUNS_LINKED]:
             entry = self.study.run_called(name)
@@ -74,8 +71,6 @@ def check_line(found: Sequence[Finding], answer: Answer, href: str | None = None
     Args:
         is_part: the answer is about a part of the runs, and the findings about all.
     """
-    from dash import html
-
     link: list[Any] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
     is_warning = any(answer in one.changes or one.in_most_runs for one in found)
     said = f"Check of all runs: {counted(found)}." if is_part else f"Check: {counted(found, answer)}."

@@ -30,8 +30,10 @@ from ..matrix import NOT_SET, Entry, typed
 from .base import Arguments, Presentation, Report
 from .compare_choice import SETTING, Candidate, candidates, choices
 from .controls import Control
-from .environment_table import Environments, environment_difference
-from .tables import Cell, Column, Row, kpi_cell, table
+from .environments import environment_difference
+from .regression_tables import size_cell
+from .tables import Cell, Column, Row, count_cell, kpi_cell, table
+from .tags import bullets, how_to_read, html
 
 PAIRS_SHOWN = 30
 NAMED = 5
@@ -49,15 +51,13 @@ class CompareReport(Report):
     def __init__(self, catalogue: Presentation) -> None:
         super().__init__(catalogue)
         self._setting: str | None = None
-        self._environments = Environments()
+        self._environments: dict[int, dict[str, str]] = {}
 
     def controls(self) -> Sequence[Control]:
         """Setting, old and new value: of the setting that was drawn last, or of all."""
         return choices(self.matrix, self._setting, self.study.places)
 
     def draw(self, args: Arguments) -> list[Any]:
-        from dash import html
-
         if self.workload.headline is None:
             return [html.P("This workload defines no KPI.")]
         self._setting = args.cfg.get(SETTING)
@@ -85,12 +85,10 @@ class CompareReport(Report):
                     *self._section(one),
                 ]
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
-        return [*parts, *self._order(switches), _how_to_read()]
+        return [*parts, *self._order(switches), how_to_read(HOW_TO_READ)]
 
     def _order(self, switches: Sequence[Switch]) -> list[Any]:
         """Where the order of the versions is from that are compared."""
-        from dash import html
-
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
         if not keys:
             return []
@@ -99,11 +97,10 @@ class CompareReport(Report):
         return [html.P(" ".join(said), className="note")] if said else []
 
     def summary(self) -> str:
-        entries = list(self.matrix)
         if self.workload.headline is None:
             return "This workload defines no KPI."
         wanted = candidates(self.matrix, self.workload, {}, self.study.places, self._last_good)
-        switches = self._switches(entries, wanted)
+        switches = self._switches(list(self.matrix), wanted)
         clear = [one for one in switches if _is_clear(one)]
         return self._sentence((clear or switches)[0]) if switches else "There is nothing to compare."
 
@@ -129,7 +126,7 @@ class CompareReport(Report):
             if found is not None and any(effect.kpi.name == headline.name for effect in found.effects):
                 effects = sorted(found.effects, key=lambda effect: effect.kpi.name != headline.name)
                 switches.append(dataclasses.replace(found, effects=tuple(effects)))
-        return sorted(switches, key=lambda one: (not _is_clear(one), -_size(one.effects[0])))
+        return sorted(switches, key=lambda one: (not _is_clear(one), -abs(one.effects[0].judged.measure.value)))
 
     def _switch(self, entries: Sequence[Entry], setting: str, old: Any, new: Any) -> Switch | None:
         """By version as ``matbench compare`` has it, else at all points that differ in nothing else."""
@@ -183,8 +180,6 @@ class CompareReport(Report):
 
     def _said(self, switch: Switch) -> list[Any]:
         """The verdict, then what makes the numbers of its runs doubtful, and on which side."""
-        from dash import html
-
         old, new = ({run.name: run for effect in switch.effects for one in effect.pairs for run in _runs(one, side)}
                     for side in ("old", "new"))  # fmt: skip
         said = [html.P(self._sentence(switch))]
@@ -197,29 +192,23 @@ class CompareReport(Report):
         return said
 
     def _section(self, switch: Switch) -> list[Any]:
-        from dash import html
-
         effect = switch.effects[0]
         pairs = len(effect.pairs)
+        old, new = ([entry for one in effect.pairs for entry in _runs(one, side)] for side in ("old", "new"))
         heading = f"{value_label(switch.setting, switch.new)} instead of {value_label(switch.setting, switch.old)}"
         told = [one for one in switch.analysis.verdicts if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)]
-        named = [html.Ul([html.Li(_of_series(one)) for one in told[:NAMED]])] if told else []
+        named = [bullets(map(_of_series, told[:NAMED]))] if told else []
         more = [html.P(f"And {len(told) - NAMED} more.")] if len(told) > NAMED else []
         return [
             html.H2(heading),
             _effects_table(switch),
             *named,
             *more,
-            *self._environment(effect),
+            *environment_difference(old, new, self._environments),
             html.Details(
                 [html.Summary(f"{pairs} {plural(pairs, 'pair')} behind {effect.kpi.name}"), self._pairs_table(effect)]
             ),
         ]
-
-    def _environment(self, effect: Effect) -> list[Any]:
-        """What else differs between the runs behind the pairs."""
-        old, new = ([entry for one in effect.pairs for entry in _runs(one, side)] for side in ("old", "new"))
-        return environment_difference(old, new, self._environments)
 
     def _pairs_table(self, effect: Effect) -> Any:
         kpi = effect.kpi
@@ -239,14 +228,13 @@ class CompareReport(Report):
         links = [
             part for side in ("old", "new") for entry in _runs(pair, side) for part in (self.link(entry, side), " ")
         ]
-        size = verdict.effect or verdict.difference
         return [
             verdict.name,
             *(
                 "unknown" if one is None else kpi_cell(verdict.kpi, one)
                 for one in (verdict.old_level, verdict.new_level)
             ),
-            Cell(wording.size(verdict), sort=None if size is None else size.value),
+            size_cell(verdict),
             _words(verdict),
             Cell(links),
         ]
@@ -296,7 +284,7 @@ def _effects_table(switch: Switch) -> Any:
                 Cell(difference_label(effect.judged, effect.kpi), sort=effect.judged.measure.value),
                 interval_label(effect.judged, effect.kpi),
                 _verdict(effect),
-                *(Cell(str(count), sort=count) for count in counts),
+                *(count_cell(count) for count in counts),
             ]
         )
     return table(columns, rows, caption="What changes, KPI by KPI")
@@ -308,23 +296,15 @@ def _verdict(effect: Effect) -> str:
     return verdict_label(effect.judged, effect.outcome, effect.kpi, effect.minimum)
 
 
-def _size(effect: Effect) -> float:
-    return abs(effect.judged.measure.value)
-
-
-def _how_to_read() -> Any:
-    from dash import html
-
-    items = [
-        "A pair is two points that differ in the named setting only; failed runs, and those with values that can't be, "
-        "take no part.",
-        "Means of positive values are geometric here: the old one times the mean ratio is the new one. Best "
-        "configuration has plain means, which are a little larger.",
-        "Runs of one round, or of one campaign, share a mood of the machine: rounds in which both sides were measured "
-        "are compared one by one, else campaigns. At least two are needed.",
-        "The interval of the mean is about the settings that were measured. It does not say that every setting gains; "
-        "the pairs do.",
-        "Of the pairs that are called worse or better, on average at most 5 % are neither; suspected ones would be "
-        "called so if they stood alone, or if a second block said the same.",
-    ]
-    return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])
+HOW_TO_READ = (
+    "A pair is two points that differ in the named setting only; failed runs, and those with values that can't be, "
+    "take no part.",
+    "Means of positive values are geometric here: the old one times the mean ratio is the new one. Best configuration "
+    "has plain means, which are a little larger.",
+    "Runs of one round, or of one campaign, share a mood of the machine: rounds in which both sides were measured are "
+    "compared one by one, else campaigns. At least two are needed.",
+    "The interval of the mean is about the settings that were measured. It does not say that every setting gains; the "
+    "pairs do.",
+    "Of the pairs that are called worse or better, on average at most 5 % are neither; suspected ones would be called "
+    "so if they stood alone, or if a second block said the same.",
+)

@@ -9,8 +9,9 @@ from ..analyze.wording import plural
 from ..filters import show
 from ..matrix import Entry, Matrix
 from .base import Arguments, Report
-from .failure_section import failure_sections
-from .tables import Cell, Column, Row, table
+from .failures import failure_sections
+from .tables import Cell, Column, Row, count_cell, table
+from .tags import bullets, html
 
 _TESTS_LISTED = 100
 
@@ -25,8 +26,6 @@ class ErrorReport(Report):
     )
 
     def draw(self, args: Arguments) -> list[Any]:
-        from dash import html
-
         matrix = self.matrix
         everything = [*matrix.entries, *matrix.unfinished]
         warned = [(entry, sentence) for entry in matrix for sentence in entry.warnings]
@@ -67,8 +66,6 @@ class ErrorReport(Report):
 
     def _tests(self, title: str, what: str, found: Iterable[tuple[Entry, str]]) -> Any:
         """One row for each finding."""
-        from dash import html
-
         listed = list(found)
         if not listed:
             return None
@@ -85,16 +82,13 @@ class ErrorReport(Report):
 
     def _grouped(self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str) -> Any:
         """One row for each different finding, with the tests that have it."""
-        from dash import html
-
         tests: dict[tuple[str, ...], list[Entry]] = {}
         for entry, finding in found:
             tests.setdefault(finding, []).append(entry)
         if not tests:
             return None
         rows: list[Row] = [
-            [*finding, Cell(str(len(entries)), sort=len(entries)), Cell(self._list(entries))]
-            for finding, entries in tests.items()
+            [*finding, count_cell(len(entries)), Cell(self._list(entries))] for finding, entries in tests.items()
         ]
         columns = [
             Column(what),
@@ -105,24 +99,17 @@ class ErrorReport(Report):
         return html.Section([html.H2(title), table(columns, rows, caption=title)])
 
     def _list(self, entries: Sequence[Entry]) -> Any:
-        from dash import html
-
         if len(entries) == 1:
             return self.link(entries[0])
         if len(entries) == len(self.matrix):
             return "all tests"
-        items = [html.Li(self.link(entry)) for entry in entries[:_TESTS_LISTED]]
-        if len(entries) > _TESTS_LISTED:
-            items.append(html.Li(f"and {len(entries) - _TESTS_LISTED} more"))
-        return html.Details([html.Summary(f"{len(entries)} tests"), html.Ul(items)])
+        listed = bullets(map(self.link, entries[:_TESTS_LISTED]), len(entries) - _TESTS_LISTED)
+        return html.Details([html.Summary(f"{len(entries)} tests"), listed])
 
     def _notes(self) -> Any:
-        from dash import html
-
         if not self.matrix.notes:
             return None
-        notes = [html.Li(note) for note in self.matrix.notes]
-        return html.Section([html.H2("Left out while reading the tree"), html.Ul(notes)])
+        return html.Section([html.H2("Left out while reading the tree"), bullets(self.matrix.notes)])
 
 
 def overview(matrix: Matrix) -> str:

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ..analyze.select.series import KPISeries
 from ..analyze.select.series_wording import cut_inside, point_text, series_text, step_texts
 from ..analyze.verdict import wording
-from ..analyze.verdict.model import Analysis, Outcome
+from ..analyze.verdict.model import Outcome
 from ..analyze.verdict.of_kpi import Judged, conclusions, counts, judged_series
 from ..analyze.verdict.severity import SEVERITY
-from ..matrix import SettingLists
-from .base import Arguments, Report
+from .base import Arguments, Report, set_config
 from .plot_history import KPIHistory, find, why_nothing
-from .regression_tables import outcome_text, run_links
-from .tables import Cell, Column, Row, kpi_cell, table
+from .regression_tables import outcome_text, run_links, size_cell
+from .tables import Cell, Column, Row, count_cell, kpi_cell, table
+from .tags import how_to_read, html
 from .template import short
 
 LONGEST_NAME, LONGEST_VERSION = 160, 26
@@ -31,27 +30,28 @@ class HistoryReport(Report):
     )
 
     def draw(self, args: Arguments) -> list[Any]:
-        from dash import html
-
         notes = [] if self.study.past is None else self.study.past.notes
         parts: list[Any] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]
         parts += self.Plot_and_Text(KPIHistory.name, args)
         if why_nothing(self.study):
             return parts
-        found = find(self.study, args.settings, args.setting_lists, args.cfg)
-        parts += [html.H2("Every KPI"), self._kpis(args.settings, args.setting_lists, args.cfg)]
+        found = find(self.study, args)
+        parts += [html.H2("Every KPI"), self._kpis(args)]
         if found.series:
-            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found, self.study.analysis)]
-        parts.append(_how_to_read())
+            parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found)]
+        parts.append(how_to_read(HOW_TO_READ))
         return parts
 
     def summary(self) -> str:
         if why_nothing(self.study):
             return "There is no history to compare with."
-        found = find(self.study, {}, (), {})
-        return conclusions(found, judged_series(found, self.workload.name, self.study.analysis))[0]
+        found = find(self.study, Arguments([], {}, [], {}, {}))
+        return conclusions(found, self._judged(found))[0]
 
-    def _kpis(self, settings: Mapping[str, Any], setting_lists: SettingLists, cfg: Mapping[str, Any]) -> Any:
+    def _judged(self, found: KPISeries) -> list[Judged]:
+        return judged_series(found, self.workload.name, self.study.analysis)
+
+    def _kpis(self, args: Arguments) -> Any:
         """A row for each KPI: how many series have which verdict, and what is worst."""
         columns = [
             Column("KPI"),
@@ -62,11 +62,9 @@ class HistoryReport(Report):
         ]
         rows: list[Row] = []
         for name, kpi in self.workload.kpis.items():
-            found = find(self.study, settings, setting_lists, {**cfg, "kpi": name})
-            judged = judged_series(found, self.workload.name, self.study.analysis)
+            judged = self._judged(find(self.study, set_config({"kpi": name}, args)))
             number = counts(judged)
-            numbers = (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))
-            cells = [Cell(str(each), sort=each) for each in numbers]
+            cells = [count_cell(each) for each in (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))]
             worst = next(
                 (one.verdict for one in judged if one.outcome in (Outcome.REGRESSION, Outcome.SUSPECTED)), None
             )
@@ -74,7 +72,7 @@ class HistoryReport(Report):
             rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])
         return table(columns, rows, caption="The verdicts on all series, KPI by KPI")
 
-    def _table(self, found: KPISeries, analysis: Analysis | None) -> Any:
+    def _table(self, found: KPISeries) -> Any:
         kpi = found.kpi
         points, point = ("Versions", "version") if found.axis is not None else ("Runs in time", "run")
         columns = [
@@ -90,24 +88,22 @@ class HistoryReport(Report):
             Column("Newest runs"),
         ]
         texts = step_texts(found)
-        rows = [self._row(one, found, texts) for one in judged_series(found, self.workload.name, analysis)]
+        rows = [self._row(one, found, texts) for one in self._judged(found)]
         return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}: series by series, the most severe first")
 
     def _row(self, judged: Judged, found: KPISeries, texts: list[str]) -> Row:
         kpi, series, verdict = found.kpi, judged.series, judged.verdict
         told: list[Cell | str] = ["not judged", "–", "–"]
         if verdict is not None:
-            effect = verdict.effect or verdict.difference
-            changed = verdict.first_bad_version is not None
             told = [
                 outcome_text(verdict),
-                Cell(wording.size(verdict), sort=None if effect is None else effect.value) if changed else "–",
+                "–" if verdict.first_bad_version is None else size_cell(verdict),
                 cut_inside(verdict.first_bad_version or "–", LONGEST_VERSION),
             ]
         return [
             short(series_text(found, series), LONGEST_NAME),
-            Cell(str(len(series.points)), sort=len(series.points)),
-            Cell(str(series.runs), sort=series.runs),
+            count_cell(len(series.points)),
+            count_cell(series.runs),
             *told,
             kpi_cell(kpi, series.points[0].mean),
             kpi_cell(kpi, series.newest.mean),
@@ -116,13 +112,9 @@ class HistoryReport(Report):
         ]
 
 
-def _how_to_read() -> Any:
-    from dash import html
-
-    items = [
-        "The verdicts are those of the regression analysis: each series against its whole history. What one "
-        "block of runs alone supports is suspected; worse is what another block confirms.",
-        "A change is the newest level of a series against the one before it, not the newest version against the last.",
-        "A run without a link is known from the history alone; its id is behind its number.",
-    ]
-    return html.Section([html.H2("How to read this"), html.Ul([html.Li(item) for item in items])])
+HOW_TO_READ = (
+    "The verdicts are those of the regression analysis: each series against its whole history. What one block of runs "
+    "alone supports is suspected; worse is what another block confirms.",
+    "A change is the newest level of a series against the one before it, not the newest version against the last.",
+    "A run without a link is known from the history alone; its id is behind its number.",
+)

@@ -15,8 +15,9 @@ from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
 from .base import Arguments, Report
-from .point_cells import setting_cell
+from .point_tables import setting_cell
 from .tables import Cell, Column, Row, kpi_cell, table
+from .tags import html
 
 Points = Sequence[Sequence[Entry]]
 
@@ -30,8 +31,6 @@ class KPIReport(Report):
     )
 
     def draw(self, args: Arguments) -> list[Any]:
-        from dash import html
-
         if not self.workload.kpis:
             return [html.P("This workload defines no KPI.")]
         if not len(self.matrix):

@@ -26,6 +26,7 @@ from .regression_tables import (
     outcome_text,
     run_links,
 )
+from .tags import bullets, dcc, html
 from .template import short
 
 MOST_CHARTS = 40
@@ -47,8 +48,6 @@ class RegressionReport(Report):
     )
 
     def draw(self, args: Arguments) -> list[Any]:
-        from dash import html
-
         late = self.catalogue.late
         if late is None or self.study.has_analysis:
             return self._parts(MOST_CHARTS, late)
@@ -66,8 +65,6 @@ class RegressionReport(Report):
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
 
     def _parts(self, most_charts: int, late: Late | None) -> list[Any]:
-        from dash import html
-
         analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
@@ -80,8 +77,6 @@ class RegressionReport(Report):
         return [*parts, *_alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
 
     def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Any]:
-        from dash import html
-
         cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
         parts: list[Any] = [html.H2("Their charts"), _legend()]
         if len(shown) > most:
@@ -90,8 +85,6 @@ class RegressionReport(Report):
         return [*parts, html.Div(cards, className="series-charts")]
 
     def _card(self, verdict: SeriesVerdict, number: int, late: Late | None) -> Any:
-        from dash import html
-
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
         body: list[Any] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
         body += _chart(verdict) if late is None else [late(lambda: _chart(verdict), series_chart.HEIGHT_PX)]
@@ -117,8 +110,6 @@ class RegressionReport(Report):
 
     def _others(self, analysis: Analysis) -> list[Any]:
         """What shows no difference, and what can't be told, in brief."""
-        from dash import html
-
         told = {one.id for one in changed(analysis)}
         same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.id not in told]
         untold = analysis.having(Outcome.CANT_TELL)
@@ -132,8 +123,6 @@ class RegressionReport(Report):
 
 def _alarms(analysis: Analysis) -> list[Any]:
     """The alarms that somebody dealt with, then those that a later version fixed."""
-    from dash import html
-
     known = [*analysis.alarms(Status.ACKNOWLEDGED), *analysis.alarms(Status.RESOLVED)]
     fixed = sorted(analysis.alarms(Status.FIXED), key=lambda pair: not pair[1].is_new)
     parts: list[Any] = [alarms_table(known)] if known else []
@@ -145,13 +134,11 @@ def _alarms(analysis: Analysis) -> list[Any]:
 
 def verdict_box(analysis: Analysis) -> Any:
     """The verdict in sentences: the headline, what else happened, and the series that fail, the worst first."""
-    from dash import html
-
     first, *others = wording.lead(analysis)
     lines: list[Any] = [html.P(first, className="lead")]
     failing = analysis.failing
     if failing:
-        lines.append(html.Ul([html.Li(wording.sentence(_cut(one))) for one in failing[:FAILING_NAMED]]))
+        lines.append(bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED]))
     if len(failing) > FAILING_NAMED:
         more = f"And {len(failing) - FAILING_NAMED} more, in the table below."
         lines.append(html.P(f"{more} {_since(failing)}"))
@@ -176,8 +163,6 @@ def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
 
 def _scope(analysis: Analysis) -> Any:
     """From what the verdict was made, and what it assumes."""
-    from dash import html
-
     count, kpis = len(analysis.verdicts), len({one.kpi.name for one in analysis.verdicts})
     over = (
         f"{count} series of {kpis} {plural(kpis, 'KPI')}, {analysis.points:,} {plural(analysis.points, 'value')} of "
@@ -211,8 +196,6 @@ def assumptions(analysis: Analysis) -> str:
 
 def _chart(verdict: SeriesVerdict) -> list[Any]:
     """The chart, and what it leaves out."""
-    from dash import dcc, html
-
     points, levels = series_frames.points_frame(verdict), series_frames.levels_frame(verdict)
     if points.empty:
         return []
@@ -229,8 +212,6 @@ def _chart(verdict: SeriesVerdict) -> list[Any]:
 
 
 def _legend() -> Any:
-    from dash import html
-
     return html.P(
         "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed "
         "line is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. A line across is a change; a "
@@ -254,18 +235,13 @@ def _as_sentence(said: str) -> str:
 
 
 def _not_analysed(analysis: Analysis) -> list[Any]:
-    from dash import html
-
     if not analysis.not_analysed:
         return []
     return [html.H2("Not analysed, and why"), not_analysed_table(analysis.not_analysed)]
 
 
 def _notes(analysis: Analysis) -> list[Any]:
-    from dash import html
-
     if not analysis.notes:
         return []
-    items = [html.Li(short(note, 500)) for note in analysis.notes[:NOTES_SHOWN]]
-    more = len(analysis.notes) - NOTES_SHOWN
-    return [html.H2("Notes on the data"), html.Ul([*items, *([html.Li(f"and {more} more")] if more > 0 else [])])]
+    shown = bullets((short(note, 500) for note in analysis.notes[:NOTES_SHOWN]), len(analysis.notes) - NOTES_SHOWN)
+    return [html.H2("Notes on the data"), shown]

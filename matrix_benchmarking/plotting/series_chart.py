@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import plotly.graph_objects as go
+
 from ..analyze.select.series_wording import cut_inside
 from ..analyze.verdict import wording
 from ..analyze.verdict.model import SeriesVerdict
@@ -16,8 +18,6 @@ from .template import COLOURS, apply, short, text
 
 if TYPE_CHECKING:
     import pandas
-    import plotly.graph_objects as go
-
 HEIGHT_PX = 250
 FEW_POINTS = 60
 LEAST_RANGE = 0.2
@@ -80,8 +80,6 @@ def series_figure(
     points: pandas.DataFrame, levels: pandas.DataFrame, changes: pandas.DataFrame, verdict: SeriesVerdict
 ) -> go.Figure:
     """The chart."""
-    import plotly.graph_objects as go
-
     figure, ends, kind = go.Figure(), limits(points, levels), kind_of(verdict)
     outside = beyond(points, ends)
     for change in changes.itertuples():
@@ -100,8 +98,6 @@ def series_figure(
 
 
 def _draw_points(figure: go.Figure, points: pandas.DataFrame, outside: pandas.Series[bool], kind: str) -> None:
-    import plotly.graph_objects as go
-
     count, inside = len(points), points[~outside]
     size = 7 if count <= 40 else 5 if count <= 150 else 4
     opacity = 1.0 if count <= FEW_POINTS else 0.5  # so that the levels can be seen among many points
@@ -146,8 +142,6 @@ def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, Any] | None:
 
 def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float, float]) -> None:
     """Points beyond the axis, as triangles at its ends."""
-    import plotly.graph_objects as go
-
     is_above = [mean > ends[1] for mean in points["mean"]]
     figure.add_trace(
         go.Scatter(
@@ -168,8 +162,6 @@ def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float
 
 
 def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
-    import plotly.graph_objects as go
-
     looks: dict[str, dict[str, Any]] = {
         "new": {"color": LOOKS[kind][0], "width": 3, "dash": "dot" if kind == DOUBTFUL else "solid"},
         "old": {"color": COLOURS[0], "width": 3, "dash": "dash"},
@@ -181,8 +173,6 @@ def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
 
 def _draw_change(figure: go.Figure, change: Any) -> None:
     """A line across the chart: strong for a regression that nobody dealt with, weak for all else."""
-    import plotly.graph_objects as go
-
     colour = COLOURS[1] if change.is_open else COLOURS[2] if not change.is_worse else COLOURS[6]
     line = {"color": colour, "width": 1.5 if change.is_open else 1, "dash": "solid" if change.is_open else "dot"}
     figure.add_vline(x=change.place, line=line, layer="below")

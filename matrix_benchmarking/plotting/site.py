@@ -1,10 +1,11 @@
-"""The static pages of one results directory: an index with the verdict, and one page a report.
+"""Static pages: of a results directory an index with the verdict, and one page a report; of an analysis its report.
 
 All pages are rendered before the first is written, each is written atomically, the index last.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 import os
@@ -16,20 +17,21 @@ from typing import Any
 from ..analyze.check import counted
 from ..analyze.points import by_point
 from ..analyze.study import Study
+from ..analyze.verdict.model import Analysis
 from ..analyze.wording import plural
 from ..errors import MatbenchError
 from ..files import atomic_write
 from ..matrix import Entry
-from ..version import __version__
-from . import beside, png, problems
 from . import page as pages
-from .base import Arguments, Report, configured, plot_section
+from . import png, problems
+from .base import Arguments, Presentation, Report, configured, plot_section
 from .catalogue import Catalogue
-from .index import INDEX_FILE, index_page
-from .page import Page, Provenance
-from .report_best import limited, under_which
-from .slug import Slugs
-from .static_html import Part, StaticHTML, plotly_script
+from .page import INDEX_FILE, Page, Provenance
+from .report_best import limited, under_which, variants_table, verdict_box
+from .report_errors import ErrorReport, overview
+from .report_regression import RegressionReport
+from .static_html import Part, Slugs, StaticHTML, plotly_script, slug
+from .tags import html as tags
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -77,74 +79,91 @@ def write_site(
     Raises:
         MatbenchError: an unknown name, or a page that can't be written.
     """
-    catalogue = Catalogue(limited(study, cfg or {}), lambda entry: relative_address(entry, destination))
-    report_pages = _report_pages(catalogue, names, cfg, first, single_file=single_file)
-    index = index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE)
-    provenance = dataclasses.replace(
-        describe(study, now or dt.datetime.now(dt.UTC), selection),
+    texts = cfg or {}
+    catalogue = Catalogue(limited(study, texts), lambda entry: relative_address(entry, destination))
+    catalogue.section = lambda plot, args: plot_section(plot, args, texts)
+    named = [catalogue.page(name) for name in names or catalogue.reports]
+    reports = list({report.name: report for report in named}.values())
+    args = catalogue.arguments(first=first)
+    report_pages = [
+        report_page(report, f"#{name.removesuffix('.html')}" if single_file else name, args, texts)
+        for report, name in zip(reports, slugs(report.name for report in reports), strict=True)
+    ]
+    site = [index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE), *report_pages]
+    provenance = Provenance(
+        workload=study.workload.name,
+        data=_data(study, selection),
+        written=now or dt.datetime.now(dt.UTC),
         check=counted(study.findings),
         is_odd=any(one.changes or one.in_most_runs for one in study.findings),
     )
-    site = [index, *report_pages]
-    pictures, undrawn = ({}, []) if png_browser is None else png.draw(report_pages, png_browser)
-    documents = _documents(site, provenance, single_file=single_file) if html else {}
-    needs_plotly = html and not single_file and any(page.has_figures for page in site)
-    failures = [*(failure for page in report_pages for failure in page.failures), *undrawn]
-    written = _write_files(destination, documents, pictures, failures, needs_plotly=needs_plotly)
-    beside.link(destination)
-    return written
-
-
-def _documents(site: Sequence[Page], provenance: Provenance, *, single_file: bool) -> dict[str, str]:
-    """The text of each file that the pages of *site* are written to."""
-    if single_file:
-        return {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
-    return {page.file: pages.render(page, site, provenance) for page in site}
-
-
-def _report_pages(
-    catalogue: Catalogue,
-    names: Sequence[str],
-    cfg: Mapping[str, str] | None,
-    first: Sequence[str],
-    *,
-    single_file: bool,
-) -> list[Page]:
-    """The reports and plots *names*, each once, or all reports."""
-    named = [catalogue.page(name) for name in names or catalogue.reports]
-    reports = list({report.name: report for report in named}.values())
-    files = slugs(report.name for report in reports)
-    if single_file:
-        files = [f"#{file.removesuffix('.html')}" for file in files]
-    catalogue.section = lambda plot, args: plot_section(plot, args, cfg)
-    args = catalogue.arguments(first=first)
-    return [report_page(report, file, args, cfg) for report, file in zip(reports, files, strict=True)]
-
-
-def _write_files(
-    destination: Path,
-    documents: dict[str, str],
-    pictures: Mapping[str, bytes],
-    failures: Sequence[str],
-    *,
-    needs_plotly: bool,
-) -> Written:
-    """Write all files by their names, the first of *documents*, the index, last."""
-    if needs_plotly:
-        _write_plotly(destination)
-    for name, picture in pictures.items():
-        _write(destination / name, picture)
-    for name in reversed(documents):
-        _write(destination / name, documents[name].encode("utf-8", "replace"))
+    drawn, undrawn = ({}, []) if png_browser is None else png.draw(report_pages, png_browser)
+    documents = {}
+    if html and single_file:
+        documents = {INDEX_FILE: pages.render_single(site, provenance, plotly_script())}
+    elif html:
+        documents = {page.file: pages.render(page, site, provenance) for page in site}
+    others = {}
+    if html and not single_file and any(page.figures for page in site):
+        others = {pages.PLOTLY_FILE: plotly_script().encode()}
+    backwards = {name: documents[name].encode("utf-8", "replace") for name in reversed(documents)}
+    for name, content in {**others, **drawn, **backwards}.items():
+        _write(destination / name, content)
+    pages.link_beside(destination)
     return Written(
         pages=[destination / name for name in documents],
-        pictures=[destination / name for name in pictures],
-        others=[destination / pages.PLOTLY_FILE] if needs_plotly else [],
-        failures=failures,
+        pictures=[destination / name for name in drawn],
+        others=[destination / name for name in others],
+        failures=[*(failure for page in report_pages for failure in page.failures), *undrawn],
     )
 
 
-def describe(study: Study, now: dt.datetime, selection: str = "") -> Provenance:
+def write_regression_page(analysis: Analysis, study: Study, destination: Path) -> Path:
+    """Write *analysis* of the runs of *study* into ``index.html`` of *destination*, which needs no other file.
+
+    Raises:
+        MatbenchError: the page can't be made or written.
+    """
+    study = Study(study.runs, study.workload, analysis=analysis)
+    catalogue = Catalogue(study, lambda entry: relative_address(entry, destination))
+    report = RegressionReport(catalogue)
+    page = report_page(report, f"#{slug(report.name.removeprefix('report:'), 'report')}", catalogue.arguments())
+    if page.failures:
+        raise MatbenchError(page.failures[0])
+    provenance = Provenance(study.workload.name, f"Data: {analysis.data}.", analysis.made_at, analysis.check)
+    path = destination / INDEX_FILE
+    _write(path, pages.render_single([page], provenance, plotly_script()).encode("utf-8", "replace"))
+    return path
+
+
+def index_page(catalogue: Presentation, reports: Sequence[Page], file: str = INDEX_FILE) -> Page:
+    """The index of the pages *reports*: what is best, can that be trusted, what failed; the variants; the reports."""
+    study = catalogue.study
+    title = ErrorReport.name.removeprefix("report:").strip()
+    failed: list[Any] = [overview(study.matrix)]
+    failed += [[" ", tags.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
+    body = [
+        verdict_box(study, [tags.P(failed)]),
+        *(variants_table(group, catalogue) for group in study.best.groups),
+        tags.H2("Reports"),
+        tags.Div([_card(page) for page in reports], className="cards"),
+    ]
+    return Page(
+        file=file,
+        title=f"{study.workload.name}: best configuration",
+        description="",
+        body=StaticHTML(pages.prefix(file)).render(body),
+    )
+
+
+def _card(page: Page) -> Any:
+    parts: list[Any] = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description)]
+    if page.summary:
+        parts.append(tags.P(page.summary, className="note"))
+    return tags.Div(parts, className="card")
+
+
+def _data(study: Study, selection: str) -> str:
     """Where the numbers of the pages come from."""
     matrix = study.matrix
     repeats = [len(runs) for runs in by_point(matrix.entries)]
@@ -156,12 +175,7 @@ def describe(study: Study, now: dt.datetime, selection: str = "") -> Provenance:
         low, high = min(repeats), max(repeats)
         runs = f"{low} {plural(low, 'run')} each" if low == high else f"{low} to {high} runs each"
         data += f" at {len(repeats)} {plural(len(repeats), 'point')}, {runs}"
-    return Provenance(
-        workload=study.workload.name,
-        data=f"{data}.",
-        generated=now.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        version=__version__,
-    )
+    return f"{data}."
 
 
 def relative_address(entry: Entry, destination: Path) -> str | None:
@@ -213,18 +227,10 @@ def report_page(report: Report, file: str, args: Arguments, texts: Mapping[str, 
     )
 
 
-def _write_plotly(destination: Path) -> None:
-    """Put plotly beside the pages, unless this version of it is there."""
-    script = plotly_script().encode("utf-8")
-    path = destination / pages.PLOTLY_FILE
-    try:
-        if path.is_file() and path.read_bytes() == script:
-            return
-    except OSError as error:
-        raise MatbenchError(f"cannot read {path}: {error.strerror}") from error
-    _write(path, script)
-
-
 def _write(path: Path, content: bytes) -> None:
+    """Unless it is there: plotly, beside the pages, most often is."""
+    with contextlib.suppress(OSError):
+        if path.is_file() and path.read_bytes() == content:
+            return
     with atomic_write(path, durable=False) as stream:
         stream.write(content)

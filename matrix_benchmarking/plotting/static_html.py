@@ -10,13 +10,38 @@ import dataclasses
 import html
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import WorkloadError
 from . import problems
-from .slug import Slugs
 from .tables import Table
+
+LONGEST = 80
+
+
+def slug(text: str, fallback: str) -> str:
+    """*text* in lower-case ASCII letters, digits and single hyphens; *fallback* where nothing is left of it."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", plain.lower()).strip("-")[:LONGEST].strip("-") or fallback
+
+
+class Slugs:
+    """Gives each slug once: the second of a name ends with ``-2``."""
+
+    def __init__(self, *taken: str) -> None:
+        self._taken = set(taken)
+
+    def add(self, text: str, fallback: str) -> str:
+        """The slug of *text*, with a number where that is taken."""
+        plain = slug(text, fallback)
+        found, number = plain, 2
+        while found in self._taken:
+            found, number = f"{plain}-{number}", number + 1
+        self._taken.add(found)
+        return found
+
 
 _TAGS = {
     *("a", "abbr", "b", "bdi", "br", "cite", "code", "del", "em", "i", "img", "ins", "kbd", "mark", "q", "s"),
@@ -74,12 +99,8 @@ class Part:
 class StaticHTML:
     """Renders components one after the other, numbers their figures, and gives each section's heading an address.
 
-    Args:
-        prefix: in front of all ids, where several pages become one document.
-
-    Attributes:
-        figures: the figures that were rendered so far; one without a title is called like the heading above it.
-        failures: sentences on the parts that failed, in whose places they stand.
+    *prefix* stands in front of all ids, where several pages become one document. *figures* are those rendered so far;
+    one without a title is called like the heading above it. *failures* are sentences on the parts that failed.
     """
 
     def __init__(self, prefix: str = "") -> None:

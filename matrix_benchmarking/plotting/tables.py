@@ -34,6 +34,11 @@ class Cell:
 Row = Sequence[Cell | str]
 
 
+def count_cell(count: int) -> Cell:
+    """A number of things."""
+    return Cell(str(count), sort=count)
+
+
 def kpi_cell(kpi: KPIDefinition, value: float, *, mark: bool = False) -> Cell:
     """A KPI's value without its unit, sorted, filtered and exported in the unit in which it is shown."""
     return Cell(kpi.show(value, unit=False), sort=value / kpi.divisor, mark=mark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting.left_out import not_shown
+from matrix_benchmarking.plotting.clicks import not_shown
 
 
 def runs(*exit_codes: int) -> list[Entry]:

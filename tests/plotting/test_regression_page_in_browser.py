@@ -12,7 +12,7 @@ from plotting_support.visit import Visit
 
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.matrix import Matrix
-from matrix_benchmarking.plotting.regression_page import write_regression_page
+from matrix_benchmarking.plotting.site import write_regression_page
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(1)">'
 SERIES = 20

@@ -21,7 +21,7 @@ from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.of_kpi import Judged
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
-from matrix_benchmarking.plotting import history_marks, plot_history
+from matrix_benchmarking.plotting import Arguments, plot_history
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.plot_history import KPIHistory
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -161,23 +161,23 @@ def test_a_kpi_and_an_axis_can_be_chosen(toy: Workload) -> None:
 def test_marks_are_lines_in_their_own_series_and_what_was_dealt_with_is_weaker(toy: Workload) -> None:
     past = runs(["1", "2", "3"], {"a": 1.0, "b": 2.0})
     of = catalogue(toy, past)
-    found = plot_history.find(of.study, {}, (), {})
+    found = plot_history.find(of.study, Arguments([], {}, [], {}, {}))
     shown = [Judged(one, None) for one in reversed(found.series)]
     assert [one.series.labels["image"] for one in shown] == ["b", "a"]
     frame = pandas.DataFrame(
         [
-            (0, 2, "faster", history_marks.BETTER),
-            (1, 1, f"slower {HOSTILE}", history_marks.WORSE),
-            (1, 2, "known", history_marks.DEALT_WITH),
+            (0, 2, "faster", plot_history.BETTER),
+            (1, 1, f"slower {HOSTILE}", plot_history.WORSE),
+            (1, 2, "known", plot_history.DEALT_WITH),
         ],
-        columns=history_marks.COLUMNS,
+        columns=plot_history.COLUMNS,
     )
     drawn = plot_history.history_figure(plot_history.points_frame(found, shown), frame, found)
     widths = {(shape.xref, shape.x0): shape.line.width for shape in drawn.layout.shapes}
     assert len(widths) == 3
     assert widths["x2", 1] > widths["x2", 2] == widths["x", 2]
     assert "<script" not in drawn.to_json()
-    assert {*history_marks.COLOUR} <= {trace.name for trace in drawn.data}
+    assert {*plot_history.COLOUR} <= {trace.name for trace in drawn.data}
 
 
 def test_what_the_analysis_found_is_marked_in_the_series_that_it_is_about() -> None:

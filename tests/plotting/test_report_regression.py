@@ -19,8 +19,8 @@ from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import regression_tables, report_regression
 from matrix_benchmarking.plotting.catalogue import Catalogue
-from matrix_benchmarking.plotting.regression_page import write_regression_page
 from matrix_benchmarking.plotting.report_regression import RegressionReport
+from matrix_benchmarking.plotting.site import write_regression_page
 from matrix_benchmarking.plotting.static_html import StaticHTML
 
 HOSTILE = '<script>alert(1)</script><img src=x onerror="alert(1)">'

@@ -14,10 +14,10 @@ from ...analyze.study import Study
 from ...errors import ConfigError, MatbenchError
 from .. import problems, site
 from ..controls import find_run
-from . import configuration, pages, sidebar, view
+from ..tags import html
+from . import pages, sidebar, view
 from .data import Data, Snapshot
-from .interactive import Deferred
-from .tags import html
+from .elements import Deferred
 from .view import View
 
 FIRST_ANSWER_S = 1.5
@@ -93,7 +93,7 @@ class Pages:
             content = self._content(snapshot, current, wanted)
         except MatbenchError as error:
             return problems.box(*str(error).splitlines()), [], ""
-        return content.elements, configuration.panel(content.controls, current), content.title
+        return content.elements, sidebar.panel(content.controls, current), content.title
 
     def part(self, query: str, key: str, number: int) -> Any:
         """The deferred part *number* of the page *key*, which is that of *query*."""

@@ -41,12 +41,7 @@ class Artifact:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Shown:
-    """What a page shows of a file.
-
-    Attributes:
-        text: its beginning, JSON indented; None for a file that isn't text.
-        is_whole: whether that is all.
-    """
+    """What a page shows of a file: its beginning, JSON indented (None if it isn't text), and whether that is all."""
 
     text: str | None
     is_whole: bool
@@ -94,11 +89,7 @@ def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
 
 
 def show(path: Path) -> Shown:
-    """The beginning of the file, if it is text.
-
-    Raises:
-        NoArtifactError: it can't be read.
-    """
+    """The beginning of the file, if it is text; raises NoArtifactError where it can't be read."""
     try:
         size = path.stat().st_size
         content = read_regular(path, SHOWN_BYTES)

@@ -39,13 +39,12 @@ _log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the application's data come from.
+    """Where the application's data come from: *place*, as it was given.
 
     Attributes:
-        place: as it was given.
         roots: the directories whose files may be served; none where there are no artifacts.
-        read_index: what is known without reading the tests; None where nothing is.
         read: everything, reporting its progress.
+        read_index: what is known without reading the tests; None where nothing is.
         filters: which part of what was read is shown.
         past: from what was read to all known runs, those of a history among them; None where there is none.
         given: what a study of them takes besides.
@@ -67,13 +66,9 @@ class Source:
 
 
 class Snapshot:
-    """One state of the data, and what was computed from it.
+    """One state of the data, and what was computed from it; its *number* grows.
 
-    Attributes:
-        study: all of it, as the options of the command selected it.
-        number: of the state; it grows.
-        read_at: when it was read.
-        problem: why the history could not be read, whose runs are missing then; empty otherwise.
+    *problem* is why the history could not be read, whose runs are missing then.
     """
 
     def __init__(self, study: Study, number: int, problem: str = "") -> None:
@@ -130,13 +125,7 @@ class Snapshot:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Progressing:
-    """How far the reading is.
-
-    Attributes:
-        done, total: tests.
-        is_reading: False where nothing is being read.
-        problem: why the last reading failed.
-    """
+    """How far the reading is, in tests; *problem* is why the last one failed."""
 
     done: int = 0
     total: int = 0

@@ -24,13 +24,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """A value of a setting in a selector.
+    """A value of a setting in a selector, as a filter writes it and as a person reads it.
 
-    Attributes:
-        value: as a filter writes it.
-        label: as a person reads it.
-        count: entries that have it among those that all other filters leave.
-        is_chosen: whether the filters name it.
+    *count* are the entries that have it among those that all other filters leave; *is_chosen* if the filters name it.
     """
 
     value: Value
@@ -56,19 +52,14 @@ class Facet:
 
 
 class Facets:
-    """The selectors of one matrix.
-
-    Attributes:
-        matrix: the whole of it.
-        varying: names of the settings with several values.
-        constant: the others, with their value.
-    """
+    """The selectors of one matrix: *varying* are the settings with several values, *constant* the others and theirs."""
 
     def __init__(self, matrix: Matrix, places: Mapping[str, Mapping[Any, int]] | None = None) -> None:
         """*places* are those of the values of some settings, by name: the oldest version is 0."""
         self.matrix = matrix
         known = places or {}
-        self._columns = {name: _Column(name, matrix.entries, places=known.get(name)) for name in _names(matrix)}
+        names = dict.fromkeys(name for entry in matrix for name in entry.settings)
+        self._columns = {name: _Column(name, matrix.entries, places=known.get(name)) for name in names}
         self.varying = [name for name, column in self._columns.items() if len(column.values) > 1]
         self.constant = {name: column.values[0] for name, column in self._columns.items() if len(column.values) == 1}
         self._repeat = _Column("repeat", matrix.entries, [entry.repeat for entry in matrix])
@@ -102,8 +93,7 @@ class Facets:
     def _there(self, name: str) -> Iterator[Any]:
         """The values of the setting *name*, of tests that did not finish, too."""
         column = self._repeat if name == "repeat" else self._columns.get(name)
-        for value in () if column is None else column.values:
-            yield None if isinstance(value, NotSet) else value
+        yield from () if column is None else column.cells
         yield from (e.repeat if name == "repeat" else e.settings.get(name) for e in self.matrix.unfinished)
 
     def _mask(self, filters: Filters) -> Mask:
@@ -121,7 +111,7 @@ class Facets:
 
 def _options(column: _Column, counts: Any, wanted: Sequence[Value]) -> Iterator[Option]:
     """An option for each way to filter by a value; values that one filter can't tell apart are counted together."""
-    cells = [None if isinstance(value, NotSet) else value for value in column.values]
+    cells = column.cells
     for written in dict.fromkeys(column.written):
         meant = [place for place, cell in enumerate(cells) if written.matches(cell)]
         own = [place for place in meant if column.written[place] == written]
@@ -151,20 +141,19 @@ class _Column:
         import numpy
 
         known = places or {}
-
         cells = [entry.settings.get(name, NOT_SET) for entry in entries] if cells is None else cells
         seen = {typed(cell): cell for cell in cells}
         self.values = sorted(seen.values(), key=lambda value: (known.get(typed(value), len(known)), order(value)))
         numbers = {typed(value): number for number, value in enumerate(self.values)}
         self.codes: Codes = numpy.fromiter((numbers[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
         self.written = _written(self.values)
+        self.cells = [None if isinstance(value, NotSet) else value for value in self.values]
 
     def allows(self, wanted: Sequence[Value]) -> Mask:
         """For each value whether one of *wanted* is it."""
         import numpy
 
-        cells = [None if isinstance(value, NotSet) else value for value in self.values]
-        return numpy.array([any(one.matches(cell) for one in wanted) for cell in cells], dtype=bool)
+        return numpy.array([any(one.matches(cell) for one in wanted) for cell in self.cells], dtype=bool)
 
 
 def _written(values: Sequence[Any]) -> list[Value]:
@@ -175,10 +164,6 @@ def _written(values: Sequence[Any]) -> list[Value]:
         Value(text, quoted=isinstance(value, str) and (counts[text] > 1 or text != text.strip()))
         for text, value in zip(texts, values, strict=True)
     ]
-
-
-def _names(matrix: Matrix) -> list[str]:
-    return list(dict.fromkeys(name for entry in matrix for name in entry.settings))
 
 
 def short_ids(matrix: Matrix) -> dict[str, str]:

@@ -17,11 +17,11 @@ from ..catalogue import Catalogue
 from ..controls import Control, find_run
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_check import CheckReport, check_line
-from . import run_page, side_by_side, view
-from .configuration import read_cfg
+from ..tags import html
+from . import run_page, view
 from .data import Snapshot
-from .interactive import Deferred, convert
-from .tags import html
+from .elements import Deferred, convert
+from .sidebar import read_cfg
 from .view import View
 
 MAX_TABS_TITLE = 48
@@ -40,7 +40,6 @@ class Content:
 
 def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
-
     if not len(catalogue.study.matrix):
         lead = "No run is left by these filters." if current.filters else "There is no finished run."
         lines = [lead, *_without_results(catalogue.study.matrix.unfinished)]
@@ -76,7 +75,6 @@ def _check_address(snapshot: Snapshot, current: View) -> str | None:
 
 def tabs(snapshot: Snapshot, current: View) -> Any:
     """A link to each report and plot."""
-
     reports = [(slug, name) for slug, name in snapshot.slugs.items() if name in snapshot.reports]
     plots = [(slug, name) for slug, name in snapshot.slugs.items() if name not in snapshot.reports]
     shown = "" if current.run else current.show or next(iter(snapshot.slugs))
@@ -172,7 +170,7 @@ def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Any) -> 
     deferred = Deferred()
     if current.beside:
         other = find_run(snapshot.study.runs, current.beside)
-        elements = side_by_side.elements(snapshot, study, current, entry, other)
+        elements = run_page.side_by_side(snapshot, study, current, entry, other)
         title = f"{entry.name} beside {other.name}"
     else:
         elements = run_page.elements(snapshot, study, current, entry, data)

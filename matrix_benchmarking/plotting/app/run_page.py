@@ -1,25 +1,26 @@
-"""The page of one run: settings, KPIs with the repeats beside them, artifacts, environment, how to repeat it."""
+"""The page of one run: settings, KPIs with the repeats beside them, artifacts, environment; and of two side by side."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
 import urllib.parse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...analyze.study import Study
+from ...analyze.wording import percent
 from ...environment_file import Environment
 from ...filters import show
 from ...kpi import KPIDefinition
-from ...matrix import Entry, typed
+from ...matrix import NOT_SET, Entry, NotSet, typed
 from .. import problems
-from ..repeating import circumstances
+from ..environments import circumstances, recorded
 from ..tables import Cell, Column, Row, kpi_cell, table
+from ..tags import dcc, html
 from . import artifacts, view
 from .data import Data, Snapshot
-from .tags import dcc, html
 from .view import View
 
 ARTIFACT_ROUTE = "/artifact"
@@ -40,7 +41,6 @@ def addresses(snapshot: Snapshot, current: View) -> Callable[[Entry], str]:
 
 def elements(snapshot: Snapshot, study: Study, current: View, entry: Entry, data: Data) -> list[Any]:
     """The page's parts."""
-
     if current.artifact:
         return _artifact_page(snapshot, current, entry, data)
     repeats = repeats_of(snapshot, entry)
@@ -131,7 +131,6 @@ def value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
 
 def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repeats: Sequence[Entry]) -> list[Any]:
     """Links that put another run beside this one: its repeats, the best of its group, or any by its id."""
-
     best = [group.best.runs[0] for group in study.best.groups]
     named = [(other, f"repeat {other.repeat}") for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
     named += [(other, f"the best: {other.name}") for other in best if other.name != entry.name]
@@ -165,7 +164,6 @@ def _environment(environment: Environment) -> list[Any]:
 
 def command_box(command: str) -> Any:
     """A command line with a button that copies it."""
-
     button = html.Button("Copy", className="tool", title="Copy the command", **{"data-copy": command})
     return html.Div([html.Pre(html.Code(command)), button], className="command")
 
@@ -203,3 +201,111 @@ def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, data: Data) 
     label: dict[str, Any] = {"aria-label": current.artifact}
     text = html.Pre(html.Code(shown.text), className="artifact", tabIndex="0", role="region", **label)
     return [*parts, html.P([rest, download]), text]
+
+
+def side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, other: Entry) -> list[Any]:
+    """The parts of the page that shows two runs."""
+    address = addresses(snapshot, current)
+    links = [
+        html.A("← back", href=view.write(current.with_run(""))),
+        " · A: ",
+        html.A(one.name, href=address(one)),
+        " · B: ",
+        html.A(other.name, href=address(other)),
+        " · ",
+        html.A("swap", href=view.write(dataclasses.replace(current, run=current.beside, beside=current.run))),
+    ]
+    settings = [
+        Pair(name, _shown(first), _shown(second), typed(first) != typed(second))
+        for name in dict.fromkeys([*one.settings, *other.settings])
+        for first, second in [(one.settings.get(name, NOT_SET), other.settings.get(name, NOT_SET))]
+    ]
+    settings.append(Pair("repeat", show(one.repeat), show(other.repeat), one.repeat != other.repeat))
+    before, after = recorded(one.environment), recorded(other.environment)
+    surroundings = [
+        Pair(name, first, second, first != second)
+        for name in dict.fromkeys([*before, *after])
+        for first, second in [(before.get(name, "not recorded"), after.get(name, "not recorded"))]
+    ]
+    return [
+        html.P(links),
+        html.H1("Two runs side by side"),
+        html.Div([html.P(sentence) for sentence in _sentences(settings, surroundings)], className="verdict"),
+        html.H2("KPIs"),
+        _kpis_of_two(study, one, other),
+        html.H2("Settings"),
+        _differences(settings, "Settings, those that differ first"),
+        html.H2("Environment"),
+        _differences(surroundings, "Environment, what differs first")
+        if surroundings
+        else html.P("Of neither run the environment was recorded."),
+    ]
+
+
+class Pair(NamedTuple):
+    """One thing of both runs, as text."""
+
+    name: str
+    one: str
+    other: str
+    differs: bool
+
+
+def _shown(value: Any) -> str:
+    return "(not set)" if isinstance(value, NotSet) else show(value)
+
+
+def _sentences(settings: Sequence[Pair], surroundings: Sequence[Pair]) -> Iterator[str]:
+    differing = [pair.name for pair in settings if pair.differs and pair.name != "repeat"]
+    yield (
+        f"They differ in {', '.join(differing)}."
+        if differing
+        else "All settings are the same: what differs is chance, or the environment."
+    )
+    changed = [f"{pair.name} ({pair.one} → {pair.other})" for pair in surroundings if pair.differs]
+    if changed:
+        yield f"The environment differs too: {'; '.join(changed)}."
+    elif surroundings:
+        yield "The recorded environment is the same."
+
+
+def _kpis_of_two(study: Study, one: Entry, other: Entry) -> Any:
+    columns = [
+        Column("KPI"),
+        Column("Unit"),
+        Column("A", numeric=True),
+        Column("B", numeric=True),
+        Column("B against A", numeric=True),
+        Column("Better"),
+    ]
+    rows: list[Row] = [
+        [kpi.name, kpi.display_unit, value_cell(one, kpi), value_cell(other, kpi), *_change(kpi, one, other)]
+        for kpi in study.workload.kpis.values()
+    ]
+    return table(columns, rows, caption="KPIs of two single runs; whether a difference is chance, Compare says")
+
+
+def _change(kpi: KPIDefinition, one: Entry, other: Entry) -> tuple[Cell | str, str]:
+    """By how much the KPI differs, and which run is better."""
+    first, second = one.kpis.get(kpi.name), other.kpis.get(kpi.name)
+    if first is None or second is None:
+        return "unknown", ""
+    if first == second:
+        return Cell("same", sort=0.0), ""
+    change: Cell | str = "no base" if first == 0 else Cell(percent(second / first - 1), sort=second / first - 1)
+    if kpi.lower_better is None:
+        return change, "not judged"
+    return change, "B" if (second < first) == kpi.lower_better else "A"
+
+
+def _differences(pairs: Sequence[Pair], caption: str) -> Any:
+    rows: list[Row] = [
+        [
+            pair.name,
+            Cell(pair.one, mark=pair.differs),
+            Cell(pair.other, mark=pair.differs),
+            "differs" if pair.differs else "same",
+        ]
+        for pair in sorted(pairs, key=lambda pair: not pair.differs)
+    ]
+    return table([Column("Name"), Column("A"), Column("B"), Column("")], rows, caption=caption)

@@ -16,7 +16,10 @@ from typing import Any
 
 from ...errors import MatbenchError, os_reason
 from ..controls import find_run
-from . import artifacts, asked, callbacks, layout
+from ..page import asset
+from ..static_html import escape
+from ..tags import dcc, html
+from . import artifacts, requests
 from .answers import Pages
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
@@ -51,9 +54,9 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
         title=f"{source.workload.name} – matbench",
         compress=False,
     )
-    app.index_string = layout.document(source.workload.name)
-    app.layout = layout.layout(source.place, source.workload.name)
-    callbacks.register(app, Pages(data, report_dest))
+    app.index_string = document(source.workload.name)
+    app.layout = layout(source.place, source.workload.name)
+    requests.register(app, Pages(data, report_dest))
     _serve_artifacts(app.server, data)
     _secure(app, hosts)
     _refuse(app)
@@ -107,7 +110,7 @@ def serve(app: Any, listener: socket.socket) -> None:
         asyncore_use_poll=True,  # select knows 1,024 files
         channel_timeout=_IDLE_S,
         cleanup_interval=1,
-        max_request_body_size=asked.MOST_BYTES,
+        max_request_body_size=requests.MOST_BYTES,
     ).run()
 
 
@@ -180,15 +183,15 @@ def _refuse(app: Any) -> None:
     from dash.exceptions import DependencyException
 
     def check() -> None:
-        if flask.request.path == asked.CALLBACK and flask.request.method == "POST":
-            asked.check_body(app.callback_map, flask.request)
+        if flask.request.path == requests.CALLBACK and flask.request.method == "POST":
+            requests.check_body(app.callback_map, flask.request)
 
     def no_component(error: Exception) -> Any:
-        if not flask.request.path.startswith(asked.COMPONENTS):
+        if not flask.request.path.startswith(requests.COMPONENTS):
             raise error
         return flask.Response("there is no such component\n", status=404, mimetype="text/plain")
 
-    app.server.config["MAX_CONTENT_LENGTH"] = asked.MOST_BYTES
+    app.server.config["MAX_CONTENT_LENGTH"] = requests.MOST_BYTES
     app.server.before_request(check)
     for kind in (DependencyException, FileNotFoundError):  # Dash registers some source maps that it doesn't bring
         app.server.register_error_handler(kind, no_component)
@@ -220,3 +223,72 @@ def _host(header: str) -> str:
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.partition(":")[0].lower()
+
+
+READING_MS = 700
+
+
+def layout(source_name: str, workload: str) -> Any:
+    """All that doesn't depend on data."""
+    stores = [dcc.Store(id=name) for name in ("request", "event", "version", "title")]
+    header = html.Header(
+        [
+            html.A("matbench", href="?", className="brand"),
+            html.Span([html.Span(workload, className="workload"), " ", html.Code(source_name)], className="source"),
+            html.Span(id="progress", className="progress", role="status"),
+            html.Span(
+                [
+                    html.Button("Read again", id="read-again", className="tool", **{"data-event": "read"}),
+                    html.Button("Write as static report", id="write", className="tool", **{"data-event": "write"}),
+                ],
+                className="actions",
+            ),
+        ],
+        className="app-header",
+    )
+    sidebar = html.Aside(
+        html.Details(
+            [html.Summary("Settings and configuration"), html.Div(id="controls"), html.Div(id="selectors")],
+            open=True,
+            id="sidebar-details",
+        ),
+        className="sidebar",
+        **{"aria-label": "Settings and configuration"},
+    )
+    main = html.Main(
+        [
+            html.Div(id="notice", role="status"),
+            html.Div(id="headline"),
+            html.Div(id="tabs"),
+            html.Div(id="content", className="content"),
+        ],
+        id="main",
+        tabIndex="-1",
+    )
+    clock = dcc.Interval(id="clock", interval=READING_MS)
+    address = dcc.Location(id="address", refresh=False)
+    skip = html.A("Skip to the content", href="#main", className="skip")
+    return html.Div([address, *stores, clock, skip, header, html.Div([sidebar, main], className="frame")])
+
+
+def document(workload: str) -> str:
+    """Dash's template of the document: our style in it, nothing from elsewhere."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+{{%metas%}}
+<meta name="color-scheme" content="light dark">
+<title>{escape(workload)} – matbench</title>
+<link rel="icon" href="data:,">
+<style>
+{asset("page.css").replace("{%", "{ %")}</style>
+{{%css%}}
+</head>
+<body class="app">
+{{%app_entry%}}
+<noscript><p>This application needs JavaScript. <code>matbench visualize --generate</code> writes pages whose tables
+don't.</p></noscript>
+<footer>{{%config%}}{{%scripts%}}{{%renderer%}}</footer>
+</body>
+</html>
+"""

@@ -21,21 +21,16 @@ _FIELDS = ("show", "filters", "order", "artifact", "beside", "run")
 
 
 class AddressError(MatbenchError):
-    """An address that can't be read, or names what isn't there."""
+    """An address that can't be read."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class View:
     """What is shown; a default value is not written into the address.
 
-    Attributes:
-        show: the slug of a report or plot; empty for the first report.
-        filters: which entries take part.
-        order: the variables that come first, in this order.
-        cfg: the plots' configuration, as text.
-        run: the id of the run that is open, or its first digits; empty for none.
-        beside: another run, put beside it.
-        artifact: the file of the open run that is shown.
+    *show* is the slug of a report or plot, empty for the first report; *filters* say which entries take part, *order*
+    which variables come first, *cfg* the plots' configuration as text. *run* is the id of the run that is open, or its
+    first digits; *beside* another run beside it; *artifact* the file of it that is shown.
     """
 
     show: str = ""
@@ -71,11 +66,7 @@ def write(view: View) -> str:
 
 
 def read(query: str) -> View:
-    """The view that *query* says, with or without its ``?``.
-
-    Raises:
-        AddressError: a part that has no meaning.
-    """
+    """The view that *query* says, with or without its ``?``; raises AddressError for a part that has no meaning."""
     texts: dict[str, str] = {}
     cfg: dict[str, str] = {}
     try:
@@ -110,11 +101,7 @@ def same(one: str, other: str) -> bool:
 
 
 def read_filters(text: str) -> Filters:
-    """Filters as a person types them.
-
-    Raises:
-        AddressError: they can't be read.
-    """
+    """Filters as a person types them; raises AddressError where they can't be read."""
     try:
         return filter_language.parse(text)
     except ConfigError as error:

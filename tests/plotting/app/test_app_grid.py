@@ -7,7 +7,7 @@ from typing import Any
 
 from dash import html
 
-from matrix_benchmarking.plotting.app.grid import content, grid
+from matrix_benchmarking.plotting.app.elements import content, grid
 from matrix_benchmarking.plotting.tables import Cell, Column, table
 
 

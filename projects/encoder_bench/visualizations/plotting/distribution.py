@@ -12,7 +12,7 @@ from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
-from matrix_benchmarking.plotting.left_out import not_shown
+from matrix_benchmarking.plotting.clicks import not_shown
 from matrix_benchmarking.plotting.tables import Cell, Column, table
 from matrix_benchmarking.workload import Gate
 

@@ -15,7 +15,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
-from matrix_benchmarking.plotting import left_out
+from matrix_benchmarking.plotting import clicks
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import Workload
@@ -82,7 +82,7 @@ def not_shown(
         unknown = [kpi.name for kpi in kpis if kpi.name not in run.kpis]
         return f"without {' and '.join(unknown)}" if unknown else why(run)
 
-    return left_out.not_shown(runs, shown, reason)
+    return clicks.not_shown(runs, shown, reason)
 
 
 def variant_names(matrix: Matrix, workload: Workload) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.plotting import Arguments, Plot, Report, template
-from matrix_benchmarking.plotting.left_out import not_shown
+from matrix_benchmarking.plotting.clicks import not_shown
 
 from ..steps import Step, steps
 

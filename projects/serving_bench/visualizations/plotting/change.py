@@ -10,7 +10,7 @@ from matrix_benchmarking.analyze.verdict.side_wording import interval_label
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared
 from matrix_benchmarking.plotting import clicks, template
 from matrix_benchmarking.plotting.base import Arguments
-from matrix_benchmarking.plotting.point_cells import runs_cell
+from matrix_benchmarking.plotting.point_tables import runs_cell
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
 from ..steps import Change, Step, best_of, changes, compare, group_label, groups

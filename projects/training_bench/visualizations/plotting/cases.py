@@ -12,7 +12,7 @@ from matrix_benchmarking.analyze.wording import variant_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import template
-from matrix_benchmarking.plotting.left_out import not_shown
+from matrix_benchmarking.plotting.clicks import not_shown
 
 from ..analyze.limits import speed_of
 

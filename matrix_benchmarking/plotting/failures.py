@@ -1,17 +1,25 @@
-"""Why tests failed, as far as it can be told: their exit codes, the ends of their logs, the settings they share."""
+"""Why tests failed, as far as it can be told: their exit codes, the ends of their logs, the settings they share.
+
+A test directory may come from a stranger: of its logs regular files in it are read, a few bytes each.
+"""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+import fnmatch
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..analyze.failures import prone_values
 from ..analyze.wording import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
-from .logs import Tail, cause, same_cause, tails
-from .tables import Cell, Column, Row, table
+from .tables import Cell, Column, Row, count_cell, table
+from .tags import bullets, html
 
 MOST_READ = 300
 """Of how many tests the logs are read."""
@@ -41,8 +49,6 @@ def failure_sections(matrix: Matrix, link: Callable[[Entry], Any], which: Which)
         link: makes the link to a test.
         which: makes the list of several tests.
     """
-    from dash import html
-
     failed = [*(entry for entry in matrix if entry.failed), *matrix.unfinished]
     if not failed:
         return []
@@ -58,16 +64,11 @@ def failure_sections(matrix: Matrix, link: Callable[[Entry], Any], which: Which)
 
 
 def _in_common(matrix: Matrix) -> list[Any]:
-    from dash import html
-
     prone = prone_values([*matrix.entries, *matrix.unfinished])
     if not prone:
         return [html.P("No value of a setting is among the failed tests more often than chance explains.")]
-    items = [html.Li(str(one)) for one in prone[:PRONE_SHOWN]]
-    if len(prone) > PRONE_SHOWN:
-        items.append(html.Li(f"and {len(prone) - PRONE_SHOWN} more"))
     note = "More often than chance explains, by Fisher's exact test at 95 %, corrected for the number of values:"
-    return [html.P(note), html.Ul(items)]
+    return [html.P(note), bullets(map(str, prone[:PRONE_SHOWN]), len(prone) - PRONE_SHOWN)]
 
 
 def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Any:
@@ -83,7 +84,7 @@ def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Any:
         line = "not read" if first.logs is None else cause(first.logs) or "no log"
         code = _outcome(first.entry)
         count = len(group)
-        rows.append([code, line, Cell(str(count), sort=count), Cell(which([failure.entry for failure in group]))])
+        rows.append([code, line, count_cell(count), Cell(which([failure.entry for failure in group]))])
     return table(columns, rows, caption="Failed and unfinished tests by their most likely common cause")
 
 
@@ -95,8 +96,6 @@ def _outcome(entry: Entry) -> str:
 
 def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], Any]) -> list[Any]:
     """The ends of the logs: of one test of each cause, then of the others."""
-    from dash import html
-
     ordered = [*(group[0] for group in groups), *(failure for group in groups for failure in group[1:])]
     with_logs = [failure for failure in ordered if failure.logs]
     if not with_logs:
@@ -114,3 +113,83 @@ def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], An
     if rest > 0:
         parts.append(html.P(f"And those of {rest} more {plural(rest, 'test')}, in their directories."))
     return [html.Section(parts)]
+
+
+NAMES = ("*.log", "stdout", "stdout.*", "stderr", "stderr.*", "*.stdout", "*.stderr", "*.out", "*.err")
+LINES, LONGEST_LINE, TAIL_BYTES = 20, 500, 16 * 1024
+FILES, LISTED, DEPTH = 4, 500, 2
+"""Of one test: how many logs are read, how many directory entries are looked at, how deep."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tail:
+    """The last lines of a log; *file* is relative to the test directory."""
+
+    file: str
+    lines: tuple[str, ...]
+
+    @property
+    def last_line(self) -> str:
+        """The last line with something in it; empty for none."""
+        return next((line.strip() for line in reversed(self.lines) if line.strip()), "")
+
+
+def tails(location: Path) -> list[Tail]:
+    """The ends of the logs of the test directory *location*, what most likely names a cause first.
+
+    Errors come before output, and the last of the numbered artifact directories before the others. A log that can't be
+    read is left out; bytes that are no text are shown as ``\\xff``.
+    """
+    names = sorted(_names(location, "", DEPTH), reverse=True)
+    names.sort(key=lambda name: "err" not in os.path.basename(name).lower())
+    read = (_tail(location, name) for name in names[:FILES])
+    return [tail for tail in read if tail is not None and tail.lines]
+
+
+def cause(found: list[Tail]) -> str:
+    """The line that most likely says why a test failed: the last of the first log; empty where there is none."""
+    return next((tail.last_line for tail in found if tail.last_line), "")
+
+
+def same_cause(line: str) -> str:
+    """*line* without its numbers and ids, by which causes are the same."""
+    return re.sub(r"\b[0-9a-f]{8,}\b|\d+", "#", line)
+
+
+def _names(location: Path, below: str, depth: int) -> Iterator[str]:
+    """Names of logs in a directory, no link among them or on the way."""
+    try:
+        with os.scandir(location / below) as entries:
+            listed = [entry for entry, _ in zip(entries, range(LISTED), strict=False)]
+    except OSError:
+        return
+    for entry in listed:
+        name = f"{below}{entry.name}"
+        if entry.is_dir(follow_symlinks=False) and depth > 1:
+            yield from _names(location, f"{name}/", depth - 1)
+        elif entry.is_file(follow_symlinks=False) and any(fnmatch.fnmatch(entry.name.lower(), each) for each in NAMES):
+            yield name
+
+
+def _tail(location: Path, name: str) -> Tail | None:
+    try:
+        descriptor = os.open(location / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with open(descriptor, "rb", buffering=0) as stream:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        try:
+            stream.seek(max(0, status.st_size - TAIL_BYTES))
+            content = stream.read(TAIL_BYTES) or b""
+        except OSError:
+            return None
+    lines = content.decode("utf-8", "backslashreplace").splitlines()
+    if status.st_size > TAIL_BYTES and len(lines) > 1:
+        del lines[0]  # it begins somewhere in a line
+    return Tail(name, tuple(_shortened(line) for line in lines[-LINES:]))
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"

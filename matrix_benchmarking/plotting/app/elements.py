@@ -1,5 +1,6 @@
-"""Tables as grids that sort, filter and export: the same description that a static page shows as HTML.
+"""What a report gives, made into elements of the application: tables become grids, figures get their tools.
 
+Parts that cost something are deferred: their place is there at once, and they are made when they come into view.
 A cell's text is data: the grid writes it as text. Links go to a run of the application by its id, or to a relative
 address; the page's script makes the elements.
 """
@@ -7,12 +8,143 @@ address; the page's script makes the elements.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from ..static_html import safe_address
+import dash_ag_grid  # Dash has to know all libraries of elements before it serves the first page
+
+from ...errors import WorkloadError
+from .. import problems, template
+from ..base import Arguments, Plot, plot_parts, set_config
+from ..static_html import Part, figure_json, safe_address
 from ..tables import Cell, Column, Table
-from .tags import AgGrid, html
+from ..tags import dcc, html
+from .sidebar import read_cfg
+
+FIGURE_HEIGHT_PX = 440
+"""About what a figure takes with its text; what comes late shall not push what is below it."""
+
+
+class Deferred:
+    """The parts of one page that are made when they are seen.
+
+    Args:
+        wanted: the numbers of those that are in view already, which are made at once.
+        cfg: the plots' configuration, as text.
+        key: of the page: what is made late for one page has no place on another.
+    """
+
+    def __init__(self, wanted: Collection[int] = (), cfg: Mapping[str, str] | None = None, key: str = "") -> None:
+        self._wanted = wanted
+        self.key = key
+        self._time = str(time.monotonic_ns())
+        self._cfg = cfg or {}
+        self._makers: list[Callable[[], Any]] = []
+
+    def place(self, make: Callable[[], Any], height_px: int) -> Any:
+        """The place of a part that *make* gives."""
+        number = len(self._makers)
+        self._makers.append(make)
+        content = self.make(number) if number in self._wanted else waiting(height_px)
+        return html.Div(
+            [
+                html.Div(
+                    content,
+                    id={"type": "part", "of": self.key, "index": number},
+                    className="part",
+                    **{"data-part": str(number), "data-of": self.key, "data-time": self._time},
+                ),
+                dcc.Store(id={"type": "wanted", "of": self.key, "index": number}),
+            ]
+        )
+
+    def make(self, number: int) -> Any:
+        """The part with this number; a sentence where it can't be made, nothing where there is none."""
+        if not isinstance(number, int) or not 0 <= number < len(self._makers):
+            return []
+        prefix = f"part-{number}"
+        return problems.guarded(lambda: convert(self._makers[number](), None, prefix), "This part")
+
+    def section(self, plot: Plot, args: Arguments) -> Any:
+        """A plot's part of a report, deferred."""
+        place = self.place(lambda: self.plot_parts(plot, args), plot.height_px())
+        return html.Section([html.H3(plot.name), place], className="plot")
+
+    def plot_parts(self, plot: Plot, args: Arguments) -> list[Any]:
+        """What the report fixes in *args* goes before what a person chose."""
+        controls = problems.called(plot.name, plot.workload.source, plot.controls)
+        chosen, boxes = read_cfg(controls, self._cfg)
+        return [*boxes, *plot_parts(plot, set_config({**chosen, **args[-1]}, args))]
+
+
+def waiting(height_px: int) -> Any:
+    """What stands in the place of a part that isn't made yet."""
+    return html.Div(className="waiting", style={"minHeight": f"{height_px}px"})
+
+
+def convert(node: Any, deferred: Deferred | None, prefix: str = "page") -> Any:
+    """*node* and all in it, with tables and figures as the application shows them.
+
+    *deferred* takes what can wait; None makes everything now.
+    """
+    return _Conversion(deferred, prefix).convert(node)
+
+
+class _Conversion:
+    def __init__(self, deferred: Deferred | None, prefix: str) -> None:
+        self._deferred = deferred
+        self._prefix = prefix
+        self._count = 0
+
+    def convert(self, node: Any) -> Any:
+        if isinstance(node, (list, tuple)):
+            return [self.convert(each) for each in node]
+        if isinstance(node, Table):
+            return self._table(node)
+        if isinstance(node, Part):
+            return problems.guarded(lambda: self.convert(node.make()), f"'{node.name}'")
+        if node is None or isinstance(node, (str, int, float)):
+            return node
+        if not hasattr(node, "to_plotly_json"):
+            raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
+        if node._type == "Graph":
+            return problems.guarded(lambda: self._graph(node), "This figure")
+        if getattr(node, "children", None) is not None:
+            node.children = self.convert(node.children)
+        return node
+
+    def _table(self, table: Table) -> Any:
+        identity = self._next("table")
+        if table.is_lazy and self._deferred is not None:
+            return self._deferred.place(lambda: grid(table, identity), HEIGHT_PX)
+        return grid(table, identity)
+
+    def _graph(self, graph: Any) -> Any:
+        figure_json(getattr(graph, "figure", None) or {})  # Dash would fail where it sends the whole page
+        identity = self._next("figure")
+        graph.id = {"type": "figure", "index": identity}
+        graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}
+        height = graph.figure.layout.height if hasattr(graph.figure, "layout") else None
+        height_css = f"{height or FIGURE_HEIGHT_PX}px"
+        graph.style = {"height": height_css}
+        buttons = [
+            html.Button(
+                kind.upper(),
+                className="tool",
+                title=f"Save this figure as {kind.upper()}",
+                **{"data-export-figure": kind, "data-name": identity},
+            )
+            for kind in ("svg", "png")
+        ]
+        # Dash loads plotly after the page: until then the place of the figure is kept.
+        frame = html.Div(graph, className="figure-scroll", style={"minHeight": height_css})
+        return html.Div([frame, html.Div(buttons, className="figure-tools")], className="figure-box")
+
+    def _next(self, kind: str) -> str:
+        self._count += 1
+        return f"{self._prefix}-{kind}-{self._count}"
+
 
 SHORT_ROWS = 12
 """Up to so many rows a grid is as high as they are; a longer one scrolls."""
@@ -29,7 +161,7 @@ THEME = (
     "headerBackgroundColor: 'var(--raised)', borderColor: 'var(--line)', wrapperBorderRadius: 4})"
 )
 """ag-grid's theme in the colours of the page, which change with the system's."""
-Part = str | dict[str, str]
+Piece = str | dict[str, str]
 
 
 def grid(table: Table, identity: str) -> Any:
@@ -37,7 +169,7 @@ def grid(table: Table, identity: str) -> Any:
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
     label: dict[str, Any] = {"aria-label": table.caption}
-    described = AgGrid(
+    described = dash_ag_grid.AgGrid(
         id=identity,
         columnDefs=[_definition(column, place, is_short, many, wraps) for place, column in enumerate(table.columns)],
         rowData=[_row(row, table.columns, number) for number, row in enumerate(table.rows)],
@@ -124,7 +256,7 @@ def _number(value: float | None) -> float | None:
     return value if abs(value) < 2**63 else float(value)
 
 
-def content(node: Any) -> Iterator[Part]:
+def content(node: Any) -> Iterator[Piece]:
     """*node* (text, Dash elements, lists of them) as text and links, in order; other elements give their text."""
     if node is None or isinstance(node, bool):
         return
@@ -148,9 +280,9 @@ def content(node: Any) -> Iterator[Part]:
             yield from content(properties.get("children"))
 
 
-def _merged(parts: Iterator[Part]) -> list[Part]:
+def _merged(parts: Iterator[Piece]) -> list[Piece]:
     """Neighbouring texts as one."""
-    merged: list[Part] = []
+    merged: list[Piece] = []
     for part in parts:
         if isinstance(part, str) and merged and isinstance(merged[-1], str):
             merged[-1] += part

@@ -1,0 +1,86 @@
+"""Where runs took place: how to repeat them, and what differs between two sides of a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..environment_file import Environment
+from ..matrix import Entry
+from .base import Presentation
+from .tables import Column, Row, table
+from .tags import html
+
+MOST_READ = 1000
+"""Of how many runs a side the environment is read."""
+_TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
+
+
+def repeat_section(entries: Sequence[Entry], catalogue: Presentation, title: str = "Repeat it") -> list[Any]:
+    """The command that repeats the first of *entries*, where they were run, and what differs among them."""
+    environments = [entry.environment for entry in entries]
+    known = [each for each in environments if each != Environment()]
+    if not known:
+        return []
+    parts: list[Any] = [html.H2(title)]
+    command = next(((e, each.command) for e, each in zip(entries, environments, strict=True) if each.command), None)
+    if command is not None:
+        link = html.A(command[0].name, href=catalogue.href(command[0]))
+        parts += [html.P(["This repeats ", link, ":"]), html.Pre(html.Code(command[1]))]
+    parts.append(html.P(f"Measured on {circumstances(known)}."))
+    return parts
+
+
+def circumstances(environments: Iterable[Environment]) -> str:
+    """Machine and versions of *environments* in words; where they differ, all there are."""
+    known = list(environments)
+    machines = {", ".join(filter(None, [each.cpu_model, *each.gpus, each.kernel])) for each in known}
+    parts = [_either(machines - {""}) or "an unknown machine"]
+    names = dict.fromkeys(name for each in known for name in each.versions)
+    versions = [f"{name} {_either({each.versions[name] for each in known if name in each.versions})}" for name in names]
+    return ", with ".join([parts[0], ", ".join(versions)]) if versions else parts[0]
+
+
+def _either(values: set[str]) -> str:
+    return " or ".join(sorted(values))
+
+
+def recorded(environment: Environment) -> dict[str, str]:
+    """What was recorded, by its name."""
+    known = {"cpu": environment.cpu_model, "gpus": ", ".join(environment.gpus), "kernel": environment.kernel}
+    return {name: text for name, text in {**known, **environment.versions}.items() if text}
+
+
+def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dict[int, dict[str, str]]) -> list[Any]:
+    """A table of what differs, or the sentence that one side isn't recorded; nothing where nothing differs.
+
+    *read* keeps what was recorded of each run, by its identity, however many comparisons it is part of.
+    """
+    before, after = _values(old[:MOST_READ], read), _values(new[:MOST_READ], read)
+    if not before and not after:
+        return []
+    if not before or not after:
+        side = "new" if before else "old"
+        return [html.P(f"The environment of the {side} runs isn't recorded, so what else differs isn't known.")]
+    rows: list[Row] = [
+        [_TITLES.get(name, name), *(_either(side.get(name, {"not recorded"})) for side in (before, after))]
+        for name in dict.fromkeys([*before, *after])
+        if before.get(name) != after.get(name)
+    ]
+    if not rows:
+        return []
+    caption = "The environment differs"
+    if max(len(old), len(new)) > MOST_READ:
+        caption += f" (of the first {MOST_READ:,} runs of each side)"
+    return [table([Column("What"), Column("Old runs"), Column("New runs")], rows, caption=caption)]
+
+
+def _values(entries: Iterable[Entry], read: dict[int, dict[str, str]]) -> dict[str, set[str]]:
+    """The values of each part of the environment, over *entries*; empty where nothing is recorded."""
+    found: dict[str, set[str]] = {}
+    for entry in entries:
+        if id(entry) not in read:
+            read[id(entry)] = recorded(entry.environment)
+        for name, value in read[id(entry)].items():
+            found.setdefault(name, set()).add(value)
+    return found
