@@ -57,14 +57,13 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(COMMANDS.items()))
 
 
-def _with_dashes(token: str) -> str:
-    return token.replace("_", "-")
-
-
 @click.group(
     "matbench",
     cls=LazyGroup,
-    context_settings={"token_normalize_func": _with_dashes, "help_option_names": ["-h", "--help"]},
+    context_settings={
+        "token_normalize_func": lambda token: token.replace("_", "-"),
+        "help_option_names": ["-h", "--help"],
+    },
 )
 @click.version_option(__version__, prog_name="matbench")
 @option("--debug", **DEBUG)

@@ -13,13 +13,13 @@ from .. import workload as workloads
 from ..errors import ConfigError, MatbenchError
 from ..history import Query, moment, open_history
 from ..history.alarms import Action
-from .options import Command, Group, Invocation, flag, option, together
+from .options import Command, CommandGroup, Invocation, flag, option, together
 from .printing import answer_console, say, table
 from .run import load_workload, locate
 from .shared_options import HistoryOptions, place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from rich.table import Table
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 LONGEST_AUTHOR = 200
 
 
-@click.group("alarms", cls=Group)
+@click.group("alarms", cls=CommandGroup)
 def command() -> None:
     """List alarms; acknowledge, resolve, open them again.
 
@@ -78,62 +78,49 @@ def list_alarms(invocation: Invocation, place: HistoryOptions, workload: str | N
         click.echo(more)
 
 
-_shared = together(
-    click.argument("ids", nargs=-1, required=True, metavar="ID..."),
-    option("--reason", config_key="", metavar="TEXT", help="Why, in your words; others read it."),
+def _command(name: str, action: Action, help: str, *more: Callable[[Any], Any]) -> None:
+    """Add a command by which people say something of alarms."""
+
+    @command.command(
+        name,
+        cls=Command,
+        section=f"alarms_{name}",
+        help=f"{help} ID is the beginning of an alarm's id, of at least four characters.",
+    )
+    @together(
+        *more,
+        click.argument("ids", nargs=-1, required=True, metavar="ID..."),
+        option("--reason", config_key="", metavar="TEXT", help="Why, in your words; others read it."),
+        option(
+            "--author",
+            config_key="",
+            metavar="NAME",
+            help="Who says so; the name of the user on this machine if left out.",
+        ),
+        place,
+        click.pass_obj,
+    )
+    def deal(invocation: Invocation, **said: Any) -> None:
+        _deal(action, invocation.config, **said)
+
+
+_command(
+    "ack",
+    Action.ACKNOWLEDGED,
+    "Acknowledge alarms: they are known, and fail no analysis any more.\n\nA further worsening is an alarm of its own.",
     option(
-        "--author", config_key="", metavar="NAME", help="Who says so; the name of the user on this machine if left out."
+        "--until",
+        config_key="",
+        metavar="VERSION|DATE",
+        help="Up to this version, or the end of a day (2026-01-31, tomorrow, '2 weeks'; UTC); for always if left out.",
     ),
-    place,
-    click.pass_obj,
 )
-
-
-@command.command("ack", cls=Command, section="alarms_ack")
-@option(
-    "--until",
-    config_key="",
-    metavar="VERSION|DATE",
-    help="Up to this version, or the end of a day (2026-01-31, tomorrow, '2 weeks'; UTC); for always if left out.",
+_command(
+    "resolve",
+    Action.RESOLVED,
+    "Resolve alarms: they are dealt with, by a fix or because the new level is the one that is wanted.\n\n",
 )
-@_shared
-def ack(
-    invocation: Invocation,
-    ids: tuple[str, ...],
-    place: HistoryOptions,
-    reason: str | None,
-    author: str | None,
-    until: str | None,
-) -> None:
-    """Acknowledge alarms: they are known, and fail no analysis any more.
-
-    A further worsening is an alarm of its own. ID is the beginning of an alarm's id, of at least four characters.
-    """
-    _deal(Action.ACKNOWLEDGED, invocation.config, place, ids, author, reason, until)
-
-
-@command.command("resolve", cls=Command, section="alarms_resolve")
-@_shared
-def resolve(
-    invocation: Invocation, ids: tuple[str, ...], place: HistoryOptions, reason: str | None, author: str | None
-) -> None:
-    """Resolve alarms: they are dealt with, by a fix or because the new level is the one that is wanted.
-
-    ID is the beginning of an alarm's id, of at least four characters.
-    """
-    _deal(Action.RESOLVED, invocation.config, place, ids, author, reason)
-
-
-@command.command("reopen", cls=Command, section="alarms_reopen")
-@_shared
-def reopen(
-    invocation: Invocation, ids: tuple[str, ...], place: HistoryOptions, reason: str | None, author: str | None
-) -> None:
-    """Open alarms again that were acknowledged, resolved or fixed.
-
-    ID is the beginning of an alarm's id, of at least four characters.
-    """
-    _deal(Action.REOPENED, invocation.config, place, ids, author, reason)
+_command("reopen", Action.REOPENED, "Open alarms again that were acknowledged, resolved or fixed.\n\n")
 
 
 def _deal(

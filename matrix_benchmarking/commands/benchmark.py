@@ -7,7 +7,7 @@ import json
 import shlex
 import signal
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -117,7 +117,8 @@ def command(
     content = files.read(path) if path is not None else None
     chosen = _merge(content, options, path)
     if cleanup:
-        _cleanup(chosen["results_dirname"])
+        results = chosen["results_dirname"]
+        click.echo("\n".join(start.cleanup(results) or [f"nothing is left behind in {results}"]))
         return
     assert content is not None
     assert path is not None
@@ -152,7 +153,7 @@ def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | 
 
 def _changes(chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the options change of the benchmark file."""
-    changed: dict[str, Any] = {name: chosen[name] for name in ("path_tpl",) if chosen[name]}
+    changed: dict[str, Any] = {"path_tpl": chosen["path_tpl"]} if chosen["path_tpl"] else {}
     if isinstance(chosen["script_tpl"], str):
         changed |= {"script_tpl": chosen["script_tpl"], "load": None, "answers": None}
     return changed
@@ -296,9 +297,3 @@ def _searched(plan: Plan, found: Mapping[str, Any]) -> str:
     names = [name for name in plan.varying(found["experiment"]) if name in found["settings"]]
     where = ", ".join(f"{name} {found['settings'][name]}" for name in names)
     return f"search {found['experiment']}, {where}" if where else f"search {found['experiment']}"
-
-
-def _cleanup(results: Path) -> None:
-    sentences: Sequence[str] = start.cleanup(results)
-    for sentence in sentences or [f"nothing is left behind in {results}"]:
-        click.echo(sentence)

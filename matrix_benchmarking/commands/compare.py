@@ -74,7 +74,8 @@ def command(
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
-        study = run.read(run.opened(config, selection, place, needs_some=True))
+        opening = run.opened(config, selection, place, needs_some=True)
+        study = run.read(opening)
         analysis = compare(study, old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)
 

@@ -13,7 +13,7 @@ from .. import filters, moments
 from ..errors import ConfigError, did_you_mean
 from ..history import delivery, moment, open_history, prune, transfer
 from ..history.outbox import Outbox
-from .options import PATH, PATH_OR_STDOUT, Command, Group, Invocation, flag, option
+from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, Invocation, flag, option
 from .outcome import print_pushed
 from .printing import answer_console, printable, progress_bar, say, table, warn, write
 from .run import locate, outboxes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SQLITE_HEADER = b"SQLite format 3\0"
 
 
-@click.group("history", cls=Group)
+@click.group("history", cls=CommandGroup)
 def command() -> None:
     """Show what is in a history; export, import, prune and deliver.
 

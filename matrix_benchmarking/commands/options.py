@@ -53,9 +53,9 @@ class Option(click.Option):
         self.config_key = config_key
         self.envvar = f"MATBENCH_{str(self.name).upper()}"
 
-    def key_for(self, command: str) -> str:
+    def key_for(self, section: str) -> str:
         """The option's dotted key below ``matbench:``, empty where it has none."""
-        return f"{command}.{self.name}" if self.config_key is None else self.config_key
+        return f"{section}.{self.name}" if self.config_key is None else self.config_key
 
 
 class Command(click.Command):
@@ -84,7 +84,7 @@ class Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """Commands in the order in which they were added; the first one is meant where none is named."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

@@ -176,25 +176,20 @@ def write(path: Path, writer: Callable[[IO[bytes]], object]) -> None:
     with tempfile.SpooledTemporaryFile(max_size=SPOOL_BYTES) as spool:
         writer(spool)
         spool.seek(0)
-        _copy(spool, path)
-
-
-def _copy(source: IO[bytes], path: Path) -> None:
-    """Send *source* to standard output, or to the device or pipe *path*."""
-    try:
-        if path == STDOUT:
-            shutil.copyfileobj(source, sys.stdout.buffer)
-            sys.stdout.buffer.flush()
-            return
-        with path.open("wb") as stream:
-            shutil.copyfileobj(source, stream)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        if path == STDOUT:
-            silence_stdout()
-        place = "standard output" if path == STDOUT else str(path)
-        raise OutputError(f"cannot write to {place}: {os_reason(error)}") from error
+        try:
+            if path == STDOUT:
+                shutil.copyfileobj(spool, sys.stdout.buffer)
+                sys.stdout.buffer.flush()
+            else:
+                with path.open("wb") as stream:
+                    shutil.copyfileobj(spool, stream)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if path == STDOUT:
+                silence_stdout()
+            place = "standard output" if path == STDOUT else str(path)
+            raise OutputError(f"cannot write to {place}: {os_reason(error)}") from error
 
 
 def silence_stdout() -> None:

@@ -68,20 +68,14 @@ def publish(
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
         raise ConfigError(f"nothing could be analysed{f': {reasons}' if reasons else ''}")
-    without = [] if is_pair else _just_measured_and_failed(study)
+    is_beside_a_history = any(entry.kept_in is not None for entry in study.runs)
+    without = not_judged(study.runs.entries, study.workload) if is_beside_a_history and not is_pair else []
     failed = analysis.failed or (output.fail_on == SUSPECTED and bool(analysis.suspected))
     if (failed or without) and not output.exit_zero:
         lines = [headline(analysis)] if failed else []
         raise VerdictError(
             "\n".join([*lines, *(f"{version} has no good run: it was not judged" for version in without)])
         )
-
-
-def _just_measured_and_failed(study: Study) -> list[str]:
-    """The versions of the results at hand, beside a history, that have no good run anywhere."""
-    if all(entry.kept_in is None for entry in study.runs):
-        return []
-    return not_judged(study.runs.entries, study.workload)
 
 
 def write(analysis: Analysis, study: Study, output: AnalysisOutput, *, err: bool = False) -> None:

@@ -115,7 +115,8 @@ def command(
     history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
     if not (generate or generate_id or single_file or "png" in format):
-        _serve(run.opened(invocation.config, selection, place), report_dest, host, port)
+        opening = run.opened(invocation.config, selection, place)
+        _serve(opening, report_dest, host, port)
         return
     from ..plotting import png
     from ..plotting.site import write_site
@@ -144,6 +145,7 @@ def _serve(opening: Opening, report_dest: Path, host: str, port: int | None) -> 
     from ..plotting.app.data import Source
     from ..runs.opening import names_of
 
+    opening.check()
     for directory in opening.directories:
         if not directory.exists():
             raise MatbenchError(f"the directory '{directory}' does not exist")

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pydantic
+
 from .. import filters as filtering
 from .. import lts, store
 from .. import workload as workloads
@@ -133,11 +135,15 @@ class Opening:
         Raises:
             MatbenchError: a place can't be used; a filter or a price that names nothing; nothing is selected.
         """
-        workload, given, filters = self.workload, self.given, self.selected  # before a long parse
+        self.check()
         read = self.read(progress)
         past = self.read_past(read)
         self.check_names(read if past is None else past)
-        return Study.of(read, workload, filters=filters, past=past, given=given)
+        return Study.of(read, self.workload, filters=self.selected, past=past, given=self.given)
+
+    def check(self) -> None:
+        """Raise MatbenchError for a mistake that shows before anything is read."""
+        _ = self.workload, self.given, self.selected, self.told
 
     def trees(self, progress: Progress | None = None) -> Mapping[str, Matrix]:
         """All runs of each directory by its name, without the filters."""
@@ -241,18 +247,11 @@ def _beside(trees: Mapping[str, Matrix]) -> Matrix:
 
 def _like(default: Any, value: Any, name: str) -> Any:
     """*value*, which may be the text of a flag, as what its *default* is."""
-    kind = type(default)
     try:
-        if isinstance(value, str) and kind in (int, float):
-            return kind(value)
-    except ValueError:
-        pass
-    if isinstance(value, str) and kind is bool and value.lower() in ("true", "false"):
-        return value.lower() == "true"
-    if type(value) is kind:
-        return value
-    expected, got = filtering.show(default), filtering.show(value)
-    raise ConfigError(f"the workload's option {name} has to be of the kind of {expected}, not {got}")
+        return pydantic.TypeAdapter(type(default)).validate_python(value, strict=not isinstance(value, str))
+    except pydantic.ValidationError as error:
+        expected, got = filtering.show(default), filtering.show(value)
+        raise ConfigError(f"the workload's option {name} has to be of the kind of {expected}, not {got}") from error
 
 
 def located(history: str) -> Location:
