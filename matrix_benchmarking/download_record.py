@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Literal
 
 import pydantic
@@ -126,3 +126,14 @@ def brought_below(root: Path) -> Iterator[tuple[str, Held]]:
                 whole = f"{tree.subdirectory}/{name}" if tree.subdirectory else name
                 if whole.startswith(start):
                     yield whole[len(start) :], held
+
+
+def brought_alone(root: Path, cache_filename: str) -> set[str]:
+    """The test directories below *root*, relative to it (``.``), whose cache a download brought, with all that it brought.
+
+    Where something of it is gone, that the artifacts are not here may not be the download's doing.
+    """
+    brought = [PurePosixPath(name) for name, held in brought_below(root) if held.fetched and not held.useless]
+    tests = {path.parent for path in brought if path.name == cache_filename}
+    gone = [path for path in brought if not os.path.lexists(root / path)]
+    return {str(path) for path in tests.difference(*(path.parents for path in gone))}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from matrix_benchmarking.errors import SettingsError
 from matrix_benchmarking.matrix import typed
 from matrix_benchmarking.settings import check_settings, load_json, read_key_values
-from matrix_benchmarking.store.layouts import NativeLayout
+from matrix_benchmarking.store import NativeLayout
 from matrix_benchmarking.yaml_file import load_yaml
 
 CASES = yaml.safe_load(Path(__file__).with_name("settings_cases.yaml").read_text())

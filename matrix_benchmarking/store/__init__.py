@@ -8,10 +8,19 @@ from ..workload import BaseStore, FoundTest, Layout, Listing
 from ..yaml_file import load_yaml
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
 from .cache import COMES_WITH_A_CACHE, can_read_cache
-from .layouts import NativeLayout, declared_files, layouts_of
+from .find import NativeLayout, declared_files, layouts_of
 from .matrix_file import write_matrix
-from .parsers import config_get, parse_test_config, parse_test_start_end, parse_test_uuid
-from .readers import ignore_file_not_found, read_json, read_tail, read_text, read_yaml
+from .readers import (
+    config_get,
+    ignore_file_not_found,
+    parse_test_config,
+    parse_test_start_end,
+    parse_test_uuid,
+    read_json,
+    read_tail,
+    read_text,
+    read_yaml,
+)
 from .tree import clean, parse_tree
 from .tree_index import IndexedTree, read_index
 

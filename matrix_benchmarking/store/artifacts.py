@@ -6,7 +6,9 @@ Whatever a parser opens or looks for through it becomes a source of the test's c
 from __future__ import annotations
 
 import fnmatch
+import functools
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
@@ -15,10 +17,16 @@ from ..errors import ArtifactError, os_reason
 from ..matrix import Problem
 from ..workload import BaseStore
 from .fingerprint import Glob, Sighting, digest, list_names, matching
-from .names import natural
 
-TEST_UUID_FILE = ".uuid"
-TEST_START_END_FILE = "test_start_end.json"
+TEST_UUID_FILE, TEST_CONFIG_FILE, TEST_START_END_FILE = ".uuid", "config.yaml", "test_start_end.json"
+_NUMBERS = re.compile(r"([0-9]+)")
+
+
+@functools.lru_cache(maxsize=65536)
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A sorting key by which ``9__run`` comes before ``10__run``; names that differ at all have different keys."""
+    parts = filter(None, _NUMBERS.split(name))
+    return tuple((0, int(part), part) if part.isascii() and part.isdigit() else (1, 0, part) for part in parts)
 
 
 class Recorder:

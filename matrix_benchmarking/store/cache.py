@@ -29,10 +29,9 @@ from ..version import __version__
 from ..workload import Workload
 from ..workload_file import sources
 from . import codec
-from .artifacts import TEST_UUID_FILE
+from .artifacts import TEST_CONFIG_FILE, TEST_UUID_FILE
 from .find import Candidate
 from .fingerprint import DIGEST_SIZE, Glob, Source, State, compare, digest, unchanged
-from .parsers import TEST_CONFIG_FILE
 
 IGNORE_VARIABLE = "MATBENCH_STORE_IGNORE_CACHE"
 _TRUE = frozenset({"true", "1", "y", "yes"})

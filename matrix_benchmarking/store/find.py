@@ -8,17 +8,146 @@ a link beside its target doesn't double it and a loop ends.
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import fnmatch
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
-from ..errors import MatbenchError, os_reason
-from ..workload import Layout, Listing, is_index
-from . import lost
-from .lost import Traces
-from .names import natural
+from ..errors import MatbenchError, SettingsError, os_reason
+from ..files import read_regular
+from ..matrix import DID_NOT_FINISH
+from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_settings_file
+from ..workload import FoundTest, Layout, Listing, Workload, is_index
+from .artifacts import TEST_CONFIG_FILE, natural
 
 SKIP_FILE = "skip"
+_STEP = re.compile(r"[0-9]+__.+")
+
+
+class NativeLayout:
+    """Tests are directories with a settings file and an exit code; parents' settings are inherited."""
+
+    looks_for = f"directories with {SETTINGS_FILE} and {EXIT_CODE_FILE}"
+
+    def find(self, listing: Listing) -> Sequence[FoundTest]:
+        if SETTINGS_FILE not in listing.files:
+            return ()
+        return (FoundTest(listing.path, finished=EXIT_CODE_FILE in listing.files),)
+
+    def settings_files(self, test: Path, root: Path) -> Sequence[str]:
+        """The settings files of the results directory and all directories down to the test."""
+        directory = str(root)
+        files = [f"{directory}/{SETTINGS_FILE}"]
+        for step in str(test)[len(directory) + 1 :].split("/"):
+            if step:
+                directory = f"{directory}/{step}"
+                files.append(f"{directory}/{SETTINGS_FILE}")
+        return files
+
+    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+        merged: dict[str, Any] = {}
+        for path in self.settings_files(test, root):
+            merged.update(read_settings_file(path) or {})
+        return merged
+
+    def read_exit_code(self, test: Path) -> int | None:
+        try:
+            text = read_regular(f"{test}/{EXIT_CODE_FILE}", 64).decode("ascii", "replace").strip()
+        except FileNotFoundError:
+            reason = "is a link that leads nowhere, or was removed just now"
+            raise SettingsError(f"{EXIT_CODE_FILE} {reason}") from None
+        except OSError as error:
+            raise SettingsError(f"{EXIT_CODE_FILE} can't be read: {os_reason(error)}") from error
+        if not text:
+            raise SettingsError(
+                f"{DID_NOT_FINISH}: {EXIT_CODE_FILE} is empty, the run was interrupted while it was written"
+            )
+        try:
+            return int(text)
+        except ValueError:
+            raise SettingsError(f"{EXIT_CODE_FILE} holds {text!r}, not a number") from None
+
+
+_NATIVE: Sequence[Layout] = (NativeLayout(),)
+
+
+def important_files(workload: Workload, layout: Layout) -> Sequence[str]:
+    """The files that a test of this *layout* should have, as paths and globs: the layout's own, else the store's."""
+    own: Sequence[str] | None = getattr(layout, "important_files", None)
+    return workload.store.important_files if own is None else own
+
+
+def declared_files(workload: Workload) -> list[str]:
+    """All that the parsers may read, in whichever of the workload's layouts."""
+    of_layouts = [name for layout in layouts_of(workload) for name in important_files(workload, layout)]
+    return list(dict.fromkeys([*workload.store.important_files, *of_layouts, *workload.store.optional_files]))
+
+
+def layouts_of(workload: Workload) -> Sequence[Layout]:
+    """The workload's layouts; matbench's own where it names none."""
+    return workload.store.layouts or _NATIVE
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Traces:
+    """What a run leaves beside its settings: names of files, and globs of directories."""
+
+    files: frozenset[str] = frozenset((EXIT_CODE_FILE,))
+    directories: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, workload: Workload) -> Traces | None:
+        """Those of the workload's runs, without what any directory may hold; None for trees of other layouts."""
+        layouts = layouts_of(workload)
+        if not any(isinstance(layout, NativeLayout) for layout in layouts):
+            return None
+        files, directories = {EXIT_CODE_FILE}, list(vars(workload.store.artifact_dirnames).values())
+        for path in (path for layout in layouts for path in important_files(workload, layout)):
+            first, _, rest = path.partition("/")
+            if rest:
+                directories.append(first)
+            elif not _is_glob(first) and not first.startswith(".") and first != TEST_CONFIG_FILE:
+                files.add(first)
+        own = (name for name in directories if "__" in name or not _is_glob(name))
+        return cls(frozenset(files), tuple(dict.fromkeys(own)))
+
+    def first(self, listing: Listing) -> str | None:
+        """One that *listing* shows, the exit code before others."""
+        if EXIT_CODE_FILE in listing.files:
+            return EXIT_CODE_FILE
+        found = [name for pattern in self.directories for name in fnmatch.filter(listing.directories, pattern)]
+        return min(found or self.files & listing.files, default=None)
+
+    def runs(self, lost: Iterable[Path], tests: Sequence[Path], unfinished: Iterable[Path]) -> set[Path]:
+        """Those of *lost* that are runs: without *tests* below, not in another one, no step of an *unfinished* one."""
+        above = {parent for path in tests for parent in path.parents}
+        started, found = set(unfinished) - above, set[Path]()
+        for path in sorted(path for path in lost if path not in above):
+            starts = (parent for parent in path.parents if parent in started)
+            is_step = any(self._is_step(name) for start in starts for name in path.relative_to(start).parts)
+            if not is_step and found.isdisjoint(path.parents):
+                found.add(path)
+        return found
+
+    def _is_step(self, directory: str) -> bool:
+        named = any(fnmatch.fnmatchcase(directory, pattern) for pattern in self.directories)
+        return named or _STEP.fullmatch(directory) is not None
+
+
+def _loss(trace: str, listing: Listing) -> str:
+    """What is wrong with the run in *listing*, of which *trace* is there."""
+    if os.path.isdir(listing.path / SETTINGS_FILE):
+        return f"has {trace}, and its {SETTINGS_FILE} is a directory"
+    close = difflib.get_close_matches(SETTINGS_FILE, sorted(listing.files), n=1, cutoff=0.7)
+    other = f", but {close[0]}" if close else ""
+    return f"has {trace} and no {SETTINGS_FILE}{other}: a run that lost its settings; a file 'skip' leaves it out"
+
+
+def _is_glob(name: str) -> bool:
+    return any(char in name for char in "*?[")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -120,7 +249,7 @@ def _recognise(
         return found
     trace = None if traces is None else traces.first(listing)
     if trace is not None:
-        return [Candidate(listing.path, None, finished=False, lost=lost.sentence(trace, listing))]
+        return [Candidate(listing.path, None, finished=False, lost=_loss(trace, listing))]
     return [Candidate(listing.path, None)] if cache_filename in listing.files else []
 
 

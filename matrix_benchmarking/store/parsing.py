@@ -5,33 +5,27 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import functools
-import hashlib
 import os
 import types
-import uuid
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from .. import kpi, plausible
-from ..block_file import BLOCK_FILE, RecordedBlock, read_block
-from ..errors import LONGEST_REASON, MatbenchError, SettingsError, explained, os_reason, place, shortened
+from ..block_file import BLOCK_FILE, read_block
+from ..errors import MatbenchError, SettingsError, os_reason
 from ..filters import Scalar
-from ..matrix import Entry, Problem, typed
-from ..moments import time_us
+from ..matrix import Entry, Problem
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
-from .artifacts import TEST_START_END_FILE, Recorder, TestDirectory
+from .artifacts import Recorder, TestDirectory
 from .cache import BrokenCache, CachedTest, Freshness
-from .find import Candidate
-from .layouts import declared_files, important_files, layouts_of
-from .parsers import parse_test_start_end, parse_test_uuid
-from .payload import build_payload
+from .entries import build_payload, entry_of, evaluate, parser_problem, relative_name
+from .find import Candidate, declared_files, important_files, layouts_of
+from .readers import parse_test_start_end, parse_test_uuid
 
 ALONE = "known from its cache alone: its artifacts are not here"
-_DESCRIBES = cache.DESCRIBING_FILES | {TEST_START_END_FILE}
-_ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,6 +54,10 @@ class Context:
         """The layout that recognised *candidate*."""
         return layouts_of(self.workload)[candidate.layout or 0]
 
+    def test_directory(self, candidate: Candidate) -> TestDirectory:
+        store, is_file = self.workload.store, candidate.is_file
+        return TestDirectory(candidate.path, store, self.options, is_file=is_file, declared=self.declared)
+
 
 @dataclasses.dataclass(slots=True)
 class ParsedTest:
@@ -78,38 +76,33 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
         SettingsError: its settings can't be read, so it has no place in the matrix.
     """
     notes: list[str] = []
+    is_alone = False
     kept = _load_cache(context, candidate, notes)
     if kept is not None:
-        cached, results = kept.cached, kept.results
+        cached, results, is_alone = kept
         _refresh_settings(context, candidate, cached)
-        if kept.is_alone and not candidate.cache_counts:
-            results = _parse_without_cache(context, candidate, cached)
+        if is_alone and not candidate.cache_counts:  # the cache stays as it is
+            read = _read_artifacts(context, candidate)
+            results, cached.problems = read.results, [Problem(ALONE), *read.recorder.problems]
+            cached.missing_files, cached.notes = read.missing_files, read.recorder.notes
     elif candidate.layout is None:
         raise SettingsError("its cache can't be used, and there are no artifacts beside it")
     else:
         cached, results = _parse_artifacts(context, candidate, notes)
     notes.extend(cached.notes)
     block, wrong = read_block(candidate.path)
-    entry = _entry(context, candidate, cached, block)
-    entry.from_cache_alone = kept is not None and kept.is_alone
-    problems = [*cached.problems, *([Problem(wrong, BLOCK_FILE)] if wrong else [])]
-    _parse_always(context, candidate, entry, results, problems)
-    entry.problems = tuple(problems)
-    _evaluate(context.workload, entry, results)
+    entry = entry_of(context.workload, context.root, candidate.path, cached, block)
+    entry.from_cache_alone = is_alone
+    block_problems = [Problem(wrong, BLOCK_FILE)] if wrong else []
+    entry.problems = (*cached.problems, *block_problems, *_parse_always(context, candidate, entry, results))
+    evaluate(context.workload, entry, results)
     return ParsedTest(entry, results, len(cached.results), notes)
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Kept:
-    """A cache that can be used; ``is_alone`` if there is nothing else that could be parsed."""
-
-    cached: CachedTest
-    results: types.SimpleNamespace
-    is_alone: bool
-
-
-def _load_cache(context: Context, candidate: Candidate, notes: list[str]) -> _Kept | None:
-    """The cache that is used; one that stands alone even where caches are ignored.
+def _load_cache(
+    context: Context, candidate: Candidate, notes: list[str]
+) -> tuple[CachedTest, types.SimpleNamespace, bool] | None:
+    """The cache that is used, its results, and whether it stands alone; such a one even where caches are ignored.
 
     Raises:
         SettingsError: the settings are nowhere but in the cache, although artifacts are here.
@@ -124,7 +117,7 @@ def _load_cache(context: Context, candidate: Candidate, notes: list[str]) -> _Ke
         is_alone = candidate.layout is None or freshness is Freshness.ALONE
         if not is_alone and (context.ignore_cache or freshness is Freshness.STALE):
             return None
-        return _Kept(cached, cached.load_results(), is_alone)
+        return cached, cached.load_results(), is_alone
     except BrokenCache as broken:
         notes.append(f"the cache is ignored: {broken}")
         return None
@@ -136,9 +129,13 @@ def _parse_artifacts(
     is_cache_broken = bool(notes)  # where it may be all that came of the test, it is left for who can read it
     settings, repeat, exit_code, settings_sources = _read_settings(context, candidate)
     read = _read_artifacts(context, candidate)
-    recorder, results = read.recorder, read.results
+    recorder = read.recorder
     sources = fingerprint.take(recorder.root, recorder.sightings.items(), recorder.digests)
-    packed = _pack(results, notes)
+    try:
+        packed = codec.pack(read.results)
+    except codec.CodecError as error:
+        notes.append(f"no cache is kept: the results hold {error}")
+        packed = b""
     cached = CachedTest(
         code=context.code,
         sources=sources or [],
@@ -151,25 +148,16 @@ def _parse_artifacts(
         problems=list(recorder.problems),
         missing_files=read.missing_files,
         notes=recorder.notes,
-        results=packed or b"",
+        results=packed,
     )
-    keeps = not read.lacks_package and (cached.has_artifacts or not is_cache_broken)
-    if keeps and packed is not None and sources is not None and settings_sources is not None:
+    keeps = packed and not read.lacks_package and (cached.has_artifacts or not is_cache_broken)
+    if keeps and sources is not None and settings_sources is not None:
         content = cache.ENVELOPE.seal((context.workload.name,), cached)
         notes.extend(cache.write_first(cache.places(candidate, context.workload), content, "cache"))
-    return cached, results
+    return cached, read.results
 
 
-def _parse_without_cache(context: Context, candidate: Candidate, cached: CachedTest) -> types.SimpleNamespace:
-    """The results of what is here, for a test that only its cache, which stays as it is, still knows."""
-    read = _read_artifacts(context, candidate)
-    cached.problems = [Problem(ALONE), *read.recorder.problems]
-    cached.missing_files, cached.notes = read.missing_files, read.recorder.notes
-    return read.results
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class _Artifacts:
+class _Artifacts(NamedTuple):
     """What the parsers made of the artifacts that are here; with another package it may be more."""
 
     results: types.SimpleNamespace
@@ -180,20 +168,18 @@ class _Artifacts:
 
 
 def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
-    store = context.workload.store
-    test_dir = TestDirectory(
-        candidate.path, store, context.options, is_file=candidate.is_file, declared=context.declared
-    )
-    results = types.SimpleNamespace()
-    recorder = test_dir.recorder
+    store, test_dir = context.workload.store, context.test_directory(candidate)
+    results, recorder = types.SimpleNamespace(), test_dir.recorder
     own_uuid = parse_test_uuid(test_dir)
     lacks_package = False
     try:
         store.parse_once(results, test_dir)
-        if store.generate_lts_payload is None:
-            _add_times(results, test_dir)
+        if store.generate_lts_payload is None and not (hasattr(results, "start") or hasattr(results, "end")):
+            times = parse_test_start_end(test_dir)  # for a payload that nobody else makes
+            if times is not None:
+                results.start, results.end = times.start, times.end
     except (Exception, SystemExit) as error:  # noqa: BLE001  a parser's error is this test's problem, not the end of all
-        recorder.problems.append(_parser_problem("parse_once", error, recorder))
+        recorder.problems.append(parser_problem("parse_once", error, recorder))
         lacks_package = _lacks_package(error)
     wanted = important_files(context.workload, context.layout(candidate))
     missing = [] if candidate.is_file else _missing_files(recorder, wanted)
@@ -208,19 +194,23 @@ def _lacks_package(error: BaseException | None) -> bool:
     return False
 
 
-def _add_times(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
-    """When the test started and ended, for a payload that nobody else makes; a workload's own times stay."""
-    if hasattr(results, "start") or hasattr(results, "end"):
-        return
-    times = parse_test_start_end(test_dir)
-    if times is not None:
-        results.start, results.end = times.start, times.end
+def _missing_files(recorder: Recorder, patterns: Sequence[str]) -> list[str]:
+    """The important files that are not there; those that were read are not looked for again."""
+    seen = [relative for relative, sighting in recorder.sightings.items() if sighting.exists]
+    missing = []
+    for pattern in patterns:
+        if fnmatch.filter(seen, pattern):
+            continue
+        has_wildcard = any(char in pattern for char in "*?[")
+        if not (recorder.glob(pattern) if has_wildcard else recorder.look(pattern).exists):
+            missing.append(pattern)
+    return missing
 
 
 def _read_settings(
     context: Context, candidate: Candidate
 ) -> tuple[dict[str, Scalar], int, int | None, list[fingerprint.Source] | None]:
-    """Settings, repeat, exit code and fingerprints (None if a file changed meanwhile)."""
+    """Settings, repeat, exit code and fingerprints; None for these if a file changed meanwhile."""
     layout = context.layout(candidate)
     files = _settings_files(context, candidate)
     root = str(context.root)
@@ -255,141 +245,81 @@ def _settings_files(context: Context, candidate: Candidate) -> list[str]:
     return [os.fspath(path)[start:] for path in files]
 
 
-def _entry(context: Context, candidate: Candidate, cached: CachedTest, block: RecordedBlock) -> Entry:
-    return Entry(
-        settings=cached.settings,
-        repeat=cached.repeat,
-        location=candidate.path,
-        name=relative_name(candidate.path, context.root),
-        exit_code=cached.exit_code,
-        test_uuid=cached.own_uuid or content_uuid(context.workload, cached),
-        has_own_uuid=cached.own_uuid is not None,
-        campaign=block.campaign,
-        round=block.round,
-        measurement=measurement_digest(cached),
-        missing_files=tuple(cached.missing_files),
-    )
-
-
-def measurement_digest(cached: CachedTest) -> str | None:
-    """A digest of the recorded artifacts, and of the test's own id; None without any artifact.
-
-    Independent of settings, times and names: files that describe a test take no part in it. Runs that carry different
-    ids are different measurements, however equal their artifacts.
-    """
-    digests = sorted(
-        source.digest for source in cached.sources if source.digest is not None and source.path not in _DESCRIBES
-    )
-    if not digests:
-        return None
-    identity = cached.own_uuid or ""
-    state = hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=fingerprint.DIGEST_SIZE)
-    for digest in digests:
-        state.update(digest)
-    return state.hexdigest()
-
-
-def of_its_version(measurement: str, workload: Workload, settings: Mapping[str, Scalar]) -> str:
-    """*measurement* of a run without a time: that of another version, with the same artifacts, is another one.
-
-    A version is measured anew, and short artifacts are often equal by chance; where the times are equal, too, one run
-    was described anew.
-    """
-    versions = [(key, *typed(settings[key])) for key in sorted(workload.regression.comparison_keys) if key in settings]
-    if not versions:
-        return measurement
-    state = hashlib.blake2b(measurement.encode(), digest_size=fingerprint.DIGEST_SIZE)
-    state.update(repr(versions).encode("utf-8", "replace"))
-    return state.hexdigest()
-
-
-def content_uuid(workload: Workload, cached: CachedTest) -> str:
-    """The id of a test without one of its own: a digest of workload, settings, repeat and content."""
-    settings = sorted((name, *typed(value)) for name, value in cached.settings.items())
-    digests = sorted(source.digest for source in cached.sources if source.digest is not None)
-    state = hashlib.blake2b(repr((workload.name, settings, cached.repeat)).encode("utf-8", "replace"))
-    for digest in digests:
-        state.update(digest)
-    return str(uuid.uuid5(_ID_NAMESPACE, state.hexdigest()))
-
-
-def relative_name(path: Path, root: Path) -> str:
-    """*path* below *root* with ``/``; the name of *root* itself where both are the same.
-
-    Bytes of a name that are not UTF-8 are written as ``\\xff``, so that a name can stand in any output.
-    """
-    name = str(path)[len(str(root)) + 1 :] or root.name
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
-
-
 def _parse_always(
-    context: Context,
-    candidate: Candidate,
-    entry: Entry,
-    results: types.SimpleNamespace,
-    problems: list[Problem],
-) -> None:
+    context: Context, candidate: Candidate, entry: Entry, results: types.SimpleNamespace
+) -> list[Problem]:
     store = context.workload.store
     if store.parse_always is None:
-        return
-    test_dir = TestDirectory(
-        candidate.path, store, context.options, is_file=candidate.is_file, declared=context.declared
-    )
+        return []
+    test_dir = context.test_directory(candidate)
+    problems = []
     try:
         store.parse_always(results, test_dir, entry.settings)
     except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
-        problems.append(_parser_problem("parse_always", error, test_dir.recorder))
-    problems.extend(test_dir.recorder.problems)
+        problems = [parser_problem("parse_always", error, test_dir.recorder)]
+    return problems + test_dir.recorder.problems
 
 
-def _evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
-    """Fill the entry's KPIs, and what is doubtful or can't be."""
-    payload, problem = build_payload(workload, entry, results)
-    times = getattr(payload.metadata, "start", None), getattr(payload.metadata, "end", None)
-    entry.span_us = time_us(times[0]), time_us(times[1])
-    if entry.measurement is not None and not entry.has_own_uuid and times == (None, None):
-        entry.measurement = of_its_version(entry.measurement, workload, entry.settings)
-    if problem is not None:
-        entry.problems = (*entry.problems, problem)
-    values = kpi.compute(workload.kpis, payload)
-    entry.kpis, entry.missing_kpis = values.values, values.missing
-    entry.implausible = plausible.findings(payload, workload.implausible)
-    if workload.warnings is not None:
-        try:
-            entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))
-        except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
-            entry.problems = (*entry.problems, _parser_problem("warnings", error))
+_KEPT_TESTS, _KEPT_BYTES = 8, 16 << 20
+"""Results are kept of so many tests, or up to this size (packed; as objects they take a few times that)."""
 
 
-def _parser_problem(function: str, error: BaseException, recorder: Recorder | None = None) -> Problem:
-    if isinstance(error, MatbenchError):
-        path = getattr(error, "path", None)
-        return Problem(getattr(error, "reason", str(error)), None if path is None else str(path))
-    if isinstance(error, OSError) and recorder is not None:
-        unreadable = recorder.unreadable(error)
-        if unreadable is not None:
-            return unreadable
-    last = recorder.last_read if recorder is not None else None
-    after = f" after it read '{last}'" if last else ""
-    return Problem(f"{function} stopped{after}: {explained(error)}{place(error)}")
+class Loader:
+    """Loads results and payloads of the entries of one tree on demand, and keeps some of them.
 
+    Where all results of a tree fit, its tests are not parsed again after the parse that made their entries.
+    """
 
-def _missing_files(recorder: Recorder, patterns: Sequence[str]) -> list[str]:
-    """The important files that are not there; those that were read are not looked for again."""
-    seen = [relative for relative, sighting in recorder.sightings.items() if sighting.exists]
-    missing = []
-    for pattern in patterns:
-        if fnmatch.filter(seen, pattern):
-            continue
-        has_wildcard = any(char in pattern for char in "*?[")
-        if not (recorder.glob(pattern) if has_wildcard else recorder.look(pattern).exists):
-            missing.append(pattern)
-    return missing
+    def __init__(self, context: Context) -> None:
+        self._context = dataclasses.replace(context, ignore_cache=False)
+        self._kept: OrderedDict[Path, ParsedTest] = OrderedDict()
+        self._bytes = 0
 
+    def attach(self, entry: Entry, candidate: Candidate) -> None:
+        """Give *entry* the ways to its results and payload, which raise MatbenchError where its test is gone."""
+        entry.load_results = functools.partial(self._results, candidate)
+        entry.load_lts = functools.partial(self._lts, entry, candidate)
 
-def _pack(results: types.SimpleNamespace, notes: list[str]) -> bytes | None:
-    try:
-        return codec.pack(results)
-    except codec.CodecError as error:
-        notes.append(f"no cache is kept: the results hold {error}")
-        return None
+    def keep(self, candidate: Candidate, parsed: ParsedTest) -> None:
+        """Keep what was just parsed, where there is room for it."""
+        if self._bytes + parsed.packed_bytes <= _KEPT_BYTES:
+            self._add(candidate, parsed)
+
+    def _add(self, candidate: Candidate, parsed: ParsedTest) -> None:
+        before = self._kept.pop(candidate.path, None)
+        self._bytes += parsed.packed_bytes - (before.packed_bytes if before else 0)
+        self._kept[candidate.path] = parsed
+
+    def _lts(self, entry: Entry, candidate: Candidate) -> types.SimpleNamespace:
+        return build_payload(self._context.workload, entry, self._results(candidate))[0]
+
+    def _results(self, candidate: Candidate) -> types.SimpleNamespace:
+        self._check(candidate)
+        parsed = self._kept.get(candidate.path)
+        if parsed is None:
+            try:
+                parsed = parse_test(self._context, candidate)
+            except SettingsError as error:
+                raise self._error(candidate, error) from error
+            self._add(candidate, parsed)
+            while self._bytes > _KEPT_BYTES and len(self._kept) > _KEPT_TESTS:
+                self._bytes -= self._kept.popitem(last=False)[1].packed_bytes
+        return parsed.results
+
+    def _check(self, candidate: Candidate) -> None:
+        """Refuse a test that is gone, whose lenient parse would find nothing and say nothing."""
+        target = os.path.realpath(candidate.path)
+        if not os.path.exists(target):
+            problem = (
+                f"'{candidate.path}' is not there any more, it was removed or renamed after the tree was parsed; "
+                "parse it again"
+            )
+        elif os.path.commonpath([target, self._context.root]) != str(self._context.root):
+            problem = f"'{candidate.path}' leads to {target}, which is outside the results directory"
+        else:
+            return
+        raise self._error(candidate, problem)
+
+    def _error(self, candidate: Candidate, problem: object) -> MatbenchError:
+        name = relative_name(candidate.path, self._context.root)
+        return MatbenchError(f"{name}: its results can't be loaded: {problem}")

@@ -16,18 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from .. import workload as workloads
+from ..download_record import brought_alone
 from ..errors import MatbenchError, OutputError, SettingsError
 from ..filters import Scalar
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, Problem
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Workload
 from . import cache, tree_index
-from .brought import brought_alone
-from .find import Candidate, Found, check_root, find_tests
-from .layouts import NativeLayout, layouts_of
-from .loading import Loader
-from .lost import Traces
-from .parsing import Context, parse_test, relative_name
+from .entries import relative_name
+from .find import Candidate, Found, NativeLayout, Traces, check_root, find_tests, layouts_of
+from .parsing import Context, Loader, parse_test
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
@@ -241,7 +239,7 @@ def _settle(
             continue
         if brought is None:
             brought = brought_alone(context.root, context.workload.store.cache_filename)
-        if candidate.path.relative_to(context.root).as_posix().removeprefix(".") in brought:
+        if candidate.path.relative_to(context.root).as_posix() in brought:
             outcome[0].from_cache_alone = False
             yield candidate, outcome
         else:

@@ -23,11 +23,10 @@ from ..matrix import Entry, Matrix, Problem
 from ..workload import INDEX_PREFIX, Workload
 from . import cache, codec
 from .cache import BrokenCache, Envelope
-from .find import Candidate, check_root
+from .entries import relative_name
+from .find import Candidate, check_root, layouts_of
 from .fingerprint import digest
-from .layouts import layouts_of
-from .loading import Loader
-from .parsing import Context, relative_name
+from .parsing import Context, Loader
 
 ENVELOPE = Envelope(b"matbench-index", 5, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")

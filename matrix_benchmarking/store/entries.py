@@ -1,0 +1,175 @@
+"""The entry of a parsed test: its ids, its lenient LTS payload, its KPIs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import types
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .. import kpi, plausible
+from ..block_file import RecordedBlock
+from ..errors import LONGEST_REASON, MatbenchError, explained, place, shortened
+from ..filters import Scalar
+from ..matrix import Entry, Problem, typed
+from ..models import LTS_SCHEMA_VERSION
+from ..moments import time_us
+from ..workload import Workload
+from .artifacts import TEST_START_END_FILE, Recorder
+from .cache import DESCRIBING_FILES, CachedTest
+from .fingerprint import DIGEST_SIZE
+
+_DESCRIBES = DESCRIBING_FILES | {TEST_START_END_FILE}
+_ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
+
+
+def relative_name(path: Path, root: Path) -> str:
+    """*path* below *root* with ``/``; the name of *root* itself where both are the same.
+
+    Bytes of a name that are not UTF-8 are written as ``\\xff``, so that a name can stand in any output.
+    """
+    name = str(path)[len(str(root)) + 1 :] or root.name
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+
+
+def entry_of(workload: Workload, root: Path, location: Path, cached: CachedTest, block: RecordedBlock) -> Entry:
+    """The entry of the test at *location* below *root*, without what :func:`evaluate` adds."""
+    return Entry(
+        settings=cached.settings,
+        repeat=cached.repeat,
+        location=location,
+        name=relative_name(location, root),
+        exit_code=cached.exit_code,
+        test_uuid=cached.own_uuid or content_uuid(workload, cached),
+        has_own_uuid=cached.own_uuid is not None,
+        campaign=block.campaign,
+        round=block.round,
+        measurement=measurement_digest(cached),
+        missing_files=tuple(cached.missing_files),
+    )
+
+
+def measurement_digest(cached: CachedTest) -> str | None:
+    """A digest of the recorded artifacts, and of the test's own id; None without any artifact.
+
+    Independent of settings, times and names: files that describe a test take no part in it. Runs that carry different
+    ids are different measurements, however equal their artifacts.
+    """
+    digests = sorted(
+        source.digest for source in cached.sources if source.digest is not None and source.path not in _DESCRIBES
+    )
+    if not digests:
+        return None
+    identity = cached.own_uuid or ""
+    state = hashlib.blake2b(identity.encode("utf-8", "replace"), digest_size=DIGEST_SIZE)
+    for digest in digests:
+        state.update(digest)
+    return state.hexdigest()
+
+
+def of_its_version(measurement: str, workload: Workload, settings: Mapping[str, Scalar]) -> str:
+    """*measurement* of a run without a time: that of another version, with the same artifacts, is another one.
+
+    A version is measured anew, and short artifacts are often equal by chance; where the times are equal, too, one run
+    was described anew.
+    """
+    versions = [(key, *typed(settings[key])) for key in sorted(workload.regression.comparison_keys) if key in settings]
+    if not versions:
+        return measurement
+    state = hashlib.blake2b(measurement.encode(), digest_size=DIGEST_SIZE)
+    state.update(repr(versions).encode("utf-8", "replace"))
+    return state.hexdigest()
+
+
+def content_uuid(workload: Workload, cached: CachedTest) -> str:
+    """The id of a test without one of its own: a digest of workload, settings, repeat and content."""
+    settings = sorted((name, *typed(value)) for name, value in cached.settings.items())
+    digests = sorted(source.digest for source in cached.sources if source.digest is not None)
+    state = hashlib.blake2b(repr((workload.name, settings, cached.repeat)).encode("utf-8", "replace"))
+    for digest in digests:
+        state.update(digest)
+    return str(uuid.uuid5(_ID_NAMESPACE, state.hexdigest()))
+
+
+def evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -> None:
+    """Fill the entry's KPIs, and what is doubtful or can't be."""
+    payload, problem = build_payload(workload, entry, results)
+    times = getattr(payload.metadata, "start", None), getattr(payload.metadata, "end", None)
+    entry.span_us = time_us(times[0]), time_us(times[1])
+    if entry.measurement is not None and not entry.has_own_uuid and times == (None, None):
+        entry.measurement = of_its_version(entry.measurement, workload, entry.settings)
+    if problem is not None:
+        entry.problems = (*entry.problems, problem)
+    values = kpi.compute(workload.kpis, payload)
+    entry.kpis, entry.missing_kpis = values.values, values.missing
+    entry.implausible = plausible.findings(payload, workload.implausible)
+    if workload.warnings is not None:
+        try:
+            entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  as for parse_once
+            entry.problems = (*entry.problems, parser_problem("warnings", error))
+
+
+def build_payload(
+    workload: Workload, entry: Entry, results: types.SimpleNamespace
+) -> tuple[types.SimpleNamespace, Problem | None]:
+    """``metadata`` and ``results`` of the payload, and what kept the workload from making it whole."""
+    problem = None
+    generate = workload.store.generate_lts_payload or _default_payload
+    try:
+        payload = generate(results, entry.settings)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  an incomplete test must still be looked at
+        problem = Problem(f"generate_lts_payload stopped: {explained(error)}")
+        payload = types.SimpleNamespace(results=types.SimpleNamespace())
+    if not hasattr(payload, "metadata"):
+        payload.metadata = types.SimpleNamespace()
+    _complete(payload.metadata, workload, entry)
+    return payload, problem
+
+
+def _default_payload(results: types.SimpleNamespace, import_settings: object) -> types.SimpleNamespace:
+    """The results as they are; when the test started and ended is metadata."""
+    measured = dict(vars(results))
+    metadata = types.SimpleNamespace(start=measured.pop("start", None), end=measured.pop("end", None))
+    return types.SimpleNamespace(metadata=metadata, results=types.SimpleNamespace(**measured))
+
+
+def _complete(metadata: types.SimpleNamespace, workload: Workload, entry: Entry) -> None:
+    """Add what the engine knows, where the workload didn't say it."""
+    known: dict[str, Any] = {
+        "lts_schema_version": LTS_SCHEMA_VERSION,
+        "workload": workload.name,
+        "test_uuid": entry.test_uuid,
+        "settings": dict(entry.settings),
+        "repeat": entry.repeat,
+        "measurement": entry.measurement,
+        "exit_code": entry.exit_code,
+        "presets": [],
+        "config": None,
+        "start": None,
+        "end": None,
+        "missing_kpis": dict(entry.missing_kpis),
+    }
+    # Only where it is recorded: payloads of runs without it stay as they were.
+    known |= {
+        name: value for name, value in (("campaign", entry.campaign), ("round", entry.round)) if value is not None
+    }
+    for name, value in known.items():
+        if not hasattr(metadata, name):
+            setattr(metadata, name, value)
+
+
+def parser_problem(function: str, error: BaseException, recorder: Recorder | None = None) -> Problem:
+    if isinstance(error, MatbenchError):
+        path = getattr(error, "path", None)
+        return Problem(getattr(error, "reason", str(error)), None if path is None else str(path))
+    if isinstance(error, OSError) and recorder is not None:
+        unreadable = recorder.unreadable(error)
+        if unreadable is not None:
+            return unreadable
+    last = recorder.last_read if recorder is not None else None
+    after = f" after it read '{last}'" if last else ""
+    return Problem(f"{function} stopped{after}: {explained(error)}{place(error)}")
