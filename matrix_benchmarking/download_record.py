@@ -129,7 +129,7 @@ def brought_below(root: Path) -> Iterator[tuple[str, Held]]:
 
 
 def brought_alone(root: Path, cache_filename: str) -> set[str]:
-    """The test directories below *root*, relative to it (``.``), whose cache a download brought, with all that it brought.
+    """The test directories, relative to *root*, whose cache a download brought, with all that it brought.
 
     Where something of it is gone, that the artifacts are not here may not be the download's doing.
     """
