@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -52,11 +53,12 @@ def command(
     a results directory beside a history, or beside payloads, is the newest build. The exit status is 1 if something is
     worse that nobody acknowledged ('matbench alarms'), 2 if nothing could be analysed, else 0.
     """
+    from ..analyze.report.schema import schema
     from ..runs import judging
     from . import publishing
 
     if json_schema:
-        publishing.print_schema()
+        click.echo(json.dumps(schema(), indent=2))
         return
     since_us = None if since is None else moments.meant_us(since)
     is_newest_build = selection.lts_results_dirname is not None and is_typed("results_dirname")

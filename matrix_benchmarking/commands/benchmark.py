@@ -34,7 +34,7 @@ from .options import (
 )
 from .printing import warn, write
 from .run import load_workload
-from .shared_options import NamedText, Price
+from .shared_options import PRICE, Pair
 
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     "--setting",
     config_key="",
     multiple=True,
-    type=NamedText("version=1.4.0"),
+    type=Pair("NAME=VALUE", "version=1.4.0"),
     metavar="NAME=VALUE",
     help="Another value for one of the file's common_settings: version=1.4.0. May be given several times.",
 )
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
 @option(
     "--price",
     config_key="prices",
-    type=Price(),
+    type=PRICE,
     multiple=True,
     metavar="[VENDOR/]HW_TYPE=USD",
     help="USD per hour of a target, for the estimate and --max-usd. May be given several times.",

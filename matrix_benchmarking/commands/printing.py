@@ -30,32 +30,22 @@ WIDTH_WITHOUT_TERMINAL = 160
 REFRESH_S = 0.1
 SPOOL_BYTES = 16 * 2**20
 STDOUT = Path("-")
-_FLAGS = {
-    "`filters`": "--filters",
-    "`force`": "--force",
-    "`format`": "--format",
-    "`ignoring`": "--ignored-keys",
-    "`in_checkout`": "--in-checkout",
-    "`jobs`": "--jobs",
-    "`keep_going`": "--keep-going",
-    "`kpis`": "--kpi-filter",
-    "`max_bytes`": "--max-bytes",
-    "`max_usd`": "--max-usd",
-    "`mode`": "--mode",
-    "`order`": "--order",
-    "`others`": "--against",
-    "`prices`": "--price",
-    "`replace`": "--replace",
-    "`results_dirname`": "--results-dirname",
-    "`save_to_artifacts`": "--save-to-artifacts",
-    "`until`": "--until",
-}
-"""By the parameter that a sentence of the library names, what it is called on a command line."""
+_NAMED_ALIKE = (
+    *("filters", "force", "format", "in_checkout", "jobs", "keep_going", "max_bytes", "max_usd", "mode", "order"),
+    *("replace", "results_dirname", "save_to_artifacts", "until"),
+)
+_FLAGS = {"ignoring": "ignored_keys", "kpis": "kpi_filter", "others": "against", "prices": "price"}
+_FLAGS |= {name: name for name in _NAMED_ALIKE}
+"""By the parameter that a sentence of the library names in backquotes: the option that gives it."""
 
 
 def with_flags(sentence: str) -> str:
     """A *sentence* of the library, as it is on the command line."""
-    return re.sub("`[a-z_]+`", lambda match: _FLAGS.get(match[0], match[0]), sentence)
+
+    def flag(match: re.Match[str]) -> str:
+        return f"--{_FLAGS[match[1]].replace('_', '-')}" if match[1] in _FLAGS else match[0]
+
+    return re.sub("`([a-z_]+)`", flag, sentence)
 
 
 def printable(sentence: str) -> str:

@@ -6,7 +6,6 @@ It needs numpy and what draws pages, so commands import it when they are carried
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +16,6 @@ from ..analyze import check
 from ..analyze.report import files
 from ..analyze.report.ci import error_lines
 from ..analyze.report.markdown import capped, markdown
-from ..analyze.report.schema import schema
 from ..analyze.select.selection import not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
@@ -63,7 +61,16 @@ def publish(
         say(" ".join([*lead(analysis), check.line(analysis.check)]), err=True)
     else:
         show(AnalysisAnswer(analysis, "--report-dest writes them all"))
-    write(analysis, study, output, err=err)
+    if output.report_dest is not None:
+        from ..plotting.page import link_beside
+        from ..plotting.site import write_regression_page  # dash: a third of a second
+
+        page = write_regression_page(analysis, study, output.report_dest)
+        written = files.write_reports(analysis, output.report_dest)
+        link_beside(output.report_dest.absolute().parent)
+        say(f"Reports: {page} and {len(written)} files for CI services beside it", err=err)
+    if output.summary_yaml_dest is not None:
+        files.write_summary(analysis, output.summary_yaml_dest)
     tell_ci(analysis)
     if not analysis.verdicts:
         reasons = "; ".join(dict.fromkeys([one.reason for one in analysis.not_analysed[:3]] or analysis.notes[:3]))
@@ -76,20 +83,6 @@ def publish(
         raise VerdictError(
             "\n".join([*lines, *(f"{version} has no good run: it was not judged" for version in without)])
         )
-
-
-def write(analysis: Analysis, study: Study, output: AnalysisOutput, *, err: bool = False) -> None:
-    """Write the reports that *output* asks for, and say where they are."""
-    if output.report_dest is not None:
-        from ..plotting.page import link_beside
-        from ..plotting.site import write_regression_page  # dash: a third of a second
-
-        page = write_regression_page(analysis, study, output.report_dest)
-        written = [page, *files.write_reports(analysis, output.report_dest)]
-        link_beside(output.report_dest.absolute().parent)
-        say(f"Reports: {page} and {len(written) - 1} files for CI services beside it", err=err)
-    if output.summary_yaml_dest is not None:
-        files.write_summary(analysis, output.summary_yaml_dest)
 
 
 def tell_ci(analysis: Analysis, environment: Mapping[str, str] = os.environ) -> None:
@@ -116,8 +109,3 @@ def _append(path: Path, text: str) -> None:
         content = f"\n{text}" if size else text
         fitting = capped(content, max(SUMMARY_LIMIT_BYTES - size, 0), _CUT)
         stream.write(fitting.encode())
-
-
-def print_schema() -> None:
-    """Print the JSON Schema of regression.json."""
-    click.echo(json.dumps(schema(), indent=2))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,42 +15,35 @@ from .options import BY_FLAG, DIR, FILE, flag, gathered, option, strength
 WORSE, SUSPECTED = "worse", "suspected"
 
 
-class Price(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``[VENDOR/]HW_TYPE=USD_PER_HOUR`` as a pair of name and price."""
+class Pair(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``NAME=VALUE``, where *form* is more precise about both, as a pair of the name and *kind* of the value."""
 
-    name = "price"
+    name = "pair"
     envvar_list_splitter: ClassVar[str] = ","
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, tuple):
-            return value
-        name, equals, price = str(value).rpartition("=")
-        parts = name.strip().split("/", 1)
-        try:
-            usd = float(price)
-        except ValueError:
-            usd = -1.0
-        if not (equals and all(parts) and 0 <= usd < float("inf")):
-            self.fail(f"'{value}' is not [VENDOR/]HW_TYPE=USD_PER_HOUR, as in aws/nvidia-l4=0.8", param, ctx)
-        return name.strip(), usd
-
-
-class NamedText(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
-    """``NAME=VALUE`` as a pair of texts; *example* is for the sentence about what isn't one."""
-
-    name = "named text"
-    envvar_list_splitter: ClassVar[str] = ","
-
-    def __init__(self, example: str) -> None:
-        self.example = example
+    def __init__(self, form: str, example: str, kind: Callable[[str], Any] = str.strip) -> None:
+        self.form, self.example, self.kind = form, example, kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, tuple):
             return value
         name, equals, text = str(value).partition("=")
-        if not (equals and name.strip()):
-            self.fail(f"'{value}' is not NAME=VALUE, as in {self.example}", param, ctx)
-        return name.strip(), text.strip()
+        try:
+            if not (equals and all(name.strip().split("/", 1))):
+                raise ValueError
+            return name.strip(), self.kind(text)
+        except ValueError:
+            self.fail(f"'{value}' is not {self.form}, as in {self.example}", param, ctx)
+
+
+def _usd(text: str) -> float:
+    price = float(text)
+    if not 0 <= price < float("inf"):
+        raise ValueError
+    return price
+
+
+PRICE = Pair("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
 
 
 class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -170,7 +163,7 @@ selection = gathered(
     option(
         "--price",
         config_key="prices",
-        type=Price(),
+        type=PRICE,
         multiple=True,
         metavar="[VENDOR/]HW_TYPE=USD",
         help="Price in USD per hour; can be given several times, and wins over the configuration's.",
@@ -178,7 +171,7 @@ selection = gathered(
     option(
         "--workload-option",
         config_key="workload_options",
-        type=NamedText("warm_up_epochs=3"),
+        type=Pair("NAME=VALUE", "warm_up_epochs=3"),
         multiple=True,
         metavar="NAME=VALUE",
         help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",
