@@ -76,7 +76,7 @@ def command(
     if output_lts is not None:
         write(output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty))
     if output_matrix is not None:
-        write(output_matrix, lambda stream: store.write_matrix(matrix, stream, pretty=pretty))
+        write(output_matrix, lambda stream: long_term_storage.write_matrix(matrix, stream, pretty=pretty))
     if output_openmetrics is not None:
         write(output_openmetrics, lambda stream: warn(long_term_storage.write_openmetrics(workload, matrix, stream)))
     if output_table is not None:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ..filters import Filters
-from ..lts.facts import Others, facts_of_head, others_of, time_of_entry
+from ..lts.heads import Others, facts_of_head, others_of, time_of_entry
 from ..lts.read import NO_PAYLOAD, Doubts, doubts_of, entry_of, lts_in, no_payload, results_in
 from ..matrix import Entry, Matrix
 from ..workload import Workload

@@ -1,16 +1,20 @@
-"""Long-term storage: strict payloads, their JSON Schema, OpenMetrics text and the table of entries.
+"""Long-term storage: strict payloads, their JSON Schema, files of a whole matrix.
 
 Everything here gets a matrix and gives bytes in a stream, or says what stands in the way.
 """
 
-from .facts import facts_of_entry
+from .exports import check_table_file, write_matrix, write_openmetrics, write_table
 from .good_runs import GoodRuns, listed, versions_without
-from .labels import label_names, refused_settings
-from .openmetrics import write_openmetrics
-from .payloads import payload_document, validate, write_payloads
+from .heads import facts_of_entry
+from .payloads import (
+    label_names,
+    payload_document,
+    payload_schema,
+    refused_settings,
+    validate,
+    write_payloads,
+)
 from .read import Source, matrix_of, read_matrix
-from .schema import payload_schema
-from .table import check_table_file, write_table
 
 __all__ = [
     "GoodRuns",
@@ -26,6 +30,7 @@ __all__ = [
     "refused_settings",
     "validate",
     "versions_without",
+    "write_matrix",
     "write_openmetrics",
     "write_payloads",
     "write_table",

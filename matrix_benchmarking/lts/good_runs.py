@@ -13,7 +13,7 @@ from ..errors import VerdictError
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix, typed
 from ..workload import Workload
-from .facts import facts_of_entry
+from .heads import facts_of_entry
 from .payloads import PayloadProblem, json_bytes, payload_model, summary, validate
 
 

@@ -1,7 +1,8 @@
 """The head of a payload: what places a run among others, without what was measured in detail.
 
 A history has the heads of all its runs at hand, so that runs are selected and judged without reading their payloads.
-What a payload says of its KPIs besides their values is the same in thousands of runs, and kept apart.
+What a payload says of its KPIs besides their values is the same in thousands of runs, and kept apart. What places a run
+in a history, be it known by its head or by the entry of a test, are its facts.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ from typing import Any
 
 import msgspec
 
-from .. import environment_file
+from .. import environment_file, moments
+from ..matrix import Entry, Facts
+from ..workload import Workload
+from .payloads import kpi_labels, payload_model, validate
+
+_ERRORS = (AttributeError, KeyError, TypeError, ValueError)
 
 
 class DescribedKPI(msgspec.Struct, frozen=True):
@@ -52,16 +58,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
     values: list[Any] = []
 
 
-_METADATA = (
-    "settings",
-    "repeat",
-    "exit_code",
-    "campaign",
-    "round",
-    "start",
-    "lts_schema_version",
-    "missing_kpis",
-)
+_OF_METADATA = [name for name in Head.__struct_fields__ if name not in ("host", "labels", "values")]
 
 
 def head_of(payload: Mapping[str, Any]) -> Head:
@@ -73,7 +70,7 @@ def head_of(payload: Mapping[str, Any]) -> Head:
     metadata = payload["metadata"]
     present = [kpi for kpi in payload["kpis"].values() if kpi is not None]
     return Head(
-        **{name: metadata.get(name) for name in _METADATA},
+        **{name: metadata.get(name) for name in _OF_METADATA},
         host=environment_file.parse(metadata.get("environment")).host,
         labels=present[0].get("labels") if present else None,
         values=[kpi["value"] for kpi in present],
@@ -98,3 +95,64 @@ def kpis_of(payload: Mapping[str, Any]) -> KPIs:
 def digest_of(kpis: KPIs) -> str:
     """A digest that is the same for equal *kpis* only."""
     return hashlib.blake2b(msgspec.json.encode(kpis), digest_size=16).hexdigest()
+
+
+Others = tuple[frozenset[str], frozenset[str]]
+"""The KPIs that runs have in another unit than the workload today, and those that were better the other way round."""
+
+
+def others_of(workload: Workload, kpis: KPIs) -> Others:
+    """What of *kpis* the *workload* says otherwise today; the same for all runs that share them."""
+    known = [(each, workload.kpis[each.name]) for each in kpis if each.name in workload.kpis]
+    directions = ((each, {each.lower_better, today.lower_better}) for each, today in known)
+    return (
+        frozenset(each.name for each, today in known if each.unit not in (None, today.unit)),
+        frozenset(each.name for each, both in directions if both == {True, False}),  # neither contradicts none
+    )
+
+
+def facts_of_head(head: Head, time_us: int | None, others: Others) -> Facts:
+    """The facts of a run that ended at *time_us*; its KPIs have the labels with which they were kept."""
+    labels = head.labels if isinstance(head.labels, dict) else None
+    return Facts(time_us, labels, *others, head.lts_schema_version, moments.time_us(head.start), head.host)
+
+
+def facts_of_entry(workload: Workload, entry: Entry) -> Facts:
+    """The facts of *entry*: those that it knows, else out of its payload, which is loaded and validated for it.
+
+    The labels are those that an upload would keep, so that a run of a results tree belongs to the series of its
+    history: a model may turn ``4`` into ``4.0``. That costs about a millisecond for each entry of a tree.
+    """
+    if entry.facts is not None:
+        return entry.facts
+    return Facts(time_of_entry(entry), _labels_to_keep(workload, entry))
+
+
+def times_of_entry(entry: Entry) -> tuple[int | None, int | None]:
+    """When the test started and ended, in microseconds since 1970; None where unknown, or, for the end, the start."""
+    return entry.span_us if entry.facts is None else (entry.facts.start_us, entry.facts.time_us)
+
+
+def time_of_entry(entry: Entry) -> int | None:
+    """When the test ended, else when it started, in microseconds since 1970."""
+    start_us, end_us = times_of_entry(entry)
+    return start_us if end_us is None else end_us
+
+
+def host_of_entry(entry: Entry) -> str | None:
+    """What identifies the machine that the test ran on, as far as it is recorded; see :attr:`.Environment.host`."""
+    return entry.environment.host if entry.facts is None else entry.facts.host
+
+
+def _labels_to_keep(workload: Workload, entry: Entry) -> Mapping[str, Any] | None:
+    if workload.store.get_kpi_labels is None:
+        return dict(entry.settings)
+    payload, _ = validate(payload_model(workload), workload, entry)
+    if payload is not None:
+        kpis = payload.model_dump(mode="json", by_alias=True, exclude_unset=True)["kpis"]
+        labels = next((kpi["labels"] for kpi in kpis.values() if kpi is not None), None)
+        return labels if isinstance(labels, dict) else None
+    try:
+        return kpi_labels(workload, entry, entry.lts)
+    except _ERRORS:
+        return None

@@ -1,4 +1,4 @@
-"""LTS payloads: the document of each entry, validated strictly, written as one JSON array.
+"""LTS payloads, validated strictly and written as one JSON array; their JSON Schema; the labels of KPIs.
 
 Whatever stands in the way is collected over all tests and named at once; then nothing is written.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Iterator
+import typing
+from collections.abc import Mapping
 from typing import IO, Any
 
 import pydantic
@@ -19,8 +20,9 @@ from ..jsonable import to_jsonable
 from ..matrix import Entry, Matrix
 from ..validation import Mismatch, dotted, mismatches
 from ..workload import Workload
-from .labels import PATTERNS, kpi_labels
 
+PATTERNS = {models.SEMVER_PATTERN: "a version of three numbers such as 1.4.0 (https://semver.org)"}
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ADDED = frozenset({"measurement", "campaign", "round"})
 
 
@@ -105,33 +107,20 @@ def write_payloads(workload: Workload, matrix: Matrix, stream: IO[bytes], *, pre
         VerdictError: a test has no valid payload; it names every problem of every test, and what is
             in *stream* by then is not to be used.
     """
-    separator = b"[\n"
-    for payload in _strict_payloads(workload, matrix):
-        stream.write(separator)
-        stream.write(json_bytes(payload, pretty=pretty))
-        separator = b",\n"
-    stream.write(b"\n]\n" if len(matrix) else b"[]\n")
-
-
-def _strict_payloads(workload: Workload, matrix: Matrix) -> Iterator[pydantic.BaseModel]:
-    """The validated payloads of all entries; none any more from the first problem on.
-
-    Raises:
-        VerdictError: at the end, if there were problems; it names every problem of every test.
-    """
     model = payload_model(workload)
     problems = [
-        PayloadProblem(entry.name, problem.file, problem.reason)
-        for entry in matrix.unfinished
-        for problem in entry.problems
+        PayloadProblem(entry.name, each.file, each.reason) for entry in matrix.unfinished for each in entry.problems
     ]
+    separator = b"[\n"
     for entry in matrix:
         payload, wrong = validate(model, workload, entry)
         problems += wrong
         if payload is not None and not problems:
-            yield payload
+            stream.write(separator + json_bytes(payload, pretty=pretty))
+            separator = b",\n"
     if problems:
         raise VerdictError(summary(problems, len(matrix) + len(matrix.unfinished)))
+    stream.write(b"\n]\n" if len(matrix) else b"[]\n")
 
 
 def json_bytes(payload: pydantic.BaseModel, *, pretty: bool = False) -> bytes:
@@ -142,11 +131,10 @@ def json_bytes(payload: pydantic.BaseModel, *, pretty: bool = False) -> bytes:
 
 def _refused(model: type[pydantic.BaseModel]) -> frozenset[str]:
     """What the engine adds to the metadata that a workload's own model of them, of before, would refuse."""
-    field = model.model_fields.get("metadata")
-    metadata = None if field is None else field.annotation
-    if not (isinstance(metadata, type) and issubclass(metadata, pydantic.BaseModel)):
+    metadata = _model_of(model, "metadata")
+    if metadata is None or metadata.model_config.get("extra") != "forbid":
         return frozenset()
-    return frozenset() if metadata.model_config.get("extra") != "forbid" else _ADDED - metadata.model_fields.keys()
+    return _ADDED - metadata.model_fields.keys()
 
 
 def _invalid(entry: Entry, wrong: list[Mismatch]) -> list[PayloadProblem]:
@@ -181,3 +169,93 @@ def summary(problems: list[PayloadProblem], tests: int) -> str:
     plural = "problem" if len(problems) == 1 else "problems"
     head = f"no LTS payloads were written: {len(problems)} {plural} in {concerned} of {tests} tests"
     return "\n".join([head, *(f"  {problem}" for problem in problems)])
+
+
+def payload_schema(workload: Workload) -> dict[str, Any]:
+    """The schema of one payload, which an array of payloads satisfies too.
+
+    So it validates each element, and the file that ``--output-lts`` writes as a whole.
+    """
+    model = payload_model(workload)
+    schema = _with_object_at_root(model.model_json_schema(by_alias=True, mode="validation"))
+    schema.pop("title", None)
+    schema["type"] = ["object", "array"]
+    return {
+        "$schema": DIALECT,
+        "$id": f"urn:matbench:lts:{workload.name}:{_schema_version(model)}",
+        "title": f"LTS payload of {workload.name}, or an array of such payloads",
+        **schema,
+        "items": {"$ref": "#", "type": "object"},
+    }
+
+
+def _with_object_at_root(schema: dict[str, Any]) -> dict[str, Any]:
+    """*schema* with the model's own fields at its root, also where the model refers to itself."""
+    reference = schema.get("$ref")
+    if reference is None:
+        return schema
+    definitions = schema["$defs"]
+    return {**definitions[reference.rpartition("/")[2]], "$defs": definitions}
+
+
+def _schema_version(model: type[pydantic.BaseModel]) -> str:
+    """The default that the payload model's metadata give, else the engine's."""
+    metadata = _model_of(model, "metadata")
+    field = None if metadata is None else metadata.model_fields.get("lts_schema_version")
+    return models.LTS_SCHEMA_VERSION if field is None or field.is_required() else str(field.default)
+
+
+def label_names(workload: Workload) -> frozenset[str]:
+    """The labels that the workload's model defines; none where it takes any."""
+    labels = _labels_model(workload)
+    return frozenset() if labels is None else frozenset(labels.model_fields)
+
+
+def refused_settings(workload: Workload, settings: Mapping[str, Any]) -> list[str]:
+    """A sentence for each of *settings* that no strict payload takes as the label of its name."""
+    model = _labels_model(workload)
+    if model is None:
+        return []
+    labels = {name: settings[name] for name in model.model_fields if name in settings}
+    try:
+        model.model_validate_json(pydantic_core.to_json(labels), strict=True)
+    except pydantic.ValidationError as error:
+        wrong = [each for each in mismatches(error, labels, PATTERNS) if each.path[0] in labels]
+        return [f"{dotted(each.path)}={labels[str(each.path[0])]}: {each.reason}" for each in wrong]
+    return []
+
+
+def _labels_model(workload: Workload) -> type[pydantic.BaseModel] | None:
+    payload = workload.store.lts_payload_model
+    kpis = None if payload is None else _model_of(payload, "kpis")
+    kpi = None if kpis is None else next((_model_of(kpis, name) for name in kpis.model_fields), None)
+    return None if kpi is None else _model_of(kpi, "labels")
+
+
+def _model_of(model: type[pydantic.BaseModel], name: str) -> type[pydantic.BaseModel] | None:
+    """The model that the field *name* is of, be it optional."""
+    field = model.model_fields.get(name)
+    kinds = () if field is None else (field.annotation, *typing.get_args(field.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, pydantic.BaseModel)), None)
+
+
+def kpi_labels(workload: Workload, entry: Entry, lts: types.SimpleNamespace) -> dict[str, Any]:
+    """The labels as JSON values: what the workload's ``get_kpi_labels`` says, else all settings.
+
+    Args:
+        lts: the entry's LTS payload, which is loaded anew at each access of ``entry.lts``.
+
+    Raises:
+        TypeError: ``get_kpi_labels`` returned something that has no names.
+        Exception: whatever ``get_kpi_labels`` raises where the payload lacks a field.
+    """
+    if workload.store.get_kpi_labels is None:
+        return dict(to_jsonable(dict(entry.settings)))
+    labels = workload.store.get_kpi_labels(lts)
+    if isinstance(labels, pydantic.BaseModel):
+        return labels.model_dump(mode="json", by_alias=True)
+    if isinstance(labels, types.SimpleNamespace):
+        labels = vars(labels)
+    if not isinstance(labels, Mapping):
+        raise TypeError(f"get_kpi_labels returned a {type(labels).__name__}, not a mapping")
+    return dict(to_jsonable(dict(labels)))

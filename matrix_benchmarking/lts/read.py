@@ -24,8 +24,7 @@ from ..files import read_regular
 from ..matrix import Entry, Facts, Matrix, Problem
 from ..settings import check_settings
 from ..workload import Workload
-from .facts import facts_of_head, others_of
-from .heads import Head, head_of, kpis_of
+from .heads import Head, facts_of_head, head_of, kpis_of, others_of
 from .payloads import payload_model
 
 SUFFIX = ".json"

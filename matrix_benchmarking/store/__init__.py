@@ -9,7 +9,6 @@ from ..yaml_file import load_yaml
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
 from .cache import COMES_WITH_A_CACHE, can_read_cache
 from .find import NativeLayout, declared_files, layouts_of
-from .matrix_file import write_matrix
 from .readers import (
     config_get,
     ignore_file_not_found,
@@ -53,5 +52,4 @@ __all__ = [
     "read_text",
     "read_yaml",
     "register_important_file",
-    "write_matrix",
 ]

@@ -15,7 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from matrix_benchmarking import kpi
 from matrix_benchmarking.errors import WorkloadError
 from matrix_benchmarking.lts import write_openmetrics
-from matrix_benchmarking.lts.openmetrics import label_name, metric_name
+from matrix_benchmarking.lts.exports import label_name, metric_name
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import Workload
 

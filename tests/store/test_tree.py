@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from builders import speed_files, speed_workload, write_test
 
-from matrix_benchmarking import plausible, store
+from matrix_benchmarking import lts, plausible, store
 from matrix_benchmarking.errors import MatbenchError, SettingsError
 from matrix_benchmarking.store import FoundTest, read_key_values
 from matrix_benchmarking.workload import load
@@ -234,7 +234,7 @@ def test_the_matrix_file_lists_all_entries(tmp_path, pretty):
     for vus in (1, 2):
         write_test(tmp_path / str(vus), {"vus": vus}, files=speed_files(vus))
     stream = io.BytesIO()
-    store.write_matrix(store.parse_tree(speed_workload(), tmp_path), stream, pretty=pretty)
+    lts.write_matrix(store.parse_tree(speed_workload(), tmp_path), stream, pretty=pretty)
     assert json.loads(stream.getvalue()) == [
         {
             "settings": {"vus": vus},
@@ -302,7 +302,7 @@ def test_a_name_that_is_not_utf8_can_stand_in_any_output(tmp_path):
     assert matrix.entries[0].name == r"na\xff"
     assert matrix.entries[0].results.speed == 1.0
     stream = io.BytesIO()
-    store.write_matrix(matrix, stream)
+    lts.write_matrix(matrix, stream)
     assert json.loads(stream.getvalue())[0]["location"] == r"na\xff"
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from ...filters import exact
-from ...lts.openmetrics import escape, label_name
+from ...lts.exports import escape, label_name
 from ..verdict import wording
 from ..verdict.model import Analysis, Outcome, SeriesVerdict
 from ..wording import plural

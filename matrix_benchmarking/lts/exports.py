@@ -1,0 +1,194 @@
+"""Files of a whole matrix: all entries as JSON, KPIs as OpenMetrics text, a table in Parquet or CSV.
+
+OpenMetrics: one gauge family a KPI, one sample a test. A character that it forbids in names becomes ``_``; a KPI that
+starts with a digit gets ``_`` in front (``1B_cost`` is ``_1B_cost``), and so does a label. A label that starts with
+``__``, which is reserved, gets ``label`` in front. Two names that become the same are an error.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+
+from .. import filters
+from ..errors import ConfigError, OutputError, WorkloadError, needing
+from ..jsonable import to_jsonable
+from ..kpi import KPIDefinition
+from ..matrix import Entry, Matrix
+from ..workload import Workload
+from .payloads import kpi_labels
+
+if TYPE_CHECKING:
+    import pandas
+
+UUID_LABEL = "test_uuid"
+STDOUT = Path("-")
+_FORMULA = re.compile(r"[=+\-@\t\n]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+def write_matrix(matrix: Matrix, stream: IO[bytes], *, pretty: bool = False) -> None:
+    """Write a JSON array of ``{settings, repeat, location, exit_code, results}``; one's results are held at a time.
+
+    Raises:
+        OutputError: an entry's results hold something that has no JSON form.
+    """
+    encode = msgspec.json.Encoder().encode
+    separator = b"[\n"
+    for entry in matrix:
+        try:
+            row = {
+                "settings": dict(entry.settings),
+                "repeat": entry.repeat,
+                "location": entry.name,
+                "exit_code": entry.exit_code,
+                "results": to_jsonable(entry.results),
+            }
+        except TypeError as error:
+            raise OutputError(f"{entry.name}: the results can't be written as JSON: {error}") from error
+        content = encode(row)
+        stream.write(separator + (msgspec.json.format(content, indent=2) if pretty else content))
+        separator = b",\n"
+    stream.write(b"[]\n" if separator == b"[\n" else b"\n]\n")
+
+
+def write_openmetrics(workload: Workload, matrix: Matrix, stream: IO[bytes]) -> list[str]:
+    """Write the KPIs of all entries that did not fail.
+
+    Gives:
+        a sentence for each test that was left out.
+
+    Raises:
+        WorkloadError: two KPIs or two labels have the same name in OpenMetrics.
+    """
+    families = _names(workload.kpis, metric_name, "KPIs")
+    samples: dict[str, list[str]] = {name: [] for name in workload.kpis}
+    left_out = []
+    for entry in matrix:
+        if entry.failed:
+            left_out.append(f"{entry.name}: failed, and so left out of the metrics")
+            continue
+        try:
+            lts = entry.lts
+            labels = kpi_labels(workload, entry, lts)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            left_out.append(f"{entry.name}: left out of the metrics, it has no labels: {error}")
+            continue
+        label_text = _labels(labels, entry)
+        timestamp = _timestamp(getattr(lts, "metadata", None))
+        for name in samples.keys() & entry.kpis.keys():
+            samples[name].append(f"{label_text} {entry.kpis[name]!r}{timestamp}\n")
+    for name, definition in workload.kpis.items():
+        _write_family(stream, families[name], definition, samples[name])
+    stream.write(b"# EOF\n")
+    return left_out
+
+
+def metric_name(name: str) -> str:
+    """The name of a KPI in OpenMetrics."""
+    allowed = re.sub(r"[^a-zA-Z0-9_:]", "_", name)
+    return allowed if re.match(r"[a-zA-Z_:]", allowed) else f"_{allowed}"
+
+
+def label_name(name: str) -> str:
+    """The name of a label in OpenMetrics."""
+    allowed = re.sub(r"[^a-zA-Z0-9_]", "_", name)
+    if allowed.startswith("__"):
+        return f"label{allowed}"
+    return allowed if re.match(r"[a-zA-Z_]", allowed) else f"_{allowed}"
+
+
+def escape(text: str) -> str:
+    """*text* inside the double quotes of a label value, or in a HELP line."""
+    readable = text.encode("utf-8", "backslashreplace").decode()
+    return readable.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def _write_family(stream: IO[bytes], name: str, definition: KPIDefinition, samples: Iterable[str]) -> None:
+    unit = f" ({definition.unit})" if definition.unit else ""
+    stream.write(f"# TYPE {name} gauge\n# HELP {name} {escape(definition.help + unit)}\n".encode())
+    for sample in samples:
+        stream.write(f"{name}{sample}".encode())
+
+
+def _labels(labels: Mapping[str, Any], entry: Entry) -> str:
+    """The labels in braces. What is unknown, or no single value, is left out."""
+    scalars = {k: v for k, v in labels.items() if isinstance(v, (str, int, float, bool)) and k != UUID_LABEL}
+    names = _names([*scalars, UUID_LABEL], label_name, "labels")
+    values = {**scalars, UUID_LABEL: entry.test_uuid or ""}
+    return "{" + ",".join(f'{names[k]}="{escape(filters.exact(v))}"' for k, v in values.items()) + "}"
+
+
+def _names(names: Iterable[str], mapping: Callable[[str], str], what: str) -> dict[str, str]:
+    """Each of *names* in OpenMetrics."""
+    taken: dict[str, str] = {}
+    for name in names:
+        other = taken.setdefault(mapping(name), name)
+        if other != name:
+            both = f"the {what} '{other}' and '{name}'"
+            raise WorkloadError(f"{both} are both '{mapping(name)}' in OpenMetrics: rename one")
+    return {name: new for new, name in taken.items()}
+
+
+def _timestamp(metadata: Any) -> str:
+    """The end of the test, else its start, in seconds since 1970; nothing where neither is known."""
+    for name in ("end", "start"):
+        moment = getattr(metadata, name, None)
+        if isinstance(moment, dt.datetime) and moment.tzinfo is not None:
+            return f" {moment.timestamp():.3f}"
+    return ""
+
+
+def check_table_file(path: Path) -> None:
+    """Raise ConfigError if the ending of *path* names no format, or one that needs what is not installed."""
+    if path != STDOUT and path.suffix.lower() not in (".csv", ".parquet"):
+        raise ConfigError(f"a table is written as .parquet or .csv, and '{path.name}' ends in neither")
+    if path.suffix.lower() == ".parquet":
+        with needing("a table in Parquet", "parquet"):
+            import pyarrow  # noqa: F401
+
+
+def write_table(matrix: Matrix, stream: IO[bytes], path: Path) -> None:
+    """Write the table in the format that the ending of *path* names; CSV to standard output.
+
+    A Parquet column has one type: a setting whose values are of several types (``32`` and ``"auto"``)
+    becomes a column of text. In CSV, text that a spreadsheet would take for a formula has a ``'`` before it.
+    """
+    frame = matrix.to_dataframe()
+    if path.suffix.lower() == ".parquet":
+        _one_type_a_column(frame).to_parquet(stream, index=False)
+    else:
+        for name in frame.select_dtypes(exclude=["number", "bool"]).columns:
+            frame[name] = frame[name].map(_no_formula)
+        frame.columns = frame.columns.map(_no_formula)
+        stream.write(frame.to_csv(index=False, lineterminator="\n").encode())
+
+
+def _no_formula(value: Any) -> Any:
+    """*value*, harmless for a spreadsheet; ``\\r`` alone, which readers take for the end of a row, is ``\\n``."""
+    if not isinstance(value, str):
+        return value
+    value = value.replace("\r", "\n")
+    return f"'{value}" if _FORMULA.match(value) and not _NUMBER.fullmatch(value) else value
+
+
+def _one_type_a_column(frame: pandas.DataFrame) -> pandas.DataFrame:
+    import pyarrow
+
+    for name in frame.columns:
+        if frame[name].dtype != object:
+            continue
+        known = frame[name].dropna()
+        try:
+            one_type = len({type(value) for value in known}) <= 1
+            pyarrow.array(known, from_pandas=True)
+        except (pyarrow.ArrowException, OverflowError):
+            one_type = False
+        if not one_type:
+            frame[name] = frame[name].map(filters.exact, na_action="ignore")
+    return frame
