@@ -35,7 +35,7 @@ from matrix_benchmarking import history  # noqa: E402
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
 from matrix_benchmarking.cli import garbage_is_rare  # noqa: E402
 from matrix_benchmarking.history import location  # noqa: E402
-from matrix_benchmarking.history.opensearch.credentials import Credentials  # noqa: E402
+from matrix_benchmarking.history.opensearch_location import Credentials  # noqa: E402
 
 MOST = 12.0
 Taken = tuple[float, float]

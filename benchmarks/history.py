@@ -29,7 +29,7 @@ from matrix_benchmarking import history  # noqa: E402
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
 from matrix_benchmarking.cli import garbage_is_rare  # noqa: E402
 from matrix_benchmarking.history import location, read, rows  # noqa: E402
-from matrix_benchmarking.history.opensearch.credentials import Credentials  # noqa: E402
+from matrix_benchmarking.history.opensearch_location import Credentials  # noqa: E402
 from matrix_benchmarking.workload import RegressionKeys  # noqa: E402
 
 KPIS, ROUNDS, MOST = 10, 3, 3.0
@@ -145,15 +145,15 @@ def _opensearch() -> Iterator[Place]:
     from history_support.opensearch_server import OpenSearchServer
     from opensearchpy import OpenSearch, helpers
 
-    from matrix_benchmarking.history.opensearch import mappings
-    from matrix_benchmarking.history.opensearch.storage import _document
+    from matrix_benchmarking.history import opensearch_indices as indices
+    from matrix_benchmarking.history.opensearch import _document
 
     with tempfile.TemporaryDirectory() as directory:
         server = OpenSearchServer(Path(directory))
         try:
             server.start()
             with OpenSearch([server.url], timeout=60) as client:
-                client.indices.create(index="bare", body={"mappings": mappings.PAYLOADS, "settings": mappings.SETTINGS})
+                client.indices.create(index="bare", body={"mappings": indices.PAYLOADS, "settings": indices.SETTINGS})
 
                 def write(payloads: list[dict[str, Any]]) -> None:
                     made = (rows.row_of(history.record(each, (1, 1))) for each in payloads)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .. import workload
 from ..errors import ConfigError
 from ..history import Indices, location, outbox
-from ..history.opensearch.location import of_instance
+from ..history.opensearch_location import of_instance
 from .options import BY_ENVIRONMENT, BY_FLAG, is_typed, not_given, strength
 from .printing import progress_bar, warn
 from .shared_options import HistoryOptions

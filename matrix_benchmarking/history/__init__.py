@@ -8,7 +8,7 @@ from __future__ import annotations
 from .errors import HistoryError, UnavailableError
 from .history import History
 from .location import DEFAULT, Location
-from .opensearch.location import Indices, OpenSearchLocation
+from .opensearch_location import Indices, OpenSearchLocation
 from .port import EVERYTHING, KeptRun, Pushed, Query
 from .records import Record, moment, record
 from .sqlite import SQLiteLocation

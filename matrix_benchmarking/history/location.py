@@ -13,8 +13,8 @@ DEFAULT = "sqlite:///matbench.db"
 ENGINES = {
     "sqlite:///": ".sqlite",
     "postgresql://": ".postgresql",
-    "http://": ".opensearch.location",
-    "https://": ".opensearch.location",
+    "http://": ".opensearch_location",
+    "https://": ".opensearch_location",
 }
 """By the beginning of a location the module whose ``locate(text, environment, **options)`` gives it, and warnings."""
 

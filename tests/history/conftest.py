@@ -14,8 +14,8 @@ from history_support.opensearch_server import OpenSearchServer
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import location
-from matrix_benchmarking.history.opensearch import client
-from matrix_benchmarking.history.opensearch.credentials import Credentials
+from matrix_benchmarking.history import opensearch_client as client
+from matrix_benchmarking.history.opensearch_location import Credentials
 
 ENGINES = [
     pytest.param("sqlite"),

@@ -19,8 +19,8 @@ from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, SQLiteLocation, record
+from matrix_benchmarking.history import opensearch_indices as indices
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, decode, encode
-from matrix_benchmarking.history.opensearch import mappings
 from matrix_benchmarking.history.sqlite_schema import MIGRATIONS, migrate
 
 RECORDER = """
@@ -267,9 +267,9 @@ class TestOpenSearch:
             assert not admin.indices.exists(index=there.alarm_index)
             kept.record_alarms([event(1, Action.ACKNOWLEDGED, reason="known", until="2026-12-31")])
         (template,) = admin.indices.get_index_template(name=f"matbench-{there.alarm_index}")["index_templates"]
-        assert template["index_template"]["version"] == mappings.VERSION
+        assert template["index_template"]["version"] == indices.VERSION
         found = admin.indices.get_mapping(index=there.alarm_index)[there.alarm_index]["mappings"]
-        assert (found["_meta"], found["dynamic"]) == (mappings.ALARMS["_meta"], "strict")
+        assert (found["_meta"], found["dynamic"]) == (indices.ALARMS["_meta"], "strict")
         (hit,) = admin.search(index=there.alarm_index)["hits"]["hits"]
         shown = {name: hit["_source"][name] for name in ("@timestamp", "workload")}
         assert shown == {"@timestamp": "2026-03-01T12:00:01+00:00", "workload": "speed"}

@@ -21,8 +21,8 @@ from opensearchpy import OpenSearch
 from matrix_benchmarking import history
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.history import opensearch_indices as indices
 from matrix_benchmarking.history import transfer
-from matrix_benchmarking.history.opensearch import mappings
 
 RELEASES = HERE / "releases"
 FIXED, ACKNOWLEDGED, RESOLVED = "3a4a0e6c7115", "8c72b9957480", "b61e3972bb08"
@@ -90,7 +90,7 @@ def test_documents_on_a_server(
 ) -> None:
     place = new_place("opensearch")
     with OpenSearch([place.url]) as admin:
-        body = {"mappings": old_mapping("alarms", 1), "settings": dict(mappings.SETTINGS)}
+        body = {"mappings": old_mapping("alarms", 1), "settings": dict(indices.SETTINGS)}
         admin.indices.create(index=place.alarm_index, body=body)
         for text in (RELEASES / "documents.jsonl").read_text(encoding="utf-8").splitlines():
             document = json.loads(text)

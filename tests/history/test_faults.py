@@ -19,7 +19,7 @@ from history_support.uploads import kept_at, kill_after, kpis_agree, series, val
 from matrix_benchmarking import history
 from matrix_benchmarking.errors import OutputError
 from matrix_benchmarking.history import HistoryError, Query, UnavailableError, delivery, record
-from matrix_benchmarking.history.opensearch import client
+from matrix_benchmarking.history import opensearch_client as client
 from matrix_benchmarking.history.outbox import Outbox
 from matrix_benchmarking.history.prune import Choice, prunable
 
@@ -68,7 +68,7 @@ def test_a_client_killed_in_the_middle_of_an_upload_delivers_the_rest_later(open
         "from history_support.payloads import payload\n"
         "from matrix_benchmarking import history\n"
         "from matrix_benchmarking.history import delivery\n"
-        "from matrix_benchmarking.history.opensearch.credentials import Credentials\n"
+        "from matrix_benchmarking.history.opensearch_location import Credentials\n"
         f"names = {[location.url, location.index]!r}\n"
         "place = history.OpenSearchLocation(*names, Credentials())\n"
         "def write(stream):\n"

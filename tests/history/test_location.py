@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from matrix_benchmarking.history import HistoryError, Indices, SQLiteLocation, location
-from matrix_benchmarking.history.opensearch.credentials import Credentials
-from matrix_benchmarking.history.opensearch.location import of_instance
+from matrix_benchmarking.history.opensearch_location import Credentials, of_instance
 
 
 def parsed(text, environment=None, **options):

@@ -13,7 +13,8 @@ from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, record
-from matrix_benchmarking.history.opensearch import bulk, mappings
+from matrix_benchmarking.history import opensearch_client as client
+from matrix_benchmarking.history import opensearch_indices as indices
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 
@@ -39,9 +40,9 @@ def test_templates_and_indices_are_made_on_first_use(admin, location):
     name = location.index
     (template,) = admin.indices.get_index_template(name=f"matbench-{name}")["index_templates"]
     assert template["index_template"]["index_patterns"] == [name]
-    assert template["index_template"]["version"] == mappings.VERSION
+    assert template["index_template"]["version"] == indices.VERSION
     found = admin.indices.get_mapping(index=name)[name]["mappings"]
-    assert found["_meta"] == mappings.PAYLOADS["_meta"]
+    assert found["_meta"] == indices.PAYLOADS["_meta"]
     assert found["dynamic"] == "strict"
     settings = admin.indices.get_settings(index=name)[name]["settings"]["index"]
     assert settings["number_of_shards"] == "1"
@@ -89,8 +90,8 @@ def test_dashboards_find_alarms_by_what_happened(admin, location):
 def test_unknown_fields_are_refused(admin, location):
     with opened(location):
         pass
-    line = bulk.action("index", location.index, "x", {"surprise": 1})
-    ((_, status, reason),) = bulk.send(admin, [line])
+    line = client.action("index", location.index, "x", {"surprise": 1})
+    ((_, status, reason),) = client.bulk(admin, [line])
     assert (status, "strict_dynamic_mapping_exception" in reason) == (400, True)
 
 
@@ -120,7 +121,7 @@ def test_payloads_and_alarms_can_not_change_places(location):
 
 
 def test_an_index_of_before_is_read_as_it_is_and_brought_on_when_it_is_written_to(admin, location):
-    body = {"mappings": old_mapping("payloads", 3), "settings": dict(mappings.SETTINGS)}
+    body = {"mappings": old_mapping("payloads", 3), "settings": dict(indices.SETTINGS)}
     admin.indices.create(index=location.index, body=body)
     for number in range(700):
         of = record(payload(number, {"speed": float(number)}))
@@ -152,8 +153,8 @@ def test_a_newer_mapping_is_refused(admin, location):
 def test_an_older_mapping_gets_the_fields_that_it_lacks(admin, location, monkeypatch):
     with opened(location) as kept:
         kept.push([record(payload(1))])
-    newer = {**mappings.PAYLOADS, "properties": {**mappings.PAYLOADS["properties"], "verdict": {"type": "keyword"}}}
-    monkeypatch.setattr(mappings, "PAYLOADS", newer)
+    newer = {**indices.PAYLOADS, "properties": {**indices.PAYLOADS["properties"], "verdict": {"type": "keyword"}}}
+    monkeypatch.setattr(indices, "PAYLOADS", newer)
     with opened(location) as kept:
         assert kept.push([record(payload(2))]).added == 1
     found = admin.indices.get_mapping(index=location.index)[location.index]["mappings"]["properties"]
@@ -161,11 +162,11 @@ def test_an_older_mapping_gets_the_fields_that_it_lacks(admin, location, monkeyp
 
 
 def test_indices_of_before_take_runs_that_say_their_campaign_and_are_searched_by_it(admin, location, monkeypatch):
-    metadata = mappings.PAYLOADS["properties"]["metadata"]
+    metadata = indices.PAYLOADS["properties"]["metadata"]
     known = {name: field for name, field in metadata["properties"].items() if name not in ("campaign", "round")}
-    of_before = {**mappings.PAYLOADS["properties"], "metadata": {**metadata, "properties": known}}
+    of_before = {**indices.PAYLOADS["properties"], "metadata": {**metadata, "properties": known}}
     with monkeypatch.context() as earlier:
-        earlier.setattr(mappings, "PAYLOADS", {**mappings.PAYLOADS, "properties": of_before})
+        earlier.setattr(indices, "PAYLOADS", {**indices.PAYLOADS, "properties": of_before})
         with opened(location) as kept:
             kept.push([record(payload(1))])
     new = payload(2)
@@ -196,13 +197,13 @@ def test_two_that_make_the_indices_at_once_both_get_them(location):
 
 
 def test_bulk_requests_are_bounded_in_documents_and_bytes():
-    small = [bulk.action("index", "i", str(n), {"n": n}) for n in range(2500)]
-    assert [len(chunk) for chunk in bulk.chunks(small)] == [1000, 1000, 500]
-    large = [bulk.action("index", "i", str(n), {"x": "y" * 2**21}) for n in range(5)]
-    assert [len(chunk) for chunk in bulk.chunks(large)] == [2, 2, 1]
-    huge = [bulk.action("index", "i", "1", {"x": "y" * 2**23})]
-    assert [len(chunk) for chunk in bulk.chunks([*huge, *small[:2]])] == [1, 2]
-    assert list(bulk.chunks([])) == []
+    small = [client.action("index", "i", str(n), {"n": n}) for n in range(2500)]
+    assert [len(chunk) for chunk in client.chunks(small)] == [1000, 1000, 500]
+    large = [client.action("index", "i", str(n), {"x": "y" * 2**21}) for n in range(5)]
+    assert [len(chunk) for chunk in client.chunks(large)] == [2, 2, 1]
+    huge = [client.action("index", "i", "1", {"x": "y" * 2**23})]
+    assert [len(chunk) for chunk in client.chunks([*huge, *small[:2]])] == [1, 2]
+    assert list(client.chunks([])) == []
 
 
 def test_a_document_that_is_too_large_is_rejected_alone(location):
@@ -240,4 +241,4 @@ def test_an_older_mapping_that_lacks_no_field_gets_its_version(admin, location):
     with opened(location):
         pass
     found = admin.indices.get_mapping(index=location.index)[location.index]["mappings"]
-    assert found["_meta"]["matbench"]["mapping_version"] == mappings.VERSION
+    assert found["_meta"]["matbench"]["mapping_version"] == indices.VERSION

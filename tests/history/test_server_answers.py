@@ -106,7 +106,7 @@ def test_a_search_without_its_answer_is_no_empty_history(faulty, at, outboxes, i
             for name, ask in asked.items():
                 with pytest.raises(HistoryError, match=IS_NOT):
                     raise AssertionError(f"{answer!r} was believed to be {name}: {ask()}")
-        monkeypatch.setattr("matrix_benchmarking.history.opensearch.storage.PAGE", 1)  # more needs a point in time
+        monkeypatch.setattr("matrix_benchmarking.history.opensearch.PAGE", 1)  # more needs a point in time
         for part, name in (("point_in_time", "runs"), ("_stats", "summary")):
             for answer in NO_ANSWERS:
                 faulty.instead = {part: answer}

@@ -9,7 +9,7 @@ from history_support.tls_proxy import PASSWORD, USER, TLSProxy
 from history_support.uploads import kept_at, writer
 
 from matrix_benchmarking.history import HistoryError, delivery
-from matrix_benchmarking.history.opensearch.credentials import Credentials
+from matrix_benchmarking.history.opensearch_location import Credentials
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 

@@ -14,7 +14,7 @@ from typing import Any
 from opensearchpy import OpenSearch
 
 from matrix_benchmarking.history import OpenSearchLocation, record
-from matrix_benchmarking.history.opensearch import mappings
+from matrix_benchmarking.history import opensearch_indices as indices
 
 from .payloads import payload
 
@@ -44,7 +44,7 @@ def old_mapping(kind: str, version: int) -> dict[str, Any]:
 def make_old_documents(url: str, location: OpenSearchLocation, *, shards: int = 1) -> None:
     """The same runs in an index of mapping version 1."""
     with OpenSearch([url]) as admin:
-        settings = {**mappings.SETTINGS, "index.number_of_shards": shards}
+        settings = {**indices.SETTINGS, "index.number_of_shards": shards}
         admin.indices.create(index=location.index, body={"mappings": old_mapping("payloads", 1), "settings": settings})
         for number in PLACES:
             of = record(payload(number) if number == 5 else payload(number, time=None))

@@ -1,22 +1,39 @@
-"""A history on an OpenSearch server: a document for each run, and one for each event of an alarm in another index."""
+"""A history on an OpenSearch server: a document for each run, and one for each event of an alarm in another index.
+
+For dashboards, which can't look into payloads, each KPI is a flat document in a third index, and an event has fields of
+what it says: matbench writes these and reads none.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import msgspec
 
-from ..errors import HistoryError, UnavailableError
-from ..port import Event, Row, batched
-from ..records import moment
-from ..rows import shape_and_head
-from . import bulk, dashboards, indices, mappings, search
-from .bulk import ALREADY_THERE, Action, action
-from .client import BUSY, connect, patiently, read, reading, refresh, sentences
-from .search import Hit
-from .server_indices import ServerIndices
+from . import opensearch_indices as indices
+from .errors import HistoryError, UnavailableError
+from .opensearch_client import (
+    ALREADY_THERE,
+    BUSY,
+    Action,
+    Hit,
+    action,
+    bulk,
+    connect,
+    patiently,
+    read,
+    reading,
+    refresh,
+    search,
+    sentences,
+)
+from .opensearch_location import OpenSearchLocation
+from .port import Event, Row, batched
+from .records import URLS_LABEL, moment
+from .rows import shape_and_head
 
 CHUNK, PAGE, EVENTS = 500, 5000, 1000
 MULTI_GET = "the request for known runs"
@@ -24,6 +41,9 @@ _BY_TIME: Sequence[Mapping[str, Any]] = [
     {"matbench.time_us": {"order": "desc", "missing": "_last"}},
     {"matbench.id": "asc"},
 ]
+_ALARM = ("alarm", "action", "author", "reason", "until", "version")
+_SUBJECT = ("kpi", "series", "first_bad")
+LONGEST_NAME_IN_ID = 200
 _KEPT = ("id", "workload", "time_us", "digest", "measurement", "recorded_us", "recorded_place", "shape", "head")
 
 
@@ -52,7 +72,7 @@ class _Aggregated(msgspec.Struct):
 
 
 class OpenSearchStorage:
-    """The indices at *place*; see :class:`..port.Storage`. There are no transactions: a run is one document.
+    """The indices at *place*; see :class:`.port.Storage`. There are no transactions: a run is one document.
 
     Args:
         place: the server, its indices, and who we are there.
@@ -65,7 +85,7 @@ class OpenSearchStorage:
 
     at_once = CHUNK
 
-    def __init__(self, place: ServerIndices, *, writable: bool = True) -> None:
+    def __init__(self, place: OpenSearchLocation, *, writable: bool = True) -> None:
         self.location = str(place)
         self._place = place
         self._client = connect(place)
@@ -73,10 +93,10 @@ class OpenSearchStorage:
         try:
             with self.sentences():
                 if writable:
-                    indices.ensure(self._client, place.kpi_index, mappings.KPIS)
-                if writable and indices.ensure(self._client, place.index, mappings.PAYLOADS):
+                    indices.ensure(self._client, place.kpi_index, indices.KPIS)
+                if writable and indices.ensure(self._client, place.index, indices.PAYLOADS):
                     self._bring_on()
-                if not writable and not indices.is_there(self._client, place.index, mappings.PAYLOADS):
+                if not writable and not indices.is_there(self._client, place.index, indices.PAYLOADS):
                     raise HistoryError(f"{place.url} has no index '{place.index}' yet: 'matbench upload_lts' makes it")
         except BaseException:
             self._client.close()
@@ -137,7 +157,7 @@ class OpenSearchStorage:
     def write(self, rows: Sequence[Row]) -> Mapping[str, str | None]:
         kpis = self._place.kpi_index
         self._hide([row.id for row in rows if row.version is not None])
-        shown = (each for row in rows for each in dashboards.shown(kpis, row))
+        shown = (each for row in rows for each in _shown(kpis, row))
         refused = {kpi.partition(":")[0]: f"its KPIs are refused: {reason}" for kpi, _, reason in self._send(shown)}
         actions = (
             action("create" if row.version is None else "index", self._place.index, row.id, _document(row), row.version)
@@ -146,8 +166,8 @@ class OpenSearchStorage:
         )
         failed = {run: None if status == ALREADY_THERE else reason for run, status, reason in self._send(actions)}
         # Somebody else was faster: shown are the KPIs of what is there.
-        list(self._send(each for row in rows if row.id in failed for each in dashboards.hidden(kpis, row)))
-        list(self._send(each for row in self.find(list(failed), payload=True) for each in dashboards.shown(kpis, row)))
+        list(self._send(each for row in rows if row.id in failed for each in _hidden(kpis, row)))
+        list(self._send(each for row in self.find(list(failed), payload=True) for each in _shown(kpis, row)))
         return {**refused, **failed}
 
     def remove(self, ids: Sequence[str]) -> int:
@@ -158,9 +178,9 @@ class OpenSearchStorage:
         return len(there)
 
     def events(self, workload: str | None) -> Iterator[tuple[str, str]]:
-        if not indices.is_there(self._client, self._place.alarm_index, mappings.ALARMS):
+        if not indices.is_there(self._client, self._place.alarm_index, indices.ALARMS):
             return
-        for hit in search.hits(
+        for hit in search(
             self._client,
             self._place.alarm_index,
             query={"match_all": {}} if workload is None else {"term": {"workload": workload}},
@@ -172,7 +192,7 @@ class OpenSearchStorage:
 
     def add_events(self, events: Sequence[Event]) -> int:
         name = self._place.alarm_index
-        indices.ensure(self._client, name, mappings.ALARMS)
+        indices.ensure(self._client, name, indices.ALARMS)
         failed = list(self._send(action("create", name, each.id, _event(each)) for each in events))
         refresh(self._client, name)
         for _, status, reason in failed:
@@ -191,7 +211,7 @@ class OpenSearchStorage:
     def _hide(self, ids: Sequence[str]) -> list[str]:
         """Remove the documents of the KPIs of those of *ids* that are there, which are returned."""
         there = [row for some in batched(ids, CHUNK) for row in self.find(some, payload=True)]
-        gone = self._send(each for row in there for each in dashboards.hidden(self._place.kpi_index, row))
+        gone = self._send(each for row in there for each in _hidden(self._place.kpi_index, row))
         for kpi, status, reason in gone:
             if status != 404:
                 raise HistoryError(f"{self._place.url} refused to delete KPI {kpi}: {reason}")
@@ -199,7 +219,7 @@ class OpenSearchStorage:
 
     def _hits(self, query: Mapping[str, Any], source: Sequence[str] | bool) -> Iterator[Hit]:
         page = CHUNK if source is True else PAGE
-        return search.hits(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
+        return search(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
 
     def _send(self, actions: Iterable[Action]) -> Iterator[tuple[str, int, str]]:
         """Send *actions*; of those that failed for good the id, the status and the reason.
@@ -207,7 +227,7 @@ class OpenSearchStorage:
         Raises:
             UnavailableError: the server stayed busy.
         """
-        for each, status, reason in bulk.send(self._client, actions):
+        for each, status, reason in bulk(self._client, actions):
             if status in BUSY:
                 raise UnavailableError(f"{self._place.url} is busy and stays so (status {status})")
             yield each.id, status, reason
@@ -248,6 +268,56 @@ def _document(row: Row) -> dict[str, Any]:
 
 
 def _event(of: Event) -> dict[str, Any]:
-    known = {"id": of.id, "at_us": of.at_us, "event": of.text}
-    said = dashboards.fields_of(of.text)
-    return {"@timestamp": moment(of.at_us).isoformat(), **said, "workload": of.workload, "matbench": known}
+    said = msgspec.json.decode(of.text)
+    subject = said.get("subject") or {}
+    return {
+        "@timestamp": moment(of.at_us).isoformat(),
+        **{name: said.get(name) for name in _ALARM},
+        **{name: subject.get(name) for name in _SUBJECT},
+        "workload": of.workload,
+        "matbench": {"id": of.id, "at_us": of.at_us, "event": of.text},
+    }
+
+
+def _shown(index: str, row: Row) -> Iterator[Action]:
+    """The KPIs of *row*, which has its payload, each as a document of its own."""
+    for name, kpi in _kpis(row):
+        labels = dict(kpi.get("labels") or {})
+        urls = labels.pop(URLS_LABEL, None)
+        document = {
+            "@timestamp": kpi.get("@timestamp"),
+            "workload": row.workload,
+            "kpi": name,
+            "value": kpi["value"],
+            "unit": kpi["unit"],
+            "help": kpi["help"],
+            "lower_better": kpi["lower_better"],
+            "ignored_for_regression": kpi.get("ignored_for_regression", False),
+            "test_uuid": row.id,
+            # In the name of a field a dot would mean an object; a blank one can't be.
+            "labels": {label.replace(".", "_"): _scalar(value) for label, value in labels.items() if label.strip()},
+            "urls": urls,
+        }
+        yield action("index", index, _kpi_id(row.id, name), document)
+
+
+def _hidden(index: str, row: Row) -> Iterator[Action]:
+    """What removes them."""
+    return (action("delete", index, _kpi_id(row.id, name)) for name, _ in _kpis(row))
+
+
+def _kpis(row: Row) -> list[tuple[str, Mapping[str, Any]]]:
+    payload = msgspec.json.decode(row.payload or "{}")
+    return [(name, kpi) for name, kpi in (payload.get("kpis") or {}).items() if kpi is not None]
+
+
+def _kpi_id(run: str, name: str) -> str:
+    """The id of a KPI's document; ids have at most 512 bytes."""
+    encoded = name.encode()
+    short = name if len(encoded) <= LONGEST_NAME_IN_ID else hashlib.blake2b(encoded, digest_size=16).hexdigest()
+    return f"{run}:{short}"
+
+
+def _scalar(value: Any) -> Any:
+    """A label's value: structures as their JSON, so that a field has one kind of values."""
+    return msgspec.json.encode(value).decode() if isinstance(value, (dict, list)) else value

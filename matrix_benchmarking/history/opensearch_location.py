@@ -1,0 +1,234 @@
+"""Where a history on an OpenSearch server is, and who we are there: ``https://host:9200/index``, or a named instance.
+
+Credentials come from the environment or a file, never from a command line that others can list. Variables are
+``MATBENCH_OPENSEARCH_<INSTANCE>_URL``, ``_USERNAME``, ``_PASSWORD``, ``_CA_CERTS`` and ``_VERIFY_CERTS``; without an
+instance ``MATBENCH_OPENSEARCH_USERNAME`` and so on. The file is YAML: below each instance the same names, in small
+letters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import re
+import stat
+import urllib.parse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from .. import yaml_file
+from .errors import HistoryError
+
+if TYPE_CHECKING:
+    from .port import Storage
+
+PREFIX = "MATBENCH_OPENSEARCH_"
+FILE_VARIABLE = f"{PREFIX}CREDENTIALS"
+NAMES = ("url", "username", "password", "ca_certs", "verify_certs")
+DEFAULT_INDEX, DEFAULT_SUFFIX, ALARM_SUFFIX = "matbench", "-prom", "-alarms"
+_BOOLEANS = {**dict.fromkeys(("true", "1", "yes", "y"), True), **dict.fromkeys(("false", "0", "no", "n"), False)}
+_INDEX = re.compile(r"[^A-Z\s\"*\\<|,>/?#:]+")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Credentials:
+    """What is needed to talk to one server.
+
+    Attributes:
+        url: of the server; None where only the rest is given.
+        username, password: for basic authentication.
+        ca_certs: file with the certificates of a private authority.
+        verify_certs: False takes any certificate, which makes the connection insecure.
+    """
+
+    url: str | None = None
+    username: str | None = None
+    password: str | None = dataclasses.field(default=None, repr=False)
+    ca_certs: str | None = None
+    verify_certs: bool = True
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpenSearchLocation:
+    """The indices of a history on an OpenSearch server; see :class:`.location.Location`.
+
+    Attributes:
+        url: scheme, host, port and, behind a proxy, the path in front of the server's own.
+        index: the index of the payloads.
+        access: who we are there.
+        kpi_index: the index of single KPIs, for dashboards; that of the payloads with ``-prom`` unless given.
+    """
+
+    is_server: ClassVar = True
+
+    url: str
+    index: str
+    access: Credentials
+    kpi_index: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.kpi_index:
+            object.__setattr__(self, "kpi_index", self.index + DEFAULT_SUFFIX)
+
+    def __str__(self) -> str:
+        return f"{self.url}/{self.index}"
+
+    @property
+    def alarm_index(self) -> str:
+        """The index of what happened to alarms."""
+        return f"{self.index}{ALARM_SUFFIX}"
+
+    def is_there(self) -> bool:
+        """Opening it says so."""
+        return True
+
+    def open(self, *, writable: bool) -> Storage:
+        """The engine."""
+        from .opensearch import OpenSearchStorage  # opensearch-py: a tenth of a second, which other engines don't need
+
+        return OpenSearchStorage(self, writable=writable)
+
+    def warnings(self) -> list[str]:
+        """What makes the connection insecure."""
+        if self.url.startswith("http:") and self.access.password and not self._is_local():
+            return [f"the password goes to {self.url} unencrypted: use https"]
+        if self.url.startswith("https:") and not self.access.verify_certs:
+            return [
+                f"the certificate of {self.url} is not verified: anybody may answer in its name, and read the password"
+            ]
+        return []
+
+    def _is_local(self) -> bool:
+        host = urllib.parse.urlsplit(self.url).hostname or ""
+        try:
+            return ipaddress.ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Indices:
+    """How the indices of an OpenSearch history are called: ``<prefix><index>``, ``<suffix>`` or ``-alarms`` behind it.
+
+    Attributes:
+        index: used where the URL names none.
+        prefix, suffix: in front of all, and behind that of the KPIs.
+        path_is_prefix: the path of a URL is what a proxy puts in front, where ``index`` is given; else its last part is
+            the index.
+    """
+
+    index: str | None = None
+    prefix: str = ""
+    suffix: str = DEFAULT_SUFFIX
+    path_is_prefix: bool = False
+
+
+def locate(
+    text: str, environment: Mapping[str, str], *, indices: Indices = Indices(), username: str | None = None
+) -> tuple[OpenSearchLocation, list[str]]:
+    """The location that *text* means, ``http(s)://host:port/index``, and warnings about it.
+
+    Args:
+        environment: where credentials are found.
+        indices: names of indices; the one in *text* comes first.
+        username: wins over the environment's.
+
+    Raises:
+        HistoryError: it means none, or holds a password.
+    """
+    if "@" in text:
+        raise HistoryError(
+            "the location of the history holds a user name or password, which others could see: give them in "
+            f"{PREFIX}USERNAME and {PREFIX}PASSWORD"
+        )
+    access, warnings = _credentials(environment)
+    location = _location(text, indices, dataclasses.replace(access, username=username or access.username))
+    return location, warnings + location.warnings()
+
+
+def of_instance(
+    instance: str, environment: Mapping[str, str], indices: Indices = Indices()
+) -> tuple[OpenSearchLocation, list[str]]:
+    """The location of the named OpenSearch *instance*, and warnings about it.
+
+    Raises:
+        HistoryError: its URL is not known, or holds a password.
+    """
+    access, warnings = _credentials(environment, instance)
+    if access.url is None:
+        variable = f"{_variable_prefix(instance)}URL"
+        raise HistoryError(f"the URL of the OpenSearch instance '{instance}' is not known: set {variable}")
+    location = _location(access.url, dataclasses.replace(indices, path_is_prefix=True), access)
+    return location, warnings + location.warnings()
+
+
+def _location(text: str, indices: Indices, access: Credentials) -> OpenSearchLocation:
+    if "@" in text:
+        raise HistoryError(
+            "the URL of the OpenSearch server holds a user name or password, which others could see: give them in "
+            f"{PREFIX}USERNAME and {PREFIX}PASSWORD, or in the variables of the instance"
+        )
+    try:
+        parts = urllib.parse.urlsplit(text)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise HistoryError("the URL of the OpenSearch server has no valid host and port") from None
+    shown = text.partition("?")[0].partition("#")[0]
+    if not host or parts.scheme not in ("http", "https") or parts.query or parts.fragment:
+        raise HistoryError(f"'{shown}' is no URL of an OpenSearch server, such as https://host:9200/index")
+    *above, last = parts.path.strip("/").split("/")
+    if indices.path_is_prefix and indices.index and last and last != indices.index:
+        above, last = [*above, last], ""
+    index = indices.prefix + (last or indices.index or DEFAULT_INDEX)
+    for name in (index, index + indices.suffix, index + ALARM_SUFFIX):
+        if not _INDEX.fullmatch(name) or name.startswith(("-", "_", "+", ".")) or len(name.encode()) > 255:
+            raise HistoryError(
+                f"'{name}' can't be the name of an index: small letters, digits, '-' and '_', as in my-runs"
+            )
+    if indices.suffix in ("", ALARM_SUFFIX):
+        raise HistoryError(
+            f"prom_index_suffix is {indices.suffix or 'empty'}: payloads, KPIs and alarms need an index each"
+        )
+    shown = f"[{host}]" if ":" in host else host
+    default_port = 443 if parts.scheme == "https" else 9200
+    base = "/".join([f"{parts.scheme}://{shown}:{port or default_port}", *above])
+    return OpenSearchLocation(base, index, access, index + indices.suffix)
+
+
+def _credentials(environment: Mapping[str, str], instance: str | None = None) -> tuple[Credentials, list[str]]:
+    """The credentials of *instance* and warnings about them; each variable wins over the file."""
+    warnings: list[str] = []
+    given: dict[str, Any] = {}
+    if instance is not None and environment.get(FILE_VARIABLE):
+        given = _from_file(Path(environment[FILE_VARIABLE]), instance, warnings)
+    prefix = _variable_prefix(instance)
+    given |= {name: environment[prefix + name.upper()] for name in NAMES if environment.get(prefix + name.upper())}
+    if instance is None:
+        given.pop("url", None)
+    elif not given:
+        raise HistoryError(
+            f"nothing is known of the OpenSearch instance '{instance}': set {prefix}URL, {prefix}USERNAME and "
+            f"{prefix}PASSWORD, or name a file with them in {FILE_VARIABLE}"
+        )
+    verify = given.pop("verify_certs", True)
+    if str(verify).lower() not in _BOOLEANS:
+        raise HistoryError(f"{prefix}VERIFY_CERTS is '{verify}', and should be true or false")
+    return Credentials(**given, verify_certs=_BOOLEANS[str(verify).lower()]), warnings
+
+
+def _variable_prefix(instance: str | None) -> str:
+    return PREFIX if instance is None else f"{PREFIX}{re.sub('[^A-Z0-9]', '_', instance.upper())}_"
+
+
+def _from_file(path: Path, instance: str, warnings: list[str]) -> dict[str, Any]:
+    section = yaml_file.read(path).content.get(instance)
+    if section is None:
+        return {}
+    if not isinstance(section, dict) or not all(
+        name in NAMES and isinstance(value, (str, bool)) for name, value in section.items()
+    ):
+        raise HistoryError(f"{path}: '{instance}' is not a mapping with texts for {', '.join(NAMES)}")
+    if path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH):
+        warnings.append(f"{path} holds a password and can be read by others: chmod 600 {path}")
+    return dict(section)
