@@ -17,8 +17,8 @@ from .errors import HistoryError
 from .opensearch_client import NotOpenSearchError, acknowledge, patiently, read, reading
 
 VERSION = 4
-"""2 keeps what was measured, and when a run was first seen; in 3 ``lower_better`` may be null; 4 keeps a run's head with
-its payload. A matbench refuses the indices of a newer one, of which it would lose what it doesn't know."""
+"""2 keeps what was measured, and when a run was first seen; in 3 ``lower_better`` may be null; 4 keeps the head of
+a payload. A matbench refuses the indices of a newer one, of which it would lose what it doesn't know."""
 LONGEST_KEYWORD = 1000  # characters; Lucene takes 32,766 bytes
 
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
