@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -30,10 +30,12 @@ from .opensearch_client import (
     search,
     sentences,
 )
-from .opensearch_location import OpenSearchLocation
 from .port import Event, Row, batched
 from .records import URLS_LABEL, moment
 from .rows import shape_and_head
+
+if TYPE_CHECKING:
+    from .opensearch_location import OpenSearchLocation
 
 CHUNK, PAGE, EVENTS = 500, 5000, 1000
 MULTI_GET = "the request for known runs"

@@ -14,7 +14,7 @@ import ssl
 import time
 import urllib.parse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 import opensearchpy
@@ -22,7 +22,9 @@ import urllib3
 from opensearchpy import exceptions
 
 from .errors import HistoryError, UnavailableError
-from .opensearch_location import OpenSearchLocation
+
+if TYPE_CHECKING:
+    from .opensearch_location import OpenSearchLocation
 
 T = TypeVar("T")
 
