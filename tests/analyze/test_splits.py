@@ -11,7 +11,7 @@ import plain_splits
 import pytest
 from detected_series import CASES, repeated, singles
 
-from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits, together
+from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits
 from matrix_benchmarking.analyze.detect.evidence import Prior
 from matrix_benchmarking.analyze.detect.levels import (
     Noise,
@@ -235,7 +235,7 @@ def test_splits_of_series_beside_each_other_are_those_of_each(is_known: bool, mo
     found = candidates(part.series, 0, levels, span, part.prior)
     rows = found[0] // 40
     monkeypatch.setattr(splits, "_NOISES_AT_ONCE", 2)
-    weighed = weigh(part.series, 0, levels, found, together._each(part.prior, rows))
+    weighed = weigh(part.series, 0, levels, found, evidence.only(part.prior, (rows, 0)))
     for row, (series, _, _) in enumerate(every):
         own = estimate(series.points, counts)
         last, lag = candidates(series, 0, own, span, series.prior)

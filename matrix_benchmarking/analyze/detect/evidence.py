@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -116,6 +116,14 @@ class Weighed:
     error: Any
     correlation: Any
     degrees: Any
+
+
+N = TypeVar("N", Prior, Split, Weighed)
+
+
+def only(numbers: N, which: Any) -> N:
+    """Those of some of the splits, or of the one."""
+    return type(numbers)(*[getattr(numbers, name)[which] for name in numbers.__dataclass_fields__])
 
 
 def variance_of_mean(count: Any, correlation: Any) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 from . import evidence, scan
 from .changes import Minimum, Step, goes_on, is_over, level, steps
 from .effects import CONFIDENCE, check_confidence, checked, estimates, reach, smallest_steps, split_of
-from .evidence import Floats, Prior, Split, Weighed
+from .evidence import Floats, Prior, Split, Weighed, only
 from .judgement import Judgement, Kind, LevelChange, Suspicion
 from .levels import Integers, Levels
 from .scan import Watched, watch
@@ -174,7 +174,7 @@ def _suspicion(
     best = scan.suspicious(series, walk, levels, found)
     if best is None:
         return None
-    split, weighed = _chosen(found.split, best), _pick(found.weighed, best)
+    split, weighed = only(found.split, best), only(found.weighed, best)
     first = len(series.points) - int(split.after)
     old = level(series.points[walk.begin : first])
     shift = float(split.shift)
@@ -297,7 +297,7 @@ def _unchanged(
         old = level(series.points[begin:]) * scale
         return Judgement(Kind.NO_CHANGE, None, None, old, None, None, None, 1.0, every, 0, None, ())
     best = int(np.argmax(found.excess))
-    split, weighed, excess = _chosen(found.split, best), _pick(found.weighed, best), float(found.excess[best])
+    split, weighed, excess = only(found.split, best), only(found.weighed, best), float(found.excess[best])
     first, shift, wide = len(series.points) - int(split.after), float(split.shift), float(reach(weighed, confidence))
     old = level(series.points[begin:first])
     more = reruns(split, len(series.points), begin, walk.prior)[0] if doubtful(excess, old, shift, minimum) else 0
@@ -343,14 +343,6 @@ def no_change(
     )
 
 
-def _chosen(split: Split, place: int) -> Split:
-    return Split(*[float(getattr(split, name)[place]) for name in split.__dataclass_fields__])
-
-
-def _pick(weighed: Weighed, place: int) -> Weighed:
-    return Weighed(*[float(getattr(weighed, name)[place]) for name in weighed.__dataclass_fields__])
-
-
 def reruns(split: Split, points: int, begin: int, prior: Prior) -> Integers:
     """How many more runs raise the alarm if they lie where the newest points do; 0 if a hundred don't.
 
@@ -359,20 +351,14 @@ def reruns(split: Split, points: int, begin: int, prior: Prior) -> Integers:
     more = np.arange(_MOST_RERUNS)[None] + 1.0
     after = split.after + more
     share = after / split.after
-    longer = Split(
-        split.before,
-        after,
-        split.shift,
-        split.squares_before,
-        split.squares_after * share,
-        split.products,
-        split.tail,
-        split.outliers,
-        split.far * share,
-        split.others * np.sqrt(share),
-        split.precision,
-        split.blocks + more,
-        split.runs + more,
+    longer = dataclasses.replace(
+        split,
+        after=after,
+        squares_after=split.squares_after * share,
+        far=split.far * share,
+        others=split.others * np.sqrt(share),
+        blocks=split.blocks + more,
+        runs=split.runs + more,
     )
     weighed = evidence.weigh(longer, prior)
     enough = weighed.score >= evidence.threshold(after, length_of(begin, points - begin + more, prior))

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import scan
-from .evidence import Flags, Floats, Prior
+from .evidence import Flags, Floats, Prior, only
 from .judgement import Judgement
 from .levels import FENCE, LEAST, QUARTILES, ROUNDING, Integers, Levels, counts_up_to, estimate
 from .scan import Watched, watch
@@ -64,7 +64,7 @@ class Beside:
     def only(self, rows: Integers) -> Beside:
         arrays = {name: self.rows(getattr(self.series, name))[rows].ravel() for name in ARRAYS}
         series = TimeSeries(**arrays, prior=self.series.prior, beside=len(rows))
-        return Beside(self.places[rows], series, of_rows(self.prior, rows), self.scales[rows], self.index[rows])
+        return Beside(self.places[rows], series, only(self.prior, rows), self.scales[rows], self.index[rows])
 
 
 def side_by_side(
@@ -149,11 +149,6 @@ def _of_prepared(
 def _apart(stretches: Sequence[Integers]) -> Integers:
     """Those of series of one length, one behind the other: none goes on from one series into the next."""
     return np.concatenate([each + place * len(each) for place, each in enumerate(stretches)])
-
-
-def of_rows(prior: Prior, rows: Integers) -> Prior:
-    """That of some of the series."""
-    return Prior(*[getattr(prior, name)[rows] for name in Prior.__dataclass_fields__])
 
 
 _INSERTED = 128

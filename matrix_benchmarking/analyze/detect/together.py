@@ -16,14 +16,14 @@ from . import scan
 from .changes import Minimum, levels_of
 from .cumulative import crosses
 from .effects import CONFIDENCE, asked_about, check_confidence, checked, reach, smallest_steps
-from .evidence import Flags, Floats, Prior, Split, Weighed
+from .evidence import Flags, Floats, Split, Weighed, only
 from .judge import MINIMUM_EFFECT, chance_of_none, doubtful, judge_watched, no_change, reruns, sight
 from .judgement import Judgement
 from .levels import Integers, Levels, counts_up_to
 from .logarithms import is_doubled
 from .scan import Watched
 from .series import ARRAYS, Blocks, TimeSeries, Values
-from .side_by_side import Beside, estimate_beside, of_rows, side_by_side
+from .side_by_side import Beside, estimate_beside, side_by_side
 from .splits import Evidence, candidates, every_lag, weigh
 
 T = TypeVar("T", Split, Weighed)
@@ -131,7 +131,7 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)
-    split, weighed = _only(found.split, best), _only(found.weighed, best)
+    split, weighed = only(found.split, best), only(found.weighed, best)
     newest = _Newest(part.places[quiet], split, weighed, found.excess[best], steps[quiet], versions[quiet])
     others = np.flatnonzero(~quiet).tolist()
     watched = (_watched(part, row, levels, int(quiet_until[row]), looks.get(row)) for row in others)
@@ -147,7 +147,7 @@ def _newest_splits(part: Beside, levels: Levels) -> Evidence:
     rows = np.arange(len(part.places)).repeat(len(lag))
     splits = last[0] + part.length * rows, np.tile(lag, len(part.places))
     at_best = part.series.prior.degrees == 0.0
-    found = weigh(part.series, 0, levels, splits, _each(part.prior, rows), at_best=at_best)
+    found = weigh(part.series, 0, levels, splits, only(part.prior, (rows, 0)), at_best=at_best)
     if at_best:
         best = part.rows(found.excess).argmax(axis=1) + len(lag) * np.arange(len(part.places))
         asked = np.union1d(best, asked_about(part.series, 0, found)[0])
@@ -163,7 +163,7 @@ def _weigh_in_full(part: Beside, levels: Levels, found: Evidence, which: Integer
     if not len(which):
         return
     splits = found.last[which], found.split.after[which].astype(np.int64)
-    full = weigh(part.series, 0, levels, splits, _each(part.prior, splits[0] // part.length))
+    full = weigh(part.series, 0, levels, splits, only(part.prior, (splits[0] // part.length, 0)))
     found.excess[which] = full.excess
     for there, now in ((found.split, full.split), (found.weighed, full.weighed)):
         for name in there.__dataclass_fields__:
@@ -199,20 +199,20 @@ def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, di
 
 def _at(found: Evidence, which: Integers, length: int) -> Evidence:
     """Some of the splits, all of one series, as those of a series that lies beside no others."""
-    split, weighed = _only(found.split, which), _only(found.weighed, which)
+    split, weighed = only(found.split, which), only(found.weighed, which)
     return Evidence(found.last[which] % length, split, weighed, found.excess[which], found.confirmed[which])
 
 
 def _near(part: Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> tuple[Flags, Evidence]:
     """Which of the splits come near their threshold; *at_best* they may, see :func:`.splits.weigh`. And all of them."""
     row = last // part.length
-    found = weigh(part.series, 0, levels, (last, lag), _each(part.prior, row), at_best=at_best)
+    found = weigh(part.series, 0, levels, (last, lag), only(part.prior, (row, 0)), at_best=at_best)
     return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places)), found
 
 
 def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Evidence | None) -> Watched:
     """What is seen along one of the series, in which nothing shows up to the point *quiet_until*: how that *looks*."""
-    prior = Prior(*[float(getattr(part.prior, name)[row, 0]) for name in Prior.__dataclass_fields__])
+    prior = only(part.prior, (row, 0))
     arrays = {name: part.rows(getattr(part.series, name))[row] for name in ARRAYS}
     series = TimeSeries(**arrays, prior=prior)
     each = len(levels.counts) // len(part.places)
@@ -249,7 +249,7 @@ def _more(every: Beside, newest: _Newest, old: Floats, minimum: Minimum) -> Inte
     more = np.zeros(len(old), dtype=np.int64)
     for start in range(0, len(asked), _RERUNS_AT_ONCE):
         these = asked[start : start + _RERUNS_AT_ONCE]
-        more[these] = reruns(_only(newest.split, these[:, None]), every.length, 0, of_rows(every.prior, these))
+        more[these] = reruns(only(newest.split, these[:, None]), every.length, 0, only(every.prior, these))
     return more
 
 
@@ -259,15 +259,6 @@ def _minimum(part: Beside, minima: Sequence[Minimum]) -> Minimum:
         np.array([getattr(minima[place], name) for place in part.places]) for name in ("relative", "absolute")
     )
     return Minimum(relative, absolute / part.scales)
-
-
-def _each(prior: Prior, rows: Integers) -> Prior:
-    """That of the series of each split."""
-    return Prior(*[getattr(prior, name)[rows, 0] for name in Prior.__dataclass_fields__])
-
-
-def _only(numbers: T, which: Integers) -> T:
-    return type(numbers)(*[getattr(numbers, name)[which] for name in numbers.__dataclass_fields__])
 
 
 def _joined(parts: Sequence[_Newest]) -> _Newest:
