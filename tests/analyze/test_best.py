@@ -188,12 +188,12 @@ def test_an_interval_of_more_than_a_hundred_times_the_least_says_nothing(
 def test_the_largest_number_that_was_tried_with_a_variant_is_one_of_several(
     workload: Workload, entries: MakeEntries
 ) -> None:
-    tried = [("a", 1, 5.0), ("a", 8, 3.0), ("a", 4, 4.0), ("b", 8, 6.0)]
+    tried = [("a", 1, 5.0), ("a", 8, 3.0), ("a", 4, 4.0), ("b", 8, 6.0), ("c", 2, 7.0), ("c", 3, 8.0)]
     matrix = Matrix([one for hw, vus, cost in tried for one in entries({"hw_type": hw, "vus": vus}, cost)])
     (group,) = rank(matrix, workload).groups
     found = [(one.point.settings["hw_type"], one.point.settings["vus"]) for one in group.standings]
-    assert found == [("a", 8), ("a", 4), ("a", 1), ("b", 8)]
-    assert [group.highest(one.point) for one in group.standings] == [["vus"], [], [], []]
+    assert found == [("a", 8), ("a", 4), ("a", 1), ("b", 8), ("c", 2), ("c", 3)]
+    assert [group.highest(one.point) for one in group.standings] == [["vus"], [], [], [], [], ["vus"]]
 
 
 def test_true_and_false_are_no_numbers() -> None:

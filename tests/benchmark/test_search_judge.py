@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
 from matrix_benchmarking.benchmark.search.evidence import Evidence, gather
 from matrix_benchmarking.benchmark.search.judge import _bracket, _broke_off, _points, _survival, judge
+from matrix_benchmarking.benchmark.search.model import Belief
 
 PEAK = [(4, 50.0), (8, 100.0), (16, 80.0), (64, 70.0), (256, 60.0)]
 DEAD: list[tuple[int, float | None]] = [(64, None), (64, None)]
@@ -95,3 +97,12 @@ def test_until_one_surely_keeps_the_limit_the_fastest_that_may_leads() -> None:
     assert alone.telling not in (None, 4, 8, 16)
     sure = judge(gather(SearchSpec(p95_ms=50.0), [*runs, Measurement(4, 50.0, 20.1), Measurement(4, 50.0, 19.9)]))
     assert (sure.leader, sure.kept) == (4, {4})
+
+
+@pytest.mark.parametrize(("probability", "kept"), [(0.95, {4}), (0.9499, set())])
+def test_a_number_keeps_the_limit_where_all_runs_together_are_sure_of_it(
+    probability: float, kept: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Belief, "probability_below", lambda belief, _: np.full(belief.means.shape[1], probability))
+    found = judge(of((4, 50.0, 20.0), (4, 50.0, 20.1), (4, 50.0, 19.9), p95_ms=50.0))
+    assert found.kept == kept

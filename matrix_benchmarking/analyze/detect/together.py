@@ -24,7 +24,7 @@ from .logarithms import is_doubled
 from .scan import Watched
 from .series import ARRAYS, Blocks, TimeSeries, Values
 from .side_by_side import Beside, estimate_beside, side_by_side
-from .splits import Evidence, candidates, every_lag, weigh
+from .splits import FEWEST_BLOCKS, Evidence, candidates, every_lag, weigh
 
 T = TypeVar("T", Split, Weighed)
 
@@ -233,14 +233,11 @@ def _judgements(every: Beside, newest: _Newest, minimum: Minimum, confidence: fl
     before = runs[np.arange(len(first)), first]
     wide, p_values = reach(newest.weighed, confidence), chance_of_none(newest.excess)
     of_runs = before.astype(int), (runs[:, -1] - before).astype(int)
-    columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more]
-    count = length - scan.least_history(every.series.prior)
-    columns_of_sights = newest.steps.tolist(), every.scales.tolist(), newest.versions.tolist()
-    sights = [sight(step * scale, versions, count) for step, scale, versions in zip(*columns_of_sights, strict=True)]
-    for (shift, far, level, scale, p_value, early, late, again), seen in zip(
-        zip(*[one.tolist() for one in columns], strict=True), sights, strict=True
-    ):
-        yield no_change(shift, far, level, scale, p_value, (early, late), again, seen)
+    columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more, newest.steps, newest.versions]
+    rows = zip(*[one.tolist() for one in columns], strict=True)
+    for shift, far, level, scale, p_value, before_it, after_it, again, step, versions in rows:
+        seen = sight(step * scale, versions, FEWEST_BLOCKS)  # of each of the series so many versions could be new
+        yield no_change(shift, far, level, scale, p_value, (before_it, after_it), again, seen)
 
 
 def _more(every: Beside, newest: _Newest, old: Floats, minimum: Minimum) -> Integers:
