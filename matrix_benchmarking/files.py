@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from .errors import OutputError, os_reason
+from .errors import MatbenchError, OutputError, os_reason
 
 
 @contextlib.contextmanager
@@ -53,6 +54,33 @@ def _create_beside(path: Path) -> tuple[int, str]:
     except FileNotFoundError:
         path.parent.mkdir(parents=True, exist_ok=True)
         return os.open(name, flags, 0o666), name
+
+
+@contextlib.contextmanager
+def only_one(path: Path, root: Path, work: str) -> Iterator[None]:
+    """Hold the lock file *path*, so that one *work* at a time is done in *root*; the system lets go if we die.
+
+    Raises:
+        OutputError: it can't be made or written.
+        MatbenchError: another one works in *root*.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    except OSError as error:
+        raise OutputError(f"cannot write to {root}: {os_reason(error)}") from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.read(descriptor, 32).decode("ascii", "replace").strip() or "unknown"
+            raise MatbenchError(f"another {work} (process {holder}) works in {root}: wait for it, or end it") from None
+        with contextlib.suppress(OSError):  # the number is a courtesy; a full disk shows soon enough
+            os.ftruncate(descriptor, 0)
+            os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def read_regular(path: str | os.PathLike[str], limit: int = -1) -> bytes:

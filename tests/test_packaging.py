@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, req
 from pathlib import Path
 
 import pytest
+from download_support.web import directory_server
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from requirements import missing
@@ -165,7 +166,8 @@ def test_without_any_extra_each_command_is_there_and_what_the_demo_does_works(re
         if not plain.intersection(map(canonicalize_name, distributions))
     }
     assert {"psutil", "httpx", "psycopg", "pyarrow", "fsspec", "kaleido", "pytest"} <= others
-    results = f"--results-dirname={repository}/data/samples/encoder_bench/cpu-1/onnx-int8 --workload=encoder_bench"
+    sample = repository / "data/samples/encoder_bench/cpu-1/onnx-int8"
+    results = f"--results-dirname={sample} --workload=encoder_bench"
     (tmp_path / "echo.yaml").write_text("expe: {a: {x: 1}}\nscript_tpl: {command: 'echo {x}'}\n")
     lines = [
         f"parse {results} --jobs=1",
@@ -174,13 +176,14 @@ def test_without_any_extra_each_command_is_there_and_what_the_demo_does_works(re
         "analyze_lts --workload=encoder_bench --history=sqlite:///kept.db --report-dest=regression --exit-zero",
         "benchmark echo.yaml --results-dirname=echoed --run",
     ]
-    done = subprocess.run(
-        [sys.executable, "-c", PLAIN, ",".join(sorted(others))],
-        input="\n".join(lines),
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(repository), "XDG_CACHE_HOME": str(tmp_path / ".cache")},
-        capture_output=True,
-        text=True,
-    )
+    with directory_server(sample) as web:
+        done = subprocess.run(
+            [sys.executable, "-c", PLAIN, ",".join(sorted(others))],
+            input="\n".join([*lines, f"download --url={web.url} --mode=all --results-dirname=fetched"]),
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(repository), "XDG_CACHE_HOME": str(tmp_path / ".cache")},
+            capture_output=True,
+            text=True,
+        )
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "index.html").is_file()

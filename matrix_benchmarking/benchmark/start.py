@@ -7,16 +7,19 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ConfigError, MatbenchError, needing
+from ..files import only_one
 from . import leftovers
 from .campaign import Campaign, Listener, Report, Runner, recorder
 from .expand import Point
 from .file import BenchmarkFile
 from .limits import Limits
-from .lock import only_one
 from .plan import Group, Plan, script_of
+from .run_directory import OWN_DIRECTORY
 from .script_point import ScriptRunner
 from .targets import hf_endpoint, lease, make_target
 from .targets.base import Target
+
+LOCK_FILE = f"{OWN_DIRECTORY}/lock"
 
 
 def run(
@@ -35,7 +38,7 @@ def run(
     """
     check_extra(plan.file)
     check_money(plan, max_usd)
-    with only_one(plan.root):
+    with only_one(plan.root / LOCK_FILE, plan.root, "benchmark"):
         for clean in (leftovers.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
             for sentence in clean():
                 listener.note(f"left behind by an earlier run: {sentence}")
@@ -73,7 +76,7 @@ def cleanup(root: Path) -> list[str]:
     """
     if not root.is_dir():
         raise MatbenchError(f"results directory '{root}' does not exist")
-    with only_one(root):
+    with only_one(root / LOCK_FILE, root, "benchmark"):
         return [*leftovers.end_leftovers(), *hf_endpoint.cleanup(root)]
 
 

@@ -132,20 +132,17 @@ def test_artifacts_in_the_destination_are_refused(directory, monkeypatch, artifa
     assert not Path("here/here").exists()
 
 
-@pytest.mark.parametrize(
-    ("address", "library"), [("s3://bucket/x", "s3fs"), ("http://127.0.0.1:1/x", "aiohttp"), ("s3://b/x.zip", "s3fs")]
-)
-def test_a_missing_library_is_named_with_the_way_to_get_it(address, library, monkeypatch, capsys: Capture) -> None:
-    monkeypatch.setitem(sys.modules, library, None)
+@pytest.mark.parametrize("address", ["s3://bucket/x", "s3://b/x.zip"])
+def test_a_missing_library_is_named_with_the_way_to_get_it(address, monkeypatch, capsys: Capture) -> None:
+    monkeypatch.setitem(sys.modules, "s3fs", None)
     assert download(f"--url={address}", "--mode=all") == 2
     said = capsys.readouterr().err
-    assert f"needs {library}: pip install 'matrix-benchmarking[remote]'" in said
+    assert "needs s3fs: pip install 'matrix-benchmarking[remote]'" in said
     assert said.count(address) == 1
 
 
 def test_a_local_directory_needs_no_further_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    for library in ("fsspec", "s3fs", "aiohttp"):
-        monkeypatch.setitem(sys.modules, library, None)
+    monkeypatch.setitem(sys.modules, "s3fs", None)
     assert download("--url=results", "--mode=all") == 0
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking.download import is_downloaded
-from matrix_benchmarking.download.destination import Destination, Incomplete
+from matrix_benchmarking.download.fetch import Destination, Incomplete
 from matrix_benchmarking.download.source import File
 from matrix_benchmarking.errors import OutputError
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.download.listing import parse_html
+from matrix_benchmarking.download.http import parse_html
 from matrix_benchmarking.download.source import unsafe
 
 URL = "https://host/runs/"
