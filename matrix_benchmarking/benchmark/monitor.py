@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 import psutil
 
-from .gpus import LAG_S, Gpus
+from .environment import LAG_S, Gpus
 
 INTERVAL_S = 0.1
 _SAMPLES_A_LOOK = 10

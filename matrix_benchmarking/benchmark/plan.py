@@ -11,12 +11,22 @@ from typing import Any, Literal
 from .. import filters as _filters
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
-from . import paths, run_directory, schema, templates
-from .expand import SEARCHABLE, Expansion, Point, PointKey, SearchCase, expand
-from .file import BenchmarkFile
-from .load.tasks import TASKS
+from . import run_directory, schema
+from .expand import (
+    SEARCHABLE,
+    Expansion,
+    Point,
+    PointKey,
+    SearchCase,
+    check_distinct,
+    default_template,
+    directory,
+    expand,
+)
+from .file import BenchmarkFile, fill_model, named_in
+from .load.inputs import TASKS
 from .run_directory import FoundRun, Outcome
-from .script_point import command_of
+from .script import command_of
 
 OVERHEAD_S, PROCESS_START_S, ENDPOINT_START_S = 1.5, 5.0, 300.0
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
@@ -85,7 +95,7 @@ class Plan:
         self.points, self.searches, self.notes = expansion.points, expansion.searches, list(expansion.notes)
         self._everything = expansion if not filters and not experiments else expand(file, {}, ())
         self.template = file.path_tpl or self._default_template()
-        paths.check_distinct(self.template, [*self.points, *(case.point(1, 0) for case in self.searches)])
+        check_distinct(self.template, [*self.points, *(case.point(1, 0) for case in self.searches)])
         self.found: dict[PointKey, FoundRun] = run_directory.scan(self.root)
         self._check_places()
         for point in (*self.points, *(case.point(case.range.start, 0) for case in self.searches)):
@@ -93,7 +103,7 @@ class Plan:
 
     def path_of(self, point: Point) -> PurePosixPath:
         """The point's test directory, relative to the results directory."""
-        return paths.directory(self.template, point)
+        return directory(self.template, point)
 
     def context(self, point: Point) -> dict[str, Scalar]:
         """What templates may name: the point's settings, its repeat, and what is derived from them."""
@@ -154,15 +164,15 @@ class Plan:
         """The point's target, its settings filled in; ``{port}`` is left for the start."""
         if self.file.target is None:
             return None
-        filled = templates.fill_model(self.file.target, self.context(point), "target", keep=("port",))
-        if filled.hf_endpoint and SEARCHABLE in templates.names(self.file.target.model_dump(by_alias=True)):
+        filled = fill_model(self.file.target, self.context(point), "target", keep=("port",))
+        if filled.hf_endpoint and SEARCHABLE in named_in(self.file.target.model_dump(by_alias=True)):
             raise ConfigError(f"target names {{{SEARCHABLE}}}: each number of virtual users would pay for its own")
         return filled
 
     def load_of(self, point: Point) -> schema.Load:
         """The point's load, its settings filled in."""
         assert self.file.load is not None
-        load = templates.fill_model(self.file.load, self.context(point), "load")
+        load = fill_model(self.file.load, self.context(point), "load")
         if load.script is None and load.task not in TASKS:
             raise ConfigError(f"load.task: there is no task '{load.task}': {did_you_mean(load.task, TASKS)}")
         if load.rate is not None and load.requests is not None:
@@ -183,7 +193,7 @@ class Plan:
         if self.file.load is None:
             script = script_of(self.file)
             if script is not None and script.duration_s is not None:
-                return float(templates.fill_model(script, self.context(point), "script_tpl", _LATER).duration_s or 0)
+                return float(fill_model(script, self.context(point), "script_tpl", _LATER).duration_s or 0)
             return sum(known) / len(known) if known else None
         load = self.load_of(point)
         return float(load.duration_s) + float(load.warm_up_s) + OVERHEAD_S
@@ -225,7 +235,7 @@ class Plan:
     def _default_template(self) -> str:
         settings = [point.settings for point in self._everything.points]
         settings += [case.settings for case in self._everything.searches]
-        return paths.default_template(settings, [SEARCHABLE] if self._everything.searches else [])
+        return default_template(settings, [SEARCHABLE] if self._everything.searches else [])
 
     def _interleaved(self) -> bool:
         if self.file.order is not None:

@@ -10,9 +10,10 @@ import contextlib
 import dataclasses
 import json
 import os
+import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ..block_file import BLOCK_FILE, VERSION, RecordedBlock
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..files import atomic_write, read_regular
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, check_settings, read_settings_file
+from .environment import anonymous
 from .expand import Point, PointKey, point_key
 
 OWN_DIRECTORY = ".matbench"
@@ -189,3 +191,35 @@ def _exit_code(directory: Path) -> int | None:
         return int(read_regular(directory / EXIT_CODE_FILE, 64))
     except (OSError, ValueError):
         return None
+
+
+LONGEST_BYTES = 64 * 1024
+
+
+class ServerLog:
+    """A log file in *directory*, and how far it was copied.
+
+    Raises:
+        OutputError: it can't be made.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=directory, prefix="server_", suffix=".log", delete=False) as stream:
+                self.path = Path(stream.name)
+        except OSError as error:
+            raise OutputError(f"cannot write to {directory}: {os_reason(error)}") from error
+        self._copied = 0
+
+    def copy_to(self, place: Path, secrets: Sequence[str]) -> None:
+        """Write what came since the last copy to *place*, its middle left out where it is long."""
+        with self.path.open("rb") as stream:
+            stream.seek(self._copied)
+            content = stream.read()
+        self._copied += len(content)
+        if len(content) > LONGEST_BYTES:
+            half = LONGEST_BYTES // 2
+            left_out = f"\n… {len(content) - 2 * half:,} bytes left out …\n".encode()
+            content = content[:half] + left_out + content[-half:]
+        write_text(place, anonymous(content.decode("utf-8", "replace"), secrets))

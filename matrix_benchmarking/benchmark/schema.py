@@ -1,7 +1,7 @@
 """The benchmark file as models: everything that may stand in it, validated, and its JSON Schema.
 
 A value that is written as ``"{name}"``, or text that holds ``{name}``, takes the setting ``name`` of each point;
-:mod:`.templates` puts it in.
+``file.fill`` puts it in.
 """
 
 from __future__ import annotations

@@ -8,16 +8,15 @@ from typing import Any
 
 from ..errors import ConfigError, MatbenchError, needing
 from ..files import only_one
-from . import leftovers
-from .campaign import Campaign, Listener, Report, Runner, recorder
+from . import processes
+from .campaign import Campaign, Limits, Listener, Report, Runner, recorder
 from .expand import Point
 from .file import BenchmarkFile
-from .limits import Limits
 from .plan import Group, Plan, script_of
 from .run_directory import OWN_DIRECTORY
-from .script_point import ScriptRunner
-from .targets import hf_endpoint, lease, make_target
-from .targets.base import Target
+from .script import ScriptRunner
+from .targets import hf_endpoint, make_target
+from .targets.servers import Target
 
 LOCK_FILE = f"{OWN_DIRECTORY}/lock"
 
@@ -39,7 +38,7 @@ def run(
     check_extra(plan.file)
     check_money(plan, max_usd)
     with only_one(plan.root / LOCK_FILE, plan.root, "benchmark"):
-        for clean in (leftovers.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
+        for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
             for sentence in clean():
                 listener.note(f"left behind by an earlier run: {sentence}")
         limits = Limits(max_duration_s, max_usd)
@@ -59,10 +58,10 @@ def run(
             stop_on_error=stop_on_error,
         )
         report = campaign.run()
-        left = lease.read_leases(plan.root)
+        left = hf_endpoint.read_leases(plan.root)
         if left and not report.left_behind:
             report.left_behind.append(
-                f"the endpoints {lease.describe(left)} may still cost money: run matbench benchmark --cleanup "
+                f"the endpoints {hf_endpoint.describe(left)} may still cost money: run matbench benchmark --cleanup "
                 f"--results-dirname={plan.results}"
             )
         return report
@@ -77,7 +76,7 @@ def cleanup(root: Path) -> list[str]:
     if not root.is_dir():
         raise MatbenchError(f"results directory '{root}' does not exist")
     with only_one(root / LOCK_FILE, root, "benchmark"):
-        return [*leftovers.end_leftovers(), *hf_endpoint.cleanup(root)]
+        return [*processes.end_leftovers(), *hf_endpoint.cleanup(root)]
 
 
 def check_extra(file: BenchmarkFile) -> None:
@@ -114,7 +113,7 @@ def make_runner(plan: Plan, limits: Limits, listener: Listener) -> tuple[Runner,
     script = script_of(plan.file)
     if script is not None:
         return ScriptRunner(script, plan.base, plan.context), {}
-    from .load_point import LoadRunner  # its monitor needs psutil, which a plan and a command alone don't
+    from .load_driver import LoadRunner  # its monitor needs psutil, which a plan and a command alone don't
 
     runner = LoadRunner(plan, limits, listener.rate)
     return runner, {"k6": runner.k6_version}

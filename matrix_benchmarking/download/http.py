@@ -10,6 +10,7 @@ import dataclasses
 import email.utils
 import html
 import json
+import math
 import re
 import socket
 import ssl

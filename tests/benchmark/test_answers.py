@@ -11,11 +11,20 @@ from benchmark_support.encoder_stub import EncoderStub, always, embeddings, labe
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.benchmark.answers import Answer, ask, compare, kept, read_reference, write_reference
-from matrix_benchmarking.benchmark.answers.answer import decode, encode
-from matrix_benchmarking.benchmark.answers.compare import cosine, standard_error
-from matrix_benchmarking.benchmark.answers.files import ReferenceAnswers
-from matrix_benchmarking.benchmark.load.tasks import TASKS
+from matrix_benchmarking.benchmark.load.answers import (
+    Answer,
+    ReferenceAnswers,
+    ask,
+    compare,
+    cosine,
+    decode,
+    encode,
+    kept,
+    read_reference,
+    standard_error,
+    write_reference,
+)
+from matrix_benchmarking.benchmark.load.inputs import TASKS
 from matrix_benchmarking.errors import MatbenchError
 
 EMBEDDING, CLASSIFICATION = TASKS["embedding"], TASKS["classification"]

@@ -13,15 +13,15 @@ import psutil
 import pytest
 from benchmark_support.stubborn import FORKING, eventually, living
 
-from matrix_benchmarking.benchmark import leftovers
-from matrix_benchmarking.benchmark.leftovers import MARK
+from matrix_benchmarking.benchmark import processes
+from matrix_benchmarking.benchmark.processes import MARK
 
 APART = str(os.getpid())
 """Ends the name of the container in the marks of these tests: whoever else looks for leftovers leaves theirs alone."""
 ELSEWHERE = f"""
-from matrix_benchmarking.benchmark import leftovers
-identity = leftovers._identity
-leftovers._identity = lambda pid: identity(pid) + "{APART}"
+from matrix_benchmarking.benchmark import processes
+identity = processes._identity
+processes._identity = lambda pid: identity(pid) + "{APART}"
 """
 BENCHMARK = f"""
 import pathlib, sys, time
@@ -35,8 +35,8 @@ time.sleep(600)
 
 @pytest.fixture(autouse=True)
 def apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    identity = leftovers._identity
-    monkeypatch.setattr(leftovers, "_identity", lambda pid: identity(pid) + APART)
+    identity = processes._identity
+    monkeypatch.setattr(processes, "_identity", lambda pid: identity(pid) + APART)
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_what_lives_on_after_its_guard_and_its_benchmark_were_killed_is_named_an
     benchmark.kill()
     benchmark.wait()
     (worker,) = living(marks)
-    (sentence,) = [each for each in leftovers.end_leftovers() if f"process {benchmark.pid}," in each]
+    (sentence,) = [each for each in processes.end_leftovers() if f"process {benchmark.pid}," in each]
     program = Path(sys.executable).name
     assert sentence == f"of process {benchmark.pid}, which is gone: {worker} ({program}); ended"
     assert living(marks) == []
@@ -76,13 +76,13 @@ def test_what_lives_on_after_its_guard_and_its_benchmark_were_killed_is_named_an
 def test_a_benchmark_that_was_killed_and_not_yet_buried_is_gone(benchmark: psutil.Popen, marks: Path) -> None:
     benchmark.kill()
     assert eventually(lambda: psutil.Process(benchmark.pid).status() == psutil.STATUS_ZOMBIE)
-    leftovers.end_leftovers()
+    processes.end_leftovers()
     assert living(marks) == []
 
 
 def test_what_belongs_to_a_benchmark_that_lives_is_left_alone(benchmark: psutil.Popen, marks: Path) -> None:
     before = living(marks)
-    assert not [each for each in leftovers.end_leftovers() if f"process {benchmark.pid}," in each]
+    assert not [each for each in processes.end_leftovers() if f"process {benchmark.pid}," in each]
     assert living(marks) == before
 
 
@@ -99,12 +99,12 @@ def test_what_belongs_to_a_benchmark_that_lives_is_left_alone(benchmark: psutil.
     ids=["another has its id by now", "it lives", "another user's", "in another container", "empty", "no mark"],
 )
 def test_only_what_is_certainly_of_one_that_is_gone_is_ended(mark: str, is_ended: bool) -> None:
-    own = leftovers.new_mark()[MARK].partition(":")[0]
+    own = processes.new_mark()[MARK].partition(":")[0]
     user, pid, start, namespace = own.split("-")
     text = mark.format(user=user, pid=pid, start=start, namespace=namespace)
     process = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: text})
     try:
-        leftovers.end_leftovers()
+        processes.end_leftovers()
         assert (process.poll() == -signal.SIGTERM) is is_ended, process.poll()
     finally:
         process.kill()
@@ -113,7 +113,7 @@ def test_only_what_is_certainly_of_one_that_is_gone_is_ended(mark: str, is_ended
 
 def test_what_belongs_to_a_benchmark_that_is_hidden_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = subprocess.Popen(["sleep", "60"])
-    identity = leftovers._identity
+    identity = processes._identity
     mark = f"{identity(hidden.pid)}:1"
 
     def unless_hidden(pid: int) -> str:
@@ -121,10 +121,10 @@ def test_what_belongs_to_a_benchmark_that_is_hidden_is_left_alone(monkeypatch: p
             raise FileNotFoundError(f"/proc/{pid}/stat")
         return identity(pid)
 
-    monkeypatch.setattr(leftovers, "_identity", unless_hidden)
+    monkeypatch.setattr(processes, "_identity", unless_hidden)
     process = subprocess.Popen(["sleep", "60"], env={**os.environ, MARK: mark})
     try:
-        leftovers.end_leftovers()
+        processes.end_leftovers()
         assert process.poll() is None
     finally:
         for each in (hidden, process):
@@ -133,9 +133,9 @@ def test_what_belongs_to_a_benchmark_that_is_hidden_is_left_alone(monkeypatch: p
 
 
 def test_a_process_does_not_end_itself_nor_those_that_started_it(repository: Path) -> None:
-    own = leftovers.new_mark()[MARK].partition(":")[0]
+    own = processes.new_mark()[MARK].partition(":")[0]
     user, pid, _, namespace = own.split("-")
-    program = f"{ELSEWHERE}print(leftovers.end_leftovers())"
+    program = f"{ELSEWHERE}print(processes.end_leftovers())"
     command = ["sh", "-c", '"$@"; echo alive', "sh", sys.executable, "-c", program]
     environment = {**os.environ, MARK: f"{user}-{pid}-1-{namespace}:1", "PYTHONPATH": str(repository)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

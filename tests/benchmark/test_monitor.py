@@ -11,7 +11,7 @@ import types
 import psutil
 import pytest
 
-from matrix_benchmarking.benchmark.gpus import Gpus
+from matrix_benchmarking.benchmark.environment import Gpus
 from matrix_benchmarking.benchmark.monitor import Monitor
 
 BUSY = "import time\nend = time.time() + 30\nwhile time.time() < end: pass"

@@ -1,4 +1,4 @@
-"""The inputs of a load: texts, JSON Lines, or images as data URIs."""
+"""What is asked: the tasks of an encoder server, and inputs as texts, JSON Lines, or images as data URIs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,43 @@ import base64
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...errors import MatbenchError, os_reason
 from ...files import atomic_write, read_regular
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Task:
+    """One kind of request.
+
+    Attributes:
+        name: value of the setting ``task``.
+        route: where it is posted to, unless the benchmark file says otherwise.
+        modality: ``image`` where inputs are images as data URIs.
+    """
+
+    name: str
+    route: str
+    modality: str | None = None
+
+    def body(self, model: str, inputs: Sequence[str]) -> dict[str, Any]:
+        """The JSON body of a request for *inputs*."""
+        extra = {"modality": self.modality} if self.modality else {}
+        return {"model": model, "input": list(inputs), **extra}
+
+
+TASKS: Mapping[str, Task] = {
+    task.name: task
+    for task in (
+        Task("embedding", "/v1/embeddings"),
+        Task("classification", "/classify"),
+        Task("vision_embedding", "/embeddings", modality="image"),
+    )
+}
+
 
 MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from .. import schema
-from .base import Target
 from .hf_endpoint import HFEndpoint
-from .process import ProcessTarget
-from .url import UrlTarget
+from .servers import ProcessTarget, Target, UrlTarget
 
 
 def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None) -> Target:

@@ -14,9 +14,8 @@ from benchmark_support.encoder_stub import EncoderStub, always, embeddings, labe
 from requirements import missing
 
 from matrix_benchmarking.benchmark import processes
-from matrix_benchmarking.benchmark.load import k6, timeseries
-from matrix_benchmarking.benchmark.load.inputs import Input, write_inputs
-from matrix_benchmarking.benchmark.load.tasks import TASKS
+from matrix_benchmarking.benchmark.load import k6
+from matrix_benchmarking.benchmark.load.inputs import TASKS, Input, write_inputs
 
 pytestmark = pytest.mark.xdist_group("load")
 
@@ -230,7 +229,7 @@ def test_the_window_and_the_time_series_are_those_of_the_load(put_load, tmp_path
     window = k6.load_window(summary, 0.0, 0.0)
     assert began - 0.1 < window["start"] < window["end"] < time.time() + 0.1
     assert 2.1 < window["end"] - window["start"] < 2.6
-    series = timeseries.time_series(timeseries.read_samples(tmp_path / "samples.csv"), window)
+    series = k6.time_series(k6.read_samples(tmp_path / "samples.csv"), window)
     assert sum(series["requests"]) == count(summary, "http_reqs")
     assert sum(series["answered_inputs"]) == count(summary, "answered_inputs")
     assert len(series["requests"]) == 3

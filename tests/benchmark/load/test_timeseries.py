@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.benchmark.load.timeseries import quantile, read_samples, time_series
+from matrix_benchmarking.benchmark.load.k6 import quantile, read_samples, time_series
 
 HEADER = "metric_name,timestamp,metric_value,expected_response\n"
 

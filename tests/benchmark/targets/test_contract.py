@@ -13,7 +13,7 @@ import pytest
 
 from matrix_benchmarking.benchmark import schema
 from matrix_benchmarking.benchmark.targets import make_target
-from matrix_benchmarking.benchmark.targets.base import Target, TargetError
+from matrix_benchmarking.benchmark.targets.servers import Target, TargetError
 
 SERVER = Path(__file__).resolve().parents[2] / "benchmark_support" / "little_server.py"
 SECRET = "hf_secret_token"

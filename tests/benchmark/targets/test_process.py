@@ -16,8 +16,7 @@ import psutil
 import pytest
 
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets.base import TargetError
-from matrix_benchmarking.benchmark.targets.process import ProcessTarget, cores
+from matrix_benchmarking.benchmark.targets.servers import ProcessTarget, TargetError, cores
 
 SERVER = Path(__file__).resolve().parents[2] / "benchmark_support" / "little_server.py"
 

@@ -1,19 +1,151 @@
-"""A target that is a command: started, waited for until the port is really its own, and stopped."""
+"""The port of a target, and two of its kinds: a URL that answers already, and a process that is started and stopped."""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
+import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+import urllib.parse
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from ...errors import os_reason
-from .. import processes, schema, templates
-from .base import Endpoint, TargetError
+from ...errors import MatbenchError, os_reason
+from .. import processes, schema
+from ..file import fill, named_in
+
+
+class TargetError(MatbenchError):
+    """A target that could not be started, is not ours, died or can't be stopped; the sentence says which."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A target that answers.
+
+    Attributes:
+        url: where, without a trailing slash.
+        headers: sent with each request, such as ``Authorization``; never recorded.
+        description: what is recorded of it in ``server.json``: kind, command, versions …; no secrets.
+    """
+
+    url: str
+    headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    description: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+class Target(Protocol):
+    """What is benchmarked. :meth:`stop` may be called at any time, also after a failed start, and twice.
+
+    Attributes:
+        paid: True where somebody is charged as long as it runs.
+    """
+
+    paid: bool
+
+    def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
+        """Start it and wait until it answers.
+
+        Args:
+            log: file for what the target prints, or what happened to it.
+            keep_on: called at least once a second while waiting; raises to give up.
+
+        Raises:
+            TargetError: it could not be started, is not ready in time, or its address is somebody else's.
+        """
+
+    def check(self) -> None:
+        """Raise TargetError if it has died."""
+
+    def process_ids(self) -> Sequence[int]:
+        """Its living processes on this machine, for the monitor; empty where it runs elsewhere."""
+
+    def stop(self) -> None:
+        """End it, and all that it started.
+
+        Raises:
+            TargetError: something of it is left; the sentence says what to do.
+        """
+
+
+TIMEOUT_S = 10.0
+
+
+class UrlTarget:
+    """A server at a URL.
+
+    Args:
+        spec: the file's description, its settings filled in.
+    """
+
+    paid = False
+
+    def __init__(self, spec: schema.UrlTarget) -> None:
+        self._spec = spec
+
+    def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
+        url = _checked(self._spec.url)
+        headers = bearer(self._spec.api_key_env)
+        keep_on()
+        _reach(url, headers)
+        return Endpoint(url=url, headers=headers, description={"kind": "url"})
+
+    def check(self) -> None:
+        """Whether it still answers shows in the load."""
+
+    def process_ids(self) -> Sequence[int]:
+        return ()
+
+    def stop(self) -> None:
+        """It was running before, and goes on."""
+
+
+def bearer(variable: str | None) -> dict[str, str]:
+    """The header with the key that the environment *variable* holds; none where no variable is named.
+
+    Raises:
+        TargetError: it is not set.
+    """
+    if variable is None:
+        return {}
+    key = os.environ.get(variable, "").strip()
+    if not key:
+        raise TargetError(f"the environment variable {variable}, which should hold the server's key, is not set")
+    return {"Authorization": f"Bearer {key}"}
+
+
+def _checked(url: str) -> str:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        has_credentials, host = "@" in parts.netloc, parts.hostname
+    except ValueError as error:
+        raise TargetError(f"the target's url is no URL: {error}") from error
+    if has_credentials:
+        raise TargetError("the target's url holds credentials: put the key in an environment variable, api_key_env")
+    if parts.scheme not in ("http", "https") or not host:
+        raise TargetError(f"the target's url '{url}' is not of the form http://host:port")
+    return url.rstrip("/")
+
+
+def _reach(url: str, headers: dict[str, str]) -> None:
+    """Make sure that something speaks HTTP there; any status will do."""
+    import httpx
+
+    reason: Any
+    try:
+        httpx.get(url, headers=headers, timeout=TIMEOUT_S, trust_env=False)
+    except httpx.TimeoutException:
+        reason = f"no answer within {TIMEOUT_S:.0f} s"
+    except httpx.HTTPError as error:
+        reason = str(error) or type(error).__name__
+    else:
+        return
+    raise TargetError(f"{url} can't be reached: {reason}")
+
 
 POLL_S = 0.1
 VERSIONS_TIMEOUT_S = 60.0
@@ -40,8 +172,8 @@ class ProcessTarget:
         spec = self._spec
         self._log = log
         self._port = self._choose_port()
-        command = templates.fill(spec.command, {"port": self._port})
-        variables = templates.fill(spec.environment, {"port": self._port})
+        command = fill(spec.command, {"port": self._port})
+        variables = fill(spec.environment, {"port": self._port})
         cpus = cores(spec.cpus)
         started = time.monotonic()
         try:
@@ -83,7 +215,7 @@ class ProcessTarget:
     def _choose_port(self) -> int:
         fixed = self._spec.port
         if fixed is None:
-            if "port" not in templates.names(self._spec.command) | templates.names(self._spec.environment):
+            if "port" not in named_in(self._spec.command) | named_in(self._spec.environment):
                 raise TargetError("the server's command has no {port}, and no fixed port is given: which one is it?")
             return free_port(self._spec.host)
         port = int(fixed)

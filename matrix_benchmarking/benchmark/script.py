@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import ConfigError
 from ..filters import Scalar, exact
-from . import processes, schema, templates
-from .environment import anonymous
+from . import processes, schema
+from .environment import anonymous, start_end
 from .expand import Point
+from .file import fill, fill_model
 from .run_directory import Outcome, write_json
-from .targets.base import Endpoint, Target
-from .times import start_end
+from .targets.servers import Endpoint, Target
 
 if TYPE_CHECKING:
     from .monitor import Monitor
@@ -51,7 +51,7 @@ class ScriptRunner:
     ) -> Outcome:
         url = endpoint.url if endpoint else None
         context = self._context(point)
-        script = templates.fill_model(self._script, context, "script_tpl", keep=("url", "test_dir"))
+        script = fill_model(self._script, context, "script_tpl", keep=("url", "test_dir"))
         command = command_of(self._script, context, url=url, test_dir=directory)
         output = directory / DIRECTORY
         output.mkdir()
@@ -107,8 +107,8 @@ def command_of(
     if script.shell:
         line = script.command if isinstance(script.command, str) else " ".join(script.command)
         quoted = {name: shlex.quote(exact(value)) for name, value in context.items()}
-        return ["/bin/sh", "-c", str(templates.fill(line, quoted, keep))]
-    filled: list[str] = templates.fill(_words(script.command), context, keep)
+        return ["/bin/sh", "-c", str(fill(line, quoted, keep))]
+    filled: list[str] = fill(_words(script.command), context, keep)
     return filled
 
 
