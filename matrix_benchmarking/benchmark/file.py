@@ -1,7 +1,7 @@
-"""The benchmark file as a whole: which experiments, over which settings, with which options; and its templates filled in.
+"""The benchmark file as a whole: which experiments, settings and options; and its templates filled in.
 
-``{name}`` in a text stands for a setting, ``{{`` and ``}}`` for braces. A text that is nothing but ``{name}`` becomes the
-setting itself, so that a number stays a number.
+``{name}`` in a text stands for a setting, ``{{`` and ``}}`` for braces. A text that is nothing but ``{name}`` becomes
+the setting itself, so that a number stays a number.
 """
 
 from __future__ import annotations
