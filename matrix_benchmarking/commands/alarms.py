@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ..analyze.verdict.alarm_wording import KPIs
     from ..analyze.verdict.lifecycle import Known
+    from ..analyze.wording.alarms import KPIs
     from ..config import Config
 
 LONGEST_AUTHOR = 200
@@ -54,9 +54,9 @@ def command() -> None:
 @click.pass_obj
 def list_alarms(invocation: Invocation, place: HistoryOptions, workload: str | None, all: bool, format: str) -> None:
     """List the alarms of a history: open and acknowledged ones, the newest first."""
-    from ..analyze.verdict.alarm_wording import as_data
     from ..analyze.verdict.lifecycle import known_alarms
     from ..analyze.verdict.model import Status
+    from ..analyze.wording.alarms import as_data
 
     location = locate(invocation.config, place)
     with open_history(location, writable=False) as history:
@@ -133,9 +133,9 @@ def _deal(
     until: str | None = None,
 ) -> None:
     """Keep that *author* did *action* to the alarms *ids*: to all of them or, where one can't be, to none."""
-    from ..analyze.verdict import handling
-    from ..analyze.verdict.alarm_wording import about, standing
+    from ..analyze import handling
     from ..analyze.verdict.lifecycle import known_alarms
+    from ..analyze.wording.alarms import about, standing
 
     reason = (reason or "").strip() or None
     if reason is None and action is not Action.REOPENED:
@@ -207,7 +207,7 @@ def _of_workload(known: Sequence[Known], workload: str | None) -> Sequence[Known
 
 
 def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIs]) -> Table:
-    from ..analyze.verdict.alarm_wording import levels, standing
+    from ..analyze.wording.alarms import levels, standing
 
     has_several = len({each.subject.workload for each in alarms}) > 1
     folding = [*(["Workload"] if has_several else []), "KPI", "Series", "First bad", "Levels"]

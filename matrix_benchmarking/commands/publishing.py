@@ -19,7 +19,7 @@ from ..analyze.report.markdown import capped, markdown
 from ..analyze.select.selection import not_judged
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
-from ..analyze.verdict.wording import headline, lead
+from ..analyze.wording.verdicts import headline, lead
 from ..errors import ConfigError, VerdictError, os_reason
 from ..runs import judging
 from ..runs.answers import AnalysisAnswer

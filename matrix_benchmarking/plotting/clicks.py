@@ -10,7 +10,7 @@ import collections
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analyze.wording import plural
+from ..analyze.words import plural
 from ..matrix import Entry
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ..analyze.failures import prone_values
-from ..analyze.wording import plural
+from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from .tables import Cell, Column, Row, count_cell, table

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import plotly.graph_objects as go
 
 from ..analyze.select.labelled import LabelledRun
-from ..analyze.select.series import KPISeries, Series, series_of
-from ..analyze.select.series_wording import (
-    cut_inside,
+from ..analyze.select.series import (
+    KPISeries,
+    Series,
     point_text,
+    series_of,
     series_text,
     step_texts,
     time_text,
@@ -21,7 +22,8 @@ from ..analyze.select.series_wording import (
 )
 from ..analyze.study import Study
 from ..analyze.verdict.model import Outcome
-from ..analyze.verdict.of_kpi import Judged, conclusions, judged_series
+from ..analyze.wording.of_kpi import Judged, conclusions, judged_series
+from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import typed

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..analyze import wording
 from ..analyze.best import Group, Standing
 from ..analyze.limits import Bounded, Step, better_than, bounded, staircase, unsure, winner, within
 from ..analyze.points import Point, is_number, varying
+from ..analyze.wording import ranking
+from ..analyze.words import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
@@ -50,7 +51,7 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
 def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Presentation) -> list[Cell | str]:
     point = standing.point
     is_best = point is group.best
-    difference = wording.difference_label(standing.difference, group.scale, kpi)
+    difference = ranking.difference_label(standing.difference, group.scale, kpi)
     return [
         kpi_cell(kpi, point.value, mark=is_best),
         interval_cell(point, kpi),
@@ -63,7 +64,7 @@ def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue:
 def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
     if point.interval is None:
         return "unknown"
-    label = wording.interval_label(point.interval, kpi, unit=False)
+    label = ranking.interval_label(point.interval, kpi, unit=False)
     return Cell(f"{label} *" if point.interval.pooled else label, sort=point.interval.low / kpi.divisor)
 
 
@@ -117,7 +118,7 @@ def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> li
         )
         for step in shown
     ]
-    caption = f"{wording.superlative(headline)}, under a limit on {kpi.name}"
+    caption = f"{ranking.superlative(headline)}, under a limit on {kpi.name}"
     if len(shown) < len(steps):
         caption += f" ({len(shown)} of {len(steps)} steps)"
     sentence = _sentence(steps, found, group, headline, kpi)
@@ -167,10 +168,10 @@ def _row(
         Cell(kpi.show_bound(step.limit, unit=False), sort=step.limit / kpi.divisor),
         Cell(bound or ", ".join(f"{limit:,g}" for limit in limits) or "–", sort=limits[0] if limits else None),
         *setting_cells(settings, names),
-        *([wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
+        *([tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
         Cell(headline.show(step.point.value, unit=False), sort=step.point.value, mark=is_best),
         interval_cell(step.point, headline),
-        "best" if is_best else wording.difference_label(against_all, group.scale, headline),
+        "best" if is_best else ranking.difference_label(against_all, group.scale, headline),
         _rivals(inside),
         *([] if in_doubt is None else [_listed(in_doubt, inside)]),
         runs_cell(step.point.runs, catalogue),
@@ -199,7 +200,7 @@ def _rivals(group: Group) -> str:
 
 def _listed(points: Sequence[Bounded | Standing], group: Group) -> str:
     """The first of *points*, by what differs from the best of *group*, and how many more there are."""
-    names = [wording.short_label(one.point, group) for one in points]
+    names = [ranking.short_label(one.point, group) for one in points]
     more = [f"and {len(names) - NAMED} more"] if len(names) > NAMED else []
     return "; ".join([*names[:NAMED], *more]) or "none"
 
@@ -216,7 +217,7 @@ def _sentence(
         f"{kpi.show_bound(first.limit)}"
     )
     if len(steps) == 1:
-        best = f"{wording.point_label(last.point.settings, group)}, for {headline.show(last.point.value)}"
+        best = f"{ranking.point_label(last.point.settings, group)}, for {headline.show(last.point.value)}"
         said += f"; from there on one point is the best under every limit: {best}."
     else:
         said += (
@@ -226,6 +227,6 @@ def _sentence(
         )
     left = better_than(last.point, (one for one in found if one.bound is None), group) if is_sure else []
     if left:
-        count = f"{len(left)} better {wording.plural(len(left), 'point')}"
+        count = f"{len(left)} better {plural(len(left), 'point')}"
         said += f" That leaves out {count} of which no bound is known: repeat {'it' if len(left) == 1 else 'them'}."
     return said

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ..analyze.select.selection import NotAnalysed
-from ..analyze.select.series_wording import cut_inside
-from ..analyze.verdict import wording
 from ..analyze.verdict.model import Alarm, Analysis, SeriesVerdict, Status
+from ..analyze.wording import verdicts as wording
+from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
 from .series_frames import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
 from .tables import Cell, Column, Row, count_cell, kpi_cell, table
@@ -91,7 +91,7 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
         Cell(_way(verdict)),
         Cell(_alarms(verdict)),
         Cell(f"{verdict.runs_before} → {verdict.runs_after}", sort=verdict.runs_after),
-        Cell(wording.probability(verdict.q_value), sort=verdict.q_value),
+        Cell(probability(verdict.q_value), sort=verdict.q_value),
     ]
 
 

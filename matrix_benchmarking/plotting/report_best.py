@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze import limit_wording, wording
 from ..analyze.best import WIDEST, Group, VariantBest
 from ..analyze.points import Excluded
 from ..analyze.study import Study
+from ..analyze.wording import ranking
+from ..analyze.words import plural, tuning_label
 from ..kpi import KPIDefinition
 from . import tags
 from .base import Arguments, Presentation, Report
@@ -57,7 +58,7 @@ class BestReport(Report):
         groups = self.study.best.groups
         points = sum(len(group.standings) for group in groups)
         variants = sum(len(group.variants) for group in groups)
-        return f"{points} {wording.plural(points, 'point')} of {variants} {wording.plural(variants, 'variant')}."
+        return f"{points} {plural(points, 'point')} of {variants} {plural(variants, 'variant')}."
 
     def _limits(self) -> list[Any]:
         """What is best under which limit, of all points: also where a limit is chosen."""
@@ -111,15 +112,13 @@ def limited(study: Study, texts: Mapping[str, str]) -> Study:
 def under_which(study: Study) -> str:
     """The limit that is in force, as a sentence; empty for none."""
     limited = study.limited
-    return (
-        "" if limited is None else f"Ranked are the points {limit_wording.condition_label(limited.kpi, limited.limit)}."
-    )
+    return "" if limited is None else f"Ranked are the points {ranking.condition_label(limited.kpi, limited.limit)}."
 
 
 def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
     """The verdict in sentences, with the best point's warnings, and *more* lines."""
     best, limited = study.best, study.limited
-    verdicts = wording.verdict(best) if limited is None else limit_wording.verdict(limited)
+    verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
     lines: list[Any] = []
     for verdict in verdicts:
         lines.append(html.P(verdict.lead, className="lead"))
@@ -127,7 +126,7 @@ def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
             lines.append(html.P(verdict.rest))
     lines += [html.P(sentence) for sentence in _about_the_limit(study)]
     if best.groups and best.excluded:
-        lines.append(html.P(f"{wording.exclusions(best)}."))
+        lines.append(html.P(f"{ranking.exclusions(best)}."))
     for group in best.groups:
         lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in group.warnings]
     return html.Div([*lines, *more], className="verdict")
@@ -139,8 +138,8 @@ def _about_the_limit(study: Study) -> list[str]:
     if kpi is None:
         return []
     if limited is None:
-        return limit_wording.satisfied(study.best, kpi)
-    return [*limit_wording.satisfied_under(limited, study.of_all), *limit_wording.left_out(limited)]
+        return ranking.satisfied(study.best, kpi)
+    return [*ranking.satisfied_under(limited, study.of_all), *ranking.left_out(limited)]
 
 
 def variants_table(group: Group, catalogue: Presentation) -> Any:
@@ -187,7 +186,7 @@ def how_to_read(study: Study) -> Any:
 
 def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalogue: Presentation) -> Row:
     settings = variant.standing.point.settings
-    at = [wording.tuning_label(settings, group.tuning_names)] if group.tuning_names else []
+    at = [tuning_label(settings, group.tuning_names)] if group.tuning_names else []
     return [
         *setting_cells(variant.variant, group.variant_names),
         *at,
@@ -197,4 +196,4 @@ def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalog
 
 
 def _heading(text: str, group: Group) -> str:
-    return f"{text}: {wording.scope(group)}" if group.settings else text
+    return f"{text}: {ranking.scope(group)}" if group.settings else text

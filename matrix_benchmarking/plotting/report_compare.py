@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 from ..analyze import doubts
 from ..analyze.points import Cause
 from ..analyze.select.selection import select
-from ..analyze.verdict import wording
-from ..analyze.verdict.events import new_events
-from ..analyze.verdict.lifecycle import known_alarms
+from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.verdict.pairs import Question
-from ..analyze.verdict.side_wording import (
+from ..analyze.verdict.sides import Pair
+from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
+from ..analyze.wording import verdicts
+from ..analyze.wording.verdicts import (
     UNKNOWN,
     difference_label,
     interval_label,
@@ -22,9 +23,7 @@ from ..analyze.verdict.side_wording import (
     outcome_label,
     verdict_label,
 )
-from ..analyze.verdict.sides import Pair
-from ..analyze.verdict.switch import Effect, Switch, switch, switch_versions
-from ..analyze.wording import plural, value_label
+from ..analyze.words import plural, value_label
 from ..errors import ConfigError
 from ..matrix import NOT_SET, Entry, typed
 from .base import Arguments, Presentation, Report
@@ -162,7 +161,7 @@ class CompareReport(Report):
         interval = interval_label(effect.judged, kpi)
         sure = "" if interval == UNKNOWN else f" (95 % interval {interval})"
         moved = f"{kpi.name} {difference_label(effect.judged, kpi)}{sure} {behind}"
-        on_all = " ".join(wording.lead(switch.analysis))
+        on_all = " ".join(verdicts.lead(switch.analysis))
         if effect.outcome not in _CLEAR:
             return f"{what}: {moved}; {_verdict(effect)}. {on_all}"
         refused = self._refused(switch)
@@ -253,12 +252,12 @@ def _is_clear(switch: Switch) -> bool:
 def _words(verdict: SeriesVerdict) -> str:
     """The verdict on a pair, with its alarm where a history knows one."""
     alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
-    return f"{outcome_label(verdict.outcome, verdict.looks_worse)}{wording.shown(verdict)}{alarms}"
+    return f"{outcome_label(verdict.outcome, verdict.looks_worse)}{verdicts.shown(verdict)}{alarms}"
 
 
 def _of_series(verdict: SeriesVerdict) -> str:
     alarms = " ".join(f"Alarm {one.id}." for one in verdict.alarms if one.id)
-    return f"{wording.sentence(verdict)} {alarms}".rstrip()
+    return f"{verdicts.sentence(verdict)} {alarms}".rstrip()
 
 
 def _effects_table(switch: Switch) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
-from ..analyze.wording import plural
+from ..analyze.words import plural
 from ..filters import show
 from ..matrix import Entry, Matrix
 from .base import Arguments, Report

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ..analyze.select.series import KPISeries
-from ..analyze.select.series_wording import cut_inside, point_text, series_text, step_texts
-from ..analyze.verdict import wording
+from ..analyze.select.series import KPISeries, point_text, series_text, step_texts
 from ..analyze.verdict.model import Outcome
-from ..analyze.verdict.of_kpi import Judged, conclusions, counts, judged_series
 from ..analyze.verdict.severity import SEVERITY
+from ..analyze.wording import verdicts as wording
+from ..analyze.wording.of_kpi import Judged, conclusions, counts, judged_series
+from ..analyze.words import cut_inside
 from .base import Arguments, Report, set_config
 from .plot_history import KPIHistory, find, why_nothing
 from .regression_tables import outcome_text, run_links, size_cell

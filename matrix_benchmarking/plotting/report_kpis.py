@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from .. import plausible
 from ..analyze import intervals
 from ..analyze.points import Cause, Key, by_point, key, part, varying
-from ..analyze.wording import plural, tuning_label
+from ..analyze.words import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry

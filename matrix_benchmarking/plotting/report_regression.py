@@ -7,10 +7,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..analyze.select.series_wording import cut_inside
-from ..analyze.verdict import wording
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
-from ..analyze.wording import plural
+from ..analyze.wording import verdicts
+from ..analyze.words import cut_inside, plural
 from . import series_chart, series_frames
 from .base import Arguments, Late, Report
 from .plot_history import why_nothing
@@ -59,7 +58,7 @@ class RegressionReport(Report):
         if analysis is None:
             return self._nothing()
         is_told = any(one.outcome is not Outcome.CANT_TELL for one in analysis.verdicts)
-        return " ".join([wording.headline(analysis), *([] if is_told else wording.untold_sentences(analysis))])
+        return " ".join([verdicts.headline(analysis), *([] if is_told else verdicts.untold_sentences(analysis))])
 
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
@@ -134,11 +133,11 @@ def _alarms(analysis: Analysis) -> list[Any]:
 
 def verdict_box(analysis: Analysis) -> Any:
     """The verdict in sentences: the headline, what else happened, and the series that fail, the worst first."""
-    first, *others = wording.lead(analysis)
+    first, *others = verdicts.lead(analysis)
     lines: list[Any] = [html.P(first, className="lead")]
     failing = analysis.failing
     if failing:
-        lines.append(bullets(wording.sentence(_cut(one)) for one in failing[:FAILING_NAMED]))
+        lines.append(bullets(verdicts.sentence(_cut(one)) for one in failing[:FAILING_NAMED]))
     if len(failing) > FAILING_NAMED:
         more = f"And {len(failing) - FAILING_NAMED} more, in the table below."
         lines.append(html.P(f"{more} {_since(failing)}"))
@@ -225,8 +224,8 @@ def _sentence(verdict: SeriesVerdict) -> str:
     shown = _cut(verdict)
     if shown.outcome is Outcome.NO_CHANGE and shown.changes:
         runs = f"{shown.runs_before} and {shown.runs_after} runs"
-        return f"Since {shown.first_bad_version}: {wording.size(shown)}, {wording.levels(shown.kpi, shown)}, {runs}."
-    said = wording.sentence(shown).removeprefix(f"{shown.kpi.name} of {shown.name}")
+        return f"Since {shown.first_bad_version}: {verdicts.size(shown)}, {verdicts.levels(shown.kpi, shown)}, {runs}."
+    said = verdicts.sentence(shown).removeprefix(f"{shown.kpi.name} of {shown.name}")
     return _as_sentence(said.removeprefix(":").removeprefix(" is").strip())
 
 

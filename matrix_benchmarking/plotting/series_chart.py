@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import plotly.graph_objects as go
 
-from ..analyze.select.series_wording import cut_inside
-from ..analyze.verdict import wording
 from ..analyze.verdict.model import SeriesVerdict
+from ..analyze.wording import verdicts
+from ..analyze.words import cut_inside
 from ..kpi import KPIDefinition
 from .series_frames import BETTER, DOUBTFUL, MOST_POINTS, OTHER, WORSE, kind_of
 from .template import COLOURS, apply, short, text
@@ -226,7 +226,7 @@ def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdic
         about = [change.first for change in verdict.changes]
         said = changes["label"].iloc[about.index(verdict.first_bad) if verdict.first_bad in about else -1]
     elif verdict.reruns:
-        said = f"no difference shown yet: {wording.short_size(verdict)}"
+        said = f"no difference shown yet: {verdicts.short_size(verdict)}"
     figure.add_annotation(
         x=0,
         xref="paper",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..analyze.select.series import SeriesPoint
-from ..analyze.select.series_wording import cut_inside, time_text, value_text
-from ..analyze.verdict import wording
+from ..analyze.select.series import SeriesPoint, time_text, value_text
 from ..analyze.verdict.model import Change, Outcome, SeriesVerdict
+from ..analyze.wording import verdicts
+from ..analyze.words import cut_inside, difference, percent
 from ..kpi import KPIDefinition
 from .template import text
 
@@ -146,11 +146,11 @@ def change_text(verdict: SeriesVerdict, change: Change) -> str:
     is_newest = change.first == verdict.first_bad
     step = change.new_level - change.old_level
     if is_newest:
-        size = wording.short_size(verdict)
+        size = verdicts.short_size(verdict)
     elif change.old_level > 0:
-        size = wording.percent(step / change.old_level)
+        size = percent(step / change.old_level)
     else:
-        size = wording.difference(verdict.kpi, step)
+        size = difference(verdict.kpi, step)
     since = cut_inside(verdict.versions[change.first], LONGEST_VERSION)
     return f"{'▲' if step > 0 else '▼'} {size}, {'worse' if change.is_worse else 'better'} since {since}"
 

@@ -18,7 +18,7 @@ from ..analyze.check import counted
 from ..analyze.points import by_point
 from ..analyze.study import Study
 from ..analyze.verdict.model import Analysis
-from ..analyze.wording import plural
+from ..analyze.words import plural
 from ..errors import MatbenchError
 from ..files import atomic_write
 from ..matrix import Entry

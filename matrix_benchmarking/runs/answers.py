@@ -6,13 +6,14 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..analyze import check, limit_wording, wording
+from ..analyze import check
 from ..analyze.best import Best, Group, VariantBest
 from ..analyze.report.markdown import one_line
 from ..analyze.report.worse import worse
-from ..analyze.verdict import wording as verdict_wording
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
-from ..analyze.wording import plural
+from ..analyze.wording import ranking as wording
+from ..analyze.wording import verdicts as verdict_wording
+from ..analyze.words import plural, probability, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
 from .text import Column, Printable, Table
@@ -62,8 +63,8 @@ class BestAnswer(Printable):
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
         limited = self.limited
-        yield from map(str, wording.verdict(self.best) if limited is None else limit_wording.verdict(limited))
-        yield from () if limited is None else limit_wording.left_out(limited)
+        yield from map(str, wording.verdict(self.best) if limited is None else wording.verdict_under(limited))
+        yield from () if limited is None else wording.left_out(limited)
         yield from (f"Doubtful: {warning}" for group in self.best.groups for warning in group.warnings)
         left_out = wording.exclusions(self.best)
         if self.best.groups and left_out:
@@ -167,7 +168,7 @@ def _best_row(variant: VariantBest, group: Group, kpi: KPIDefinition) -> list[st
     is_best = point is group.best
     return [
         *(show(value) for value in variant.variant.values()),
-        *([wording.tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
+        *([tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
         kpi.show(point.value, unit=False),
         interval,
         "best" if is_best else wording.difference_label(variant.standing.difference, group.scale, kpi),
@@ -216,7 +217,7 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
         _column("Since", [version or "–" for version in since]),
         _column("Last before", [version or "–" for version in before], drop=3),
         _column("Runs", [f"{one.runs_before} → {one.runs_after}" for one in shown], drop=4, is_number=True),
-        _column("q", [verdict_wording.probability(one.q_value) for one in shown], drop=5, is_number=True),
+        _column("q", [probability(one.q_value) for one in shown], drop=5, is_number=True),
         _column(_ALARM, alarms, drop=2),
     ]
 

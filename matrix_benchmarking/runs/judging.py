@@ -13,12 +13,11 @@ from ..analyze.select.labelled import LabelledRun
 from ..analyze.select.order import Order, OrderUnknown
 from ..analyze.select.selection import select
 from ..analyze.study import Study
-from ..analyze.verdict.alarm_wording import about_unjudged, about_unseen
 from ..analyze.verdict.analyse import analyse_runs
-from ..analyze.verdict.events import new_events, retirements
-from ..analyze.verdict.lifecycle import known_alarms, unjudged, unseen
+from ..analyze.verdict.lifecycle import known_alarms, new_events, retirements, unjudged, unseen
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import Build, Question, compare_builds, compare_versions, ignoring, unknown_labels
+from ..analyze.wording.alarms import about_unjudged, about_unseen
 from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..filters import show
 from ..history import Location, open_history

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from matrix_benchmarking import plausible
-from matrix_benchmarking.analyze import best, best_of, wording
+from matrix_benchmarking.analyze import best, best_of
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Interval, Scale
 from matrix_benchmarking.analyze.points import Cause, is_number, key, keys
+from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
 
@@ -62,7 +63,7 @@ def test_different_tasks_are_never_compared_with_each_other(workload: Workload, 
         ({"task": "large"}, 100.0),
         ({"task": "small"}, 1.0),
     ]
-    assert [verdict.lead[:10] for verdict in wording.verdict(best)] == ["For task l", "For task s"]
+    assert [verdict.lead[:10] for verdict in ranking.verdict(best)] == ["For task l", "For task s"]
 
 
 def test_without_variant_keys_there_is_one_line_a_point(workload: Workload, entries: MakeEntries) -> None:
@@ -121,7 +122,7 @@ def test_a_run_with_values_that_cannot_be_is_left_out_by_itself(workload: Worklo
     assert [(one.cause, one.reason) for one in best.excluded] == [
         (Cause.IMPOSSIBLE, f"it has values that can't be: {wrong}")
     ]
-    assert wording.exclusions(best) == "1 run can't take part (1 × values that can't be)"
+    assert ranking.exclusions(best) == "1 run can't take part (1 × values that can't be)"
 
 
 def test_a_wrong_clock_and_a_rule_that_fails_spoil_no_number(workload: Workload, entries: MakeEntries) -> None:
@@ -222,7 +223,7 @@ def test_an_interval_that_says_nothing_is_none(workload: Workload, entries: Make
     (again,) = entries({"vus": 0}, offset + 1400.0)
     (group,) = rank(Matrix([*runs, dataclasses.replace(again, repeat=1)]), workload).groups
     assert {one.point.interval for one in group.standings[1:]} == {None}
-    assert "one run: no interval" in wording.behind(group.standings[1].point, workload.kpis["cost"])
+    assert "one run: no interval" in ranking.behind(group.standings[1].point, workload.kpis["cost"])
 
 
 def test_runs_in_rounds_are_compared_within_them(workload: Workload, entries: MakeEntries) -> None:

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from matrix_benchmarking import kpi
-from matrix_benchmarking.analyze import limit_wording, limits
+from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.errors import WorkloadError
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import BaseStore, Workload
@@ -108,7 +109,7 @@ def test_a_limit_is_kept_by_the_one_sided_bound_of_the_mean_over_the_repeats(
     bound = 95_000 * math.exp(stats.t.ppf(0.95, 2) * 5 / 95 / math.sqrt(3))
     assert (known.runs, known.mean, known.bound) == (3, 95_000, pytest.approx(bound))
     assert [len(limits.under(best, p95, limit).best.groups) for limit in (bound * 0.999, bound * 1.001)] == [0, 1]
-    assert limit_wording.satisfied(best, p95) == ["Its p95 is 95 ms, the mean of 3 runs: at most 104 ms with 95 %."]
+    assert ranking.satisfied(best, p95) == ["Its p95 is 95 ms, the mean of 3 runs: at most 104 ms with 95 %."]
 
 
 def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
@@ -120,21 +121,19 @@ def test_a_better_point_that_is_not_sure_to_keep_the_limit_is_named(
     best = rank(Matrix([*sure, *near, *once]), limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     assert [one.point.settings["vus"] for one in limited.best.groups[0].standings] == [1]
-    assert limit_wording.left_out(limited) == [
+    assert ranking.left_out(limited) == [
         "Better, but not sure to keep the limit: vus 3 (60 ms in one run, so its bound is unknown: repeat it); and 1 "
         "more.",
         "Of 3 points 1 keeps the limit, 2 may keep it or not.",
     ]
-    assert limit_wording.verdict(limited)[0].rest == "It is the only point that keeps the limit."
-    assert limit_wording.satisfied_under(limited, best) == [
-        "Its p95 is 50 ms, the mean of 3 runs: at most 52 ms with 95 %."
-    ]
+    assert ranking.verdict_under(limited)[0].rest == "It is the only point that keeps the limit."
+    assert ranking.satisfied_under(limited, best) == ["Its p95 is 50 ms, the mean of 3 runs: at most 52 ms with 95 %."]
     only_near = limits.under(rank(Matrix(near), limited_workload), limited_workload.kpis["p95"], 100e3)
-    assert [str(said) for said in limit_wording.verdict(only_near)] == [
+    assert [str(said) for said in ranking.verdict_under(only_near)] == [
         "No point is under 100 ms p95 with 95 %: the lowest bound is 111 ms (mean 97 ms), of the only configuration, "
         "for 20.00 USD."
     ]
-    assert limit_wording.left_out(only_near) == [
+    assert ranking.left_out(only_near) == [
         "Not sure to keep the limit: the only configuration (97 ms is the mean of 3 runs, and its 95 % bound 111 ms).",
         "Of 1 point 0 keep the limit, 1 may keep it or not.",
     ]
@@ -146,7 +145,7 @@ def test_where_nothing_was_repeated_the_answer_says_that_no_bound_is_known(
     best = rank(points, limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 60e3)
     assert limited.best.groups[0].best.value == 30.0
-    assert limit_wording.satisfied_under(limited, best) == [
+    assert ranking.satisfied_under(limited, best) == [
         "Its p95 is 50 ms in one run, so its bound is unknown: repeat it."
     ]
 
@@ -166,10 +165,10 @@ def test_the_best_within_a_limit_is_compared_with_those_within_it(
     (group,) = limited.best.groups
     assert [one.point.settings["vus"] for one in group.standings] == [1, 2]
     assert [one.point.settings["vus"] for one in group.undecided] == [2]
-    (said,) = limit_wording.verdict(limited)
+    (said,) = ranking.verdict_under(limited)
     assert said.lead.startswith("Cheapest under 100 ms p95 by cost: vus 1: 30.00 USD (3 runs;")
     assert said.rest.startswith("Can't be told apart from it: vus 2 (30.50 USD, +1.7 %). The best of 2 points looks")
-    assert limit_wording.left_out(limited) == ["Of 3 points 2 keep the limit, 1 is beyond it."]
+    assert ranking.left_out(limited) == ["Of 3 points 2 keep the limit, 1 is beyond it."]
 
 
 def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited_workload: Workload) -> None:
@@ -180,7 +179,7 @@ def test_an_unknown_value_is_within_no_limit_and_counted(points: Matrix, limited
 
 def test_an_impossible_limit_names_the_lowest_that_exists(points: Matrix, limited_workload: Workload) -> None:
     limited = limits.under(rank(points, limited_workload), limited_workload.kpis["p95"], 5e3)
-    (said,) = limit_wording.verdict(limited)
+    (said,) = ranking.verdict_under(limited)
     assert str(said) == "No point is under 5 ms p95: the lowest is 10 ms, of vus 1, for 40.00 USD."
 
 
@@ -189,16 +188,16 @@ def test_where_the_limited_kpi_is_known_nowhere_that_is_said(entries: MakeEntrie
     p95 = limited_workload.kpis["p95"]
     found = limits.bounded(best.groups[0], p95)
     assert limits.staircase(found, limited_workload.kpis["cost"], p95) == []
-    (said,) = limit_wording.verdict(limits.under(best, p95, 1.0))
+    (said,) = ranking.verdict_under(limits.under(best, p95, 1.0))
     assert said.lead == "No point is under 0.001 ms p95: p95 isn't known for any."
-    assert limit_wording.satisfied(best, p95) == ["Its p95 is unknown: not known for this test."]
+    assert ranking.satisfied(best, p95) == ["Its p95 is unknown: not known for this test."]
 
 
 def test_each_group_has_its_own_answer(entries: MakeEntries, limited_workload: Workload) -> None:
     quick = with_latency(entries({"task": "small", "vus": 1}, 1.0), 10)
     slow = with_latency(entries({"task": "large", "vus": 1}, 9.0), 900)
     limited = limits.under(rank(Matrix([*quick, *slow]), limited_workload), limited_workload.kpis["p95"], 100e3)
-    assert [said.lead[:40] for said in limit_wording.verdict(limited)] == [
+    assert [said.lead[:40] for said in ranking.verdict_under(limited)] == [
         "For task small: Cheapest under 100 ms p9",
         "For task large: no point is under 100 ms",
     ]
@@ -210,7 +209,7 @@ def test_a_limit_on_what_is_better_high_is_a_minimum(entries: MakeEntries, limit
     found = limits.bounded(best.groups[0], speed)
     steps = limits.staircase(found, limited_workload.kpis["cost"], speed)
     assert [(step.limit, step.point.value) for step in steps] == [(100.0, 10.0)]
-    assert str(limit_wording.verdict(limits.under(best, speed, 200.0))[0]).startswith(
+    assert str(ranking.verdict_under(limits.under(best, speed, 200.0))[0]).startswith(
         "No point is from 200 1/s speed up"
     )
     (missed,) = limits.under(best, speed, 200.0).missed
@@ -251,9 +250,9 @@ def test_all_points_are_counted_by_whether_they_keep_the_limit(points: Matrix, l
         (200, "4 keep the limit"),
     ):
         limited = limits.under(best, limited_workload.kpis["p95"], limit_ms * 1e3)
-        assert limit_wording.left_out(limited) == [f"Of 5 points {said}, of 1 p95 is unknown."]
+        assert ranking.left_out(limited) == [f"Of 5 points {said}, of 1 p95 is unknown."]
     whole = limits.under(rank(Matrix(points.entries[:4]), limited_workload), limited_workload.kpis["p95"], 200e3)
-    assert limit_wording.left_out(whole) == []
+    assert ranking.left_out(whole) == []
 
 
 @given(
@@ -286,24 +285,27 @@ def test_of_each_group_what_is_not_sure_to_keep_the_limit_is_named(
     best = rank(matrix, limited_workload)
     limited = limits.under(best, limited_workload.kpis["p95"], 100e3)
     why = "60 ms in one run, so its bound is unknown: repeat it"
-    assert sorted(limit_wording.left_out(limited)) == [
+    assert sorted(ranking.left_out(limited)) == [
         f"For task large: better, but not sure to keep the limit: vus 2 ({why}); and 2 more.",
         f"For task small: better, but not sure to keep the limit: vus 2 ({why}).",
         "Of 6 points 2 keep the limit, 4 may keep it or not.",
     ]
-    assert limit_wording.satisfied_under(limited, best)[0].startswith("For task ")
+    assert ranking.satisfied_under(limited, best)[0].startswith("For task ")
 
 
 def test_of_what_is_better_high_the_bound_is_below(entries: MakeEntries, limited_workload: Workload) -> None:
     best, speed = rank(Matrix(entries({"vus": 1}, 10.0, 10.0)), limited_workload), limited_workload.kpis["speed"]
-    (said,), (missed,) = limit_wording.satisfied(best, speed), limit_wording.verdict(limits.under(best, speed, 200.0))
+    (said,), (missed,) = (
+        ranking.satisfied(best, speed),
+        ranking.verdict_under(limits.under(best, speed, 200.0)),
+    )
     assert said.startswith("Its speed is 100 1/s, the mean of 2 runs: at least ")
     assert missed.lead.startswith("No point is from 200 1/s speed up with 95 %: the highest bound is ")
 
 
 def test_without_any_point_the_answer_is_that_of_the_ranking(limited_workload: Workload) -> None:
     limited = limits.under(rank(Matrix([]), limited_workload), limited_workload.kpis["p95"], 1e3)
-    assert [str(said) for said in limit_wording.verdict(limited)] == [
+    assert [str(said) for said in ranking.verdict_under(limited)] == [
         "No configuration can be ranked by cost: there is no finished test."
     ]
 
@@ -312,4 +314,4 @@ def test_why_the_limited_kpi_is_unknown_is_said(entries: MakeEntries, limited_wo
     (run,) = with_latency(entries({"vus": 1}, 1.0), None)
     run.missing_kpis = {"p95": "no answer came"}
     best = rank(Matrix([run]), limited_workload)
-    assert limit_wording.satisfied(best, limited_workload.kpis["p95"]) == ["Its p95 is unknown: no answer came."]
+    assert ranking.satisfied(best, limited_workload.kpis["p95"]) == ["Its p95 is unknown: no answer came."]

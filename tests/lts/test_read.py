@@ -9,8 +9,8 @@ import pytest
 from builders import speed_files, speed_workload, write_test
 
 from matrix_benchmarking import lts, store, workload
-from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import rank
+from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.lts.read import PayloadFileError
 
 
@@ -61,7 +61,7 @@ def test_the_sample_gives_the_same_verdict_from_its_payloads(repository, tmp_pat
     assert [entry.warnings for entry in again] == [entry.warnings for entry in matrix]
     assert [entry.implausible for entry in again] == [entry.implausible for entry in matrix]
     assert not any(entry.problems for entry in again)
-    said = [[str(each) for each in wording.verdict(rank(each, encoder))] for each in (matrix, again)]
+    said = [[str(each) for each in ranking.verdict(rank(each, encoder))] for each in (matrix, again)]
     assert said[0] == said[1]
 
 

@@ -147,10 +147,10 @@ def test_a_variant_has_the_same_colour_whatever_is_selected(encoder_bench: Workl
 
 def test_the_cheapest_of_the_study_is_found(encoder_bench: Workload, foreign_samples: Path) -> None:
     from matrix_benchmarking import store
-    from matrix_benchmarking.analyze import wording
+    from matrix_benchmarking.analyze.wording import ranking
 
     matrix = store.parse_tree(encoder_bench, foreign_samples / "encoder_analysis")
-    (verdict,) = wording.verdict(Catalogue(Study(matrix, encoder_bench)).study.best)
+    (verdict,) = ranking.verdict(Catalogue(Study(matrix, encoder_bench)).study.best)
     assert verdict.lead.startswith(
         "Cheapest by 1B_cost: aws · nvidia-l4 · default · torch at batch_size 32, vus 256: 409.44 USD"
     )

@@ -17,8 +17,8 @@ from plotting_support.analyses import series, toy_workload, versions
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.study import Study
-from matrix_benchmarking.analyze.verdict import wording
-from matrix_benchmarking.analyze.verdict.of_kpi import Judged
+from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.wording.of_kpi import Judged
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.matrix import Entry, Facts, Matrix
 from matrix_benchmarking.plotting import Arguments, plot_history
@@ -100,8 +100,8 @@ def test_the_page_quotes_the_verdicts_of_the_analysis() -> None:
     assert "1 of 3 series is worse, 1 is better, 1 shows no difference (" in shown
     for verdict in of.study.analysis.verdicts:
         if verdict.changes:
-            assert wording.sentence(verdict) in html.unescape(shown)
-            assert wording.size(verdict) in shown
+            assert verdicts.sentence(verdict) in html.unescape(shown)
+            assert verdicts.size(verdict) in shown
     assert shown.index("✕") < shown.index("★")
 
 

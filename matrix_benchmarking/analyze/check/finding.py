@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
 
-from ..wording import plural
+from ..words import plural
 
 
 class Answer(enum.Enum):

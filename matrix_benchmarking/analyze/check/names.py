@@ -15,7 +15,7 @@ from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...settings import is_nearly
 from ...workload import Workload
 from ..points import by_point
-from ..wording import plural
+from ..words import plural
 from .finding import ANALYSES, EVERY, NONE, Finding, first_of
 
 COMPARISON_KEY = "comparison key"

@@ -11,7 +11,7 @@ from .. import doubts
 from ..points import by_point
 from ..select.order_sources import named
 from ..select.selection import not_judged
-from ..wording import plural
+from ..words import plural
 from .finding import ANALYSES, EVERY, NONE, Finding, first_of, said_of_twins
 
 

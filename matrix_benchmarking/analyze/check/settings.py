@@ -12,7 +12,7 @@ from ...matrix import Entry, Matrix, typed
 from ...settings import misspelt
 from ...workload import Workload
 from ..points import by_point
-from ..wording import plural
+from ..words import plural
 from .finding import EVERY, NONE, Finding
 
 FEW = 0.1

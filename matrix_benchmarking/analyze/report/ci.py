@@ -27,8 +27,9 @@ import xml.etree.ElementTree as ET
 from typing import Any
 
 from ..select.selection import NotAnalysed
-from ..verdict import wording
 from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
+from ..wording import verdicts
+from ..words import probability
 from .markdown import one_line
 from .worse import Worse, worse
 
@@ -130,17 +131,17 @@ def _outcome(case: ET.Element, verdict: SeriesVerdict, failure: Worse | None) ->
         attributes = {"message": _attribute(f"worse: {failure.size}, {failure.levels}"), "type": "worse"}
         ET.SubElement(case, "failure", attributes).text = "\n".join(_lines(verdict, failure))
     elif verdict.outcome is Outcome.CANT_TELL:
-        ET.SubElement(case, "skipped", {"message": _attribute(f"can't be told: {wording.untold(verdict)}")})
+        ET.SubElement(case, "skipped", {"message": _attribute(f"can't be told: {verdicts.untold(verdict)}")})
     elif verdict.outcome is not Outcome.NO_CHANGE or verdict.reruns or verdict.alarms:
         ET.SubElement(case, "system-out").text = "\n".join(_lines(verdict, None))
 
 
 def _lines(verdict: SeriesVerdict, failure: Worse | None) -> list[str]:
     """The verdict, what people said of its alarms, and what else is to be known."""
-    lines = [wording.sentence(verdict) if failure is None else failure.sentence]
+    lines = [verdicts.sentence(verdict) if failure is None else failure.sentence]
     if failure is not None:
         lines += [
-            f"p = {wording.probability(verdict.p_value)}, q = {wording.probability(verdict.q_value)}",
+            f"p = {probability(verdict.p_value)}, q = {probability(verdict.q_value)}",
             *filter(None, [failure.accept]),
         ]
     for alarm in verdict.alarms:
@@ -182,7 +183,7 @@ def code_quality(analysis: Analysis, path: str = DEFAULT_PATH) -> str:
         if verdict.id not in failing_ids
     }
     for verdict, reason in acknowledged.values():
-        said = f"{wording.sentence(verdict)} Acknowledged: {reason or 'no reason given'}."
+        said = f"{verdicts.sentence(verdict)} Acknowledged: {reason or 'no reason given'}."
         findings.append(_finding(verdict, said, "info", path))
     return json.dumps(findings, indent=2, ensure_ascii=False) + "\n"
 

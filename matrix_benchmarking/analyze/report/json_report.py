@@ -17,9 +17,9 @@ from ...kpi import KPIDefinition
 from ...matrix import NOT_SET
 from ..detect import Estimate
 from ..select.series import SeriesPoint
-from ..verdict import wording
-from ..verdict.causes import causes
+from ..verdict.alarms import causes
 from ..verdict.model import Alarm, Analysis, Change, SeriesVerdict
+from ..wording import verdicts
 
 FORMAT = "matbench-regression"
 VERSION = 2
@@ -47,7 +47,7 @@ def as_json(analysis: Analysis) -> dict[str, Any]:
             {"id": one.id, "first_bad": one.first_bad, "alarms": [alarm.id for alarm in one.alarms]}
             for one in causes(analysis)
         ],
-        "verdict": wording.lead(analysis),
+        "verdict": verdicts.lead(analysis),
         "runs": analysis.runs,
         "values": analysis.points,
         "kpis": analysis.kpis,
@@ -72,7 +72,7 @@ def _series(one: SeriesVerdict) -> dict[str, Any]:
         "name": one.name,
         "verdict": one.outcome.value,
         "fails": one.fails,
-        "sentence": wording.sentence(one),
+        "sentence": verdicts.sentence(one),
         "effect": _estimate(one.effect),
         "difference": _estimate(one.difference),
         "old_level": one.old_level,

@@ -13,9 +13,9 @@ import collections
 import re
 from collections.abc import Iterable, Sequence
 
-from ..verdict import wording
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
-from ..wording import plural
+from ..wording import verdicts
+from ..words import plural, probability
 from .worse import ACCEPT, Worse, worse
 
 LIMIT_BYTES = 60_000
@@ -68,7 +68,7 @@ def _sign(analysis: Analysis) -> str:
 
 
 def _lead(analysis: Analysis) -> str:
-    first, *others = wording.lead(analysis)
+    first, *others = verdicts.lead(analysis)
     return " ".join([f"**{plain(first, 500)}**", *(plain(sentence) for sentence in others)])
 
 
@@ -92,13 +92,13 @@ def _row(one: Worse) -> list[str]:
         code(alarm.first_bad, 60) + (" (new)" if alarm.is_new else ""),
         code(alarm.last_good, 60),
         f"{verdict.runs_before} → {verdict.runs_after}",
-        plain(wording.probability(verdict.q_value)),
+        plain(probability(verdict.q_value)),
         (code(alarm.id, 60) if alarm.id else "–") + (f" and {one.others} more" if one.others else ""),
     ]
 
 
 def _suspected(analysis: Analysis) -> str:
-    items = [f"{_title(one)}: {wording.looks(one)}, {_changed(one)}" for one in analysis.having(Outcome.SUSPECTED)]
+    items = [f"{_title(one)}: {verdicts.looks(one)}, {_changed(one)}" for one in analysis.having(Outcome.SUSPECTED)]
     return _section("Suspected", items)
 
 
@@ -109,7 +109,7 @@ def _better(analysis: Analysis) -> str:
 
 def _fixed(analysis: Analysis) -> str:
     items = []
-    for verdict, alarm in wording.newly_fixed(analysis):
+    for verdict, alarm in verdicts.newly_fixed(analysis):
         by = "" if alarm.fixed_by is None else f", fixed by {code(alarm.fixed_by, 60)}"
         items.append(f"{_title(verdict)}: worse since {code(alarm.first_bad, 60)}{by} (alarm {code(alarm.id, 60)})")
     return _section("Fixed", items)
@@ -125,7 +125,7 @@ def _said(verdict: SeriesVerdict, alarm: Alarm) -> str:
     by = "" if alarm.author is None else f" ({plain(alarm.author, 60)}{_on(alarm)})"
     until = "" if alarm.until is None else f", until {code(alarm.until, 60)}"
     note = f"; {plain(alarm.note, 120)}" if alarm.note else ""
-    levels = plain(wording.levels(verdict.kpi, alarm), 80)
+    levels = plain(verdicts.levels(verdict.kpi, alarm), 80)
     return f"{_title(verdict)} since {code(alarm.first_bad, 60)}, {levels}: {said}{by}{until}{note}"
 
 
@@ -135,7 +135,7 @@ def _on(alarm: Alarm) -> str:
 
 def _doubtful(analysis: Analysis) -> str:
     items = [
-        f"{_title(one)}: {plain(wording.size(one), 80)}; {one.reruns} more {plural(one.reruns, 'run')} would tell"
+        f"{_title(one)}: {plain(verdicts.size(one), 80)}; {one.reruns} more {plural(one.reruns, 'run')} would tell"
         for one in analysis.having(Outcome.NO_CHANGE)
         if one.reruns
     ]
@@ -175,8 +175,8 @@ def _title(verdict: SeriesVerdict) -> str:
 
 def _changed(verdict: SeriesVerdict) -> str:
     since = "" if verdict.first_bad_version is None else f", since {code(verdict.first_bad_version, 60)}"
-    levels = plain(wording.levels(verdict.kpi, verdict), 80)
-    return f"{plain(wording.size(verdict), 80)}, {levels}{since}"
+    levels = plain(verdicts.levels(verdict.kpi, verdict), 80)
+    return f"{plain(verdicts.size(verdict), 80)}, {levels}{since}"
 
 
 _GAP = "&#8203;"

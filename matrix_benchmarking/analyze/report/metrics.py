@@ -22,9 +22,9 @@ import yaml
 
 from ...filters import exact
 from ...lts.exports import escape, label_name
-from ..verdict import wording
 from ..verdict.model import Analysis, Outcome, SeriesVerdict
-from ..wording import plural
+from ..wording import verdicts
+from ..words import plural
 from .markdown import one_line
 
 
@@ -81,7 +81,7 @@ def _message(analysis: Analysis) -> str:
     begin = f"Performed {points} KPI regression {'analysis' if points == 1 else 'analyses'}"
     over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {kpis} {plural(kpis, 'KPI')}"
     did = f"{failures} {plural(failures, 'KPI')} didn't pass."
-    return f"{begin} {over}. {did} {one_line(' '.join(wording.lead(analysis)), 1500)}"
+    return f"{begin} {over}. {did} {one_line(' '.join(verdicts.lead(analysis)), 1500)}"
 
 
 _OWN = ("workload", "kpi", "unit")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
-from ..verdict import wording
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict
-from ..wording import plural
+from ..wording import verdicts
+from ..words import percent, plural
 
 ACCEPT = "matbench alarms ack {id} --reason …"
 """How a change that is meant is accepted, where the runs are in a history."""
@@ -43,7 +43,7 @@ class Worse:
         """All of it: what, since when, how much, and behind which alarm it is kept."""
         alarm = self.alarm
         if _is_about(self.verdict, alarm):
-            said = wording.sentence(self.verdict)
+            said = verdicts.sentence(self.verdict)
         else:
             of = f"{alarm.kpi} of {self.verdict.name}"
             said = f"{of} is worse since {alarm.first_bad} (last good {alarm.last_good}): {self.size}, {self.levels}."
@@ -60,12 +60,12 @@ def _worse(verdict: SeriesVerdict) -> Worse:
     failing = [alarm for alarm in verdict.alarms if alarm.fails]
     alarm = failing[-1]
     if _is_about(verdict, alarm):
-        size, levels = wording.size(verdict), wording.levels(verdict.kpi, verdict)
+        size, levels = verdicts.size(verdict), verdicts.levels(verdict.kpi, verdict)
         fraction = None if verdict.effect is None else verdict.effect.value
     else:
         fraction = alarm.new_level / alarm.old_level - 1.0 if alarm.old_level > 0 else None
-        size = "of unknown size" if fraction is None else wording.percent(fraction)
-        levels = wording.levels(verdict.kpi, alarm)
+        size = "of unknown size" if fraction is None else percent(fraction)
+        levels = verdicts.levels(verdict.kpi, alarm)
     known = fraction is not None and math.isfinite(fraction)
     return Worse(verdict, alarm, len(failing) - 1, size, levels, fraction if known else None)
 

@@ -18,7 +18,7 @@ from ...errors import ConfigError, WorkloadError
 from ...filters import Filters, matches
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
-from ..wording import plural
+from ..words import plural
 from .labelled import LabelledRun, labelled, run_id, unknown_names
 from .order_sources import Explicit, Item, Source, contradiction, declared, given, levels, named, of_names, of_runs
 from .versions import in_words

@@ -18,12 +18,11 @@ from ...history.records import digest
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
-from ..wording import plural
+from ..words import plural
 from .labelled import LabelledRun, hashable, labelled
 from .order import Order, axes
 from .order_sources import named
-from .series import KPISeries, Series, SeriesPoint, known_runs, series_of
-from .series_wording import series_text, step_texts, time_text
+from .series import KPISeries, Series, SeriesPoint, known_runs, series_of, series_text, step_texts, time_text
 
 DAY_US = 24 * 3600 * 10**6
 NO_VALUE = "no value at"

@@ -1,4 +1,4 @@
-"""Series of a KPI: its values at equal labels, from version to version, out of the runs of a matrix.
+"""Series of a KPI: its values at equal labels, from version to version, out of the runs of a matrix; and their words.
 
 What identifies a series are a run's labels without the workload's comparison keys, which order it, and its ignored
 keys. Repeats at one version are one point.
@@ -14,12 +14,15 @@ from typing import Any
 
 from ... import plausible
 from ...filters import show
+from ...history.records import moment
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
 from ..intervals import Sample, summarise
+from ..words import cut_inside, value_label
 from .labelled import Key, LabelledRun, hashable
 from .order import Order
+from .versions import in_words
 
 Step = tuple[int, ...]
 """The place of a run by each comparison key."""
@@ -186,3 +189,59 @@ def _sorting(value: Any) -> tuple[float, str]:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
         return float(value), type(value).__name__
     return math.inf, show(value)
+
+
+LONGEST_VERSION = 60
+
+
+def series_text(found: KPISeries, series: Series) -> str:
+    """A series by the labels that tell it from the others: ``cpu-1 · onnx-fp32 · batch_size 32``."""
+    named = " · ".join(value_label(name, series.labels.get(name, NOT_SET)) for name in found.names)
+    return named or "all runs"
+
+
+def step_texts(found: KPISeries) -> list[str]:
+    """Each step's version; with those of other comparison keys, and text in quotes, where that tells them apart."""
+    if found.axis is None:
+        return []
+    axis, shown = found.axis, in_words([step[found.axis] for step in found.steps])
+    values = [typed(step[axis]) for step in found.steps]
+    several = {value for value, count in collections.Counter(values).items() if count > 1}
+    alike = {text for text, count in collections.Counter(map(show, found.versions)).items() if count > 1}
+    texts = []
+    for step, value, name in zip(found.steps, values, shown, strict=True):
+        label = f'"{name}"' if name in alike and isinstance(step[axis], str) else name
+        if value in several:
+            label = " · ".join([label, *(show(value) for key, value in step.items() if key != axis)])
+        texts.append(label)
+    return texts
+
+
+def point_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> str:
+    """Which point of a series: by its version, else by its time."""
+    if found.axis is not None:
+        return f"{found.axis} {version_text(found, point, texts)}"
+    return time_text(point) or "a run of unknown time"
+
+
+def time_text(point: SeriesPoint) -> str:
+    """When the newest run of a point ended; empty where that isn't at hand."""
+    return "" if point.time_us is None else moment(point.time_us).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def version_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> str:
+    """A point's version as :func:`step_texts` writes it, cut where it is long."""
+    index = next(
+        number
+        for number, step in enumerate(found.steps)
+        if all(typed(step[key]) == typed(value) for key, value in point.versions.items())
+    )
+    return cut_inside(texts[index], LONGEST_VERSION)
+
+
+def value_text(kpi: KPIDefinition, point: SeriesPoint) -> str:
+    """A point's value, and the runs behind it."""
+    if point.count == 1:
+        return f"{kpi.show(point.mean)}, one run"
+    low, high = kpi.show(point.minimum, unit=False), kpi.show(point.maximum)
+    return f"{kpi.show(point.mean)}, mean of {point.count} runs from {low} to {high}"

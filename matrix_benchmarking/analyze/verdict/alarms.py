@@ -1,4 +1,8 @@
-"""The alarms in a series: which changes for the worse still hold, which were repaired, what people said of them."""
+"""The alarms in a series: which changes for the worse still hold, which were repaired, what people said of them.
+
+Alarms that share their first bad version are one cause, shown and counted as one. One slow commit shows in each series
+and KPI that it touches: each keeps its alarm, and what is said of the cause is written to each.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from ...workload import MinimumEffect
 from ..select.selection import SelectedSeries, series_id
 from .levels import amount, middles
 from .lifecycle import Known, is_expired
-from .model import Alarm, Change, Status
+from .model import Alarm, Analysis, Change, Status
 from .returns import FURTHEST, returns
 
 LEFT_AFTER_A_FIX = 0.25
@@ -211,3 +215,44 @@ def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.da
     if known.status is Status.FIXED:
         return dataclasses.replace(said, note=f"it was fixed by {event.version}, and is not any more")
     return dataclasses.replace(said, status=known.status)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Cause:
+    """Alarms that nobody dealt with and that begin with the same version, the largest first.
+
+    Attributes:
+        id: of the workload and the first bad version; the same in each analysis and on each machine.
+        first_bad: the version in words.
+        alarms: at least one.
+    """
+
+    id: str
+    first_bad: str
+    alarms: tuple[Alarm, ...]
+
+
+def cause_id(workload: str, first_bad: str) -> str:
+    """The id of the cause behind the alarms of *workload* that begin with the version *first_bad*, in words."""
+    return digest([ascii(workload), "cause", ascii(first_bad)])[:ID_LENGTH]
+
+
+def causes(analysis: Analysis) -> list[Cause]:
+    """The causes of the alarms that make *analysis* fail: those of most alarms first.
+
+    An alarm without an id is a comparison's own, of which no history knows since when.
+    """
+    found: dict[str, list[Alarm]] = {}
+    for _, alarm in analysis.alarms(Status.OPEN):
+        if alarm.id:
+            found.setdefault(alarm.first_bad, []).append(alarm)
+    made = [Cause(cause_id(analysis.workload, version), version, tuple(alarms)) for version, alarms in found.items()]
+    return sorted(made, key=lambda cause: -len(cause.alarms))
+
+
+def of_cause(known: Mapping[str, Known]) -> dict[str, list[Known]]:
+    """The alarms of a history by the id of their cause."""
+    found: dict[str, list[Known]] = {}
+    for alarm in known.values():
+        found.setdefault(cause_id(alarm.subject.workload, alarm.subject.first_bad), []).append(alarm)
+    return found

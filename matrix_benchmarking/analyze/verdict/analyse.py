@@ -21,7 +21,7 @@ from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
 from ..select.order import Order
 from ..select.selection import SelectedSeries, Selection, select
-from ..wording import plural
+from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import known_alarms

@@ -1,9 +1,14 @@
-"""Is B worse than A? One build against another, or one version of a history against another, series by series."""
+"""Is B worse than A? One build against another, or one version of a history against another, series by series.
+
+And what a history says of the series that were compared. Both are right, and may look like a contradiction: a history
+has more runs behind it than two of its versions, and two versions that are both on a new level show no difference.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,11 +23,11 @@ from ..select.order import Order, check_keys
 from ..select.order_sources import named
 from ..select.selection import NotAnalysed, SelectedSeries, Selection, select_runs
 from ..select.versions import in_words
-from .beside import of_history
+from ..words import is_or_are
 from .lifecycle import Known
-from .model import Analysis
+from .model import Analysis, Outcome, SeriesVerdict, Status
 from .severity import severity, unjudged
-from .sides import Blocks, Pair, verdicts_of
+from .sides import Blocks, Pair, by_series, verdicts_of
 
 BUILD = "build"
 """The key by which the runs of two builds are told apart."""
@@ -229,3 +234,54 @@ def analysis_of(
         made_at=now,
         beside=of_history(judged, verdicts, {**question.raised, **question.known}),
     )
+
+
+class _Place(enum.Enum):
+    """Where the first bad version of an alarm lies; between the sides, what they show of it."""
+
+    BEFORE = "both sides are"
+    HIDDEN = "the two sides alone don't show it"
+    SUSPECTED = "by the two sides alone it is suspected"
+    SHOWN = "the two sides show it too"
+    AFTER = "after both sides"
+
+
+_VERSIONS_NAMED = 3
+
+
+def of_history(pairs: Sequence[Pair], verdicts: Sequence[SeriesVerdict], known: Mapping[str, Known]) -> str:
+    """What the alarms of a history say of the series that were compared and the verdicts don't; empty for nothing."""
+    alarms = by_series(known.values())
+    of = {verdict.id: verdict for verdict in verdicts}
+    shown = {alarm.id for verdict in verdicts for alarm in verdict.alarms}
+    counts: dict[tuple[str, _Place], set[str]] = {}
+    for one in pairs:
+        for alarm in alarms.get(one.series.id, ()):
+            place = _place_of(one, alarm, of.get(one.series.id))
+            if place is not None and alarm.id not in shown and alarm.status is not Status.RESOLVED:
+                counts.setdefault((alarm.subject.first_bad, place), set()).add(one.series.id)
+    said = [
+        f"{len(ids)} of these series {is_or_are(len(ids))} worse since {version}: {place.value}"
+        for (version, place), ids in counts.items()
+    ]
+    more = f"; and so on for {len(said) - _VERSIONS_NAMED} more" if len(said) > _VERSIONS_NAMED else ""
+    return f"The history says that {'; '.join(said[:_VERSIONS_NAMED])}{more}." if said else ""
+
+
+def _place_of(one: Pair, alarm: Known, verdict: SeriesVerdict | None) -> _Place | None:
+    """None for a version that the series has no longer."""
+    first_bad = alarm.subject.first_bad
+    if first_bad not in one.series.versions:
+        return None
+    place = max(at for at, version in enumerate(one.series.versions) if version == first_bad)
+    old, new = max(one.old), max(one.new)
+    if place <= min(old, new):
+        return _Place.BEFORE
+    if place > max(old, new):
+        return _Place.AFTER
+    # Asked the other way round, what got worse since is better.
+    if verdict is None or verdict.looks_worse != (old < new):
+        return _Place.HIDDEN
+    is_clear = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
+    suspected = _Place.SUSPECTED if verdict.outcome is Outcome.SUSPECTED else _Place.HIDDEN
+    return _Place.SHOWN if is_clear else suspected

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...workload import MinimumEffect
 from ..detect import Estimate
 from ..select.selection import NotAnalysed, SelectedSeries
-from ..wording import percent
+from ..words import percent
 from .levels import amount
 from .model import Outcome, SeriesVerdict
 

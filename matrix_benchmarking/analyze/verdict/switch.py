@@ -17,7 +17,7 @@ from ..intervals import Scale, summarise
 from ..points import Key, key, sorting_key
 from ..select.selection import SelectedSeries, Selection
 from ..select.series import SeriesPoint
-from ..wording import tuning_label
+from ..words import tuning_label
 from .model import Analysis, Outcome, SeriesVerdict
 from .pairs import Question, analysis_of, version_pairs
 from .sides import Judged, Pair, judge, judged

@@ -7,8 +7,8 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ...analyze import wording
 from ...analyze.check import Answer
+from ...analyze.words import plural
 from ...errors import MatbenchError, did_you_mean, sentence
 from ...matrix import Entry
 from .. import problems
@@ -64,7 +64,7 @@ def _without_results(tests: Sequence[Entry]) -> Iterator[str]:
     lost = sum(entry.is_unreadable for entry in tests)
     for count, what in ((len(tests) - lost, "did not finish"), (lost, "can't be read")):
         if count:
-            yield f"{count} {wording.plural(count, 'test')} {what}."
+            yield f"{count} {plural(count, 'test')} {what}."
 
 
 def _check_address(snapshot: Snapshot, current: View) -> str | None:
@@ -81,7 +81,7 @@ def tabs(snapshot: Snapshot, current: View) -> Any:
     rows: list[Any] = [_row("Reports", reports, current, shown)]
     if plots:
         is_open = shown in dict(plots)
-        title = html.Summary(f"{len(plots)} single {wording.plural(len(plots), 'plot')}")
+        title = html.Summary(f"{len(plots)} single {plural(len(plots), 'plot')}")
         more = html.Details([title, _row("Plots", plots, current, shown)], open=is_open, className="pages-more")
         rows.append(more)
     return rows

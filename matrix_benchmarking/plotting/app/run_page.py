@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...analyze.study import Study
-from ...analyze.wording import percent
+from ...analyze.words import percent
 from ...environment_file import Environment
 from ...filters import show
 from ...kpi import KPIDefinition

@@ -17,7 +17,7 @@ from matrix_benchmarking.analyze.best import Best, among, rank
 from matrix_benchmarking.analyze.intervals import Sample, summarise
 from matrix_benchmarking.analyze.points import Point, by_point, part, varying
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Side, compare_sides
-from matrix_benchmarking.analyze.wording import tuning_label, value_label, variant_label
+from matrix_benchmarking.analyze.words import tuning_label, value_label, variant_label
 from matrix_benchmarking.filters import show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, order, typed
 from matrix_benchmarking.workload import Workload

@@ -13,11 +13,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from matrix_benchmarking import kpi
-from matrix_benchmarking.analyze.select import series_wording as wording
+from matrix_benchmarking.analyze.select import series as wording
 from matrix_benchmarking.analyze.select.labelled import labelled, may_have_versions
 from matrix_benchmarking.analyze.select.order import Order, OrderUnknown, axes
 from matrix_benchmarking.analyze.select.series import KPISeries, series_of
-from matrix_benchmarking.analyze.verdict.of_kpi import conclusions, judged_series
+from matrix_benchmarking.analyze.wording.of_kpi import conclusions, judged_series
 from matrix_benchmarking.matrix import NOT_SET, Entry, Facts, Matrix
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 

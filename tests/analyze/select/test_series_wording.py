@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import toy_runs
 
-from matrix_benchmarking.analyze.select import series_wording as wording
+from matrix_benchmarking.analyze.select import series as wording
 from matrix_benchmarking.analyze.select.labelled import labelled
 from matrix_benchmarking.analyze.select.order import Order
 from matrix_benchmarking.analyze.select.series import KPISeries, series_of
+from matrix_benchmarking.analyze.words import cut_inside
 
 
 def found(*runs: dict[str, Any], **keys: Any) -> KPISeries:
@@ -42,7 +43,7 @@ def test_a_point_is_named_by_its_version_else_by_its_time() -> None:
     series = found({"version": "1.2"}, {"version": "1.10"}, {"version": long})
     texts = wording.step_texts(series)
     assert [wording.point_text(series, point, texts) for point in series.series[0].points] == [
-        *(f"version {wording.cut_inside(long, 60)}", "version 1.2", "version 1.10"),
+        *(f"version {cut_inside(long, 60)}", "version 1.2", "version 1.10"),
     ]
     timed = found({"version": "1", "day": 1}, {"version": "1", "day": 2})
     assert wording.point_text(timed, timed.series[0].points[0], []) == "1970-01-02 00:00 UTC"
@@ -64,4 +65,4 @@ def test_a_value_has_the_runs_behind_it() -> None:
     [("abcdefgh", 8, "abcdefgh"), ("abcdefgh", 7, "abc…fgh"), ("abcdefgh", 6, "ab…fgh"), ("abcdefgh", 9, "abcdefgh")],
 )
 def test_a_long_text_is_cut_inside(text: str, longest: int, shown: str) -> None:
-    assert wording.cut_inside(text, longest) == shown
+    assert cut_inside(text, longest) == shown

@@ -13,16 +13,15 @@ import pytest
 import yaml
 from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze.handling import chosen
+from matrix_benchmarking.analyze.handling import events as events_of
 from matrix_benchmarking.analyze.select.selection import select
-from matrix_benchmarking.analyze.verdict import wording
-from matrix_benchmarking.analyze.verdict.alarms import alarm_id
+from matrix_benchmarking.analyze.verdict.alarms import alarm_id, causes
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
-from matrix_benchmarking.analyze.verdict.causes import causes
-from matrix_benchmarking.analyze.verdict.events import new_events
-from matrix_benchmarking.analyze.verdict.handling import chosen
-from matrix_benchmarking.analyze.verdict.handling import events as events_of
-from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
+from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events
 from matrix_benchmarking.analyze.verdict.model import Alarm, Analysis, Outcome, Status
+from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import MinimumEffect
@@ -184,11 +183,11 @@ def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
     assert verdict.would_show_in == 5
     assert verdict.would_show is not None
     assert 0.015 < verdict.would_show < 0.035
-    size = wording.percent(verdict.would_show).lstrip("+")
-    assert wording.sentence(verdict).startswith(
+    size = percent(verdict.would_show).lstrip("+")
+    assert verdicts.sentence(verdict).startswith(
         f"cost of all runs: no difference shown; {size} would have been within 5 versions"
     )
-    assert f"No difference shown in 1; {size} would have been within 5 versions." in wording.lead(analysis)
+    assert f"No difference shown in 1; {size} would have been within 5 versions." in verdicts.lead(analysis)
 
 
 def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:
@@ -204,7 +203,7 @@ def test_a_fall_that_could_not_have_been_seen_is_not_said() -> None:
     assert cost.would_show is not None
     assert cost.would_show > 1.0
     assert rate.would_show is None
-    assert "would have been" not in wording.sentence(rate)
+    assert "would have been" not in verdicts.sentence(rate)
 
 
 def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> None:
@@ -212,7 +211,7 @@ def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> 
     analysis = analyse(entries)
     (verdict,) = analysis.verdicts
     assert verdict.outcome is Outcome.CANT_TELL
-    assert wording.sentence(verdict) == (
+    assert verdicts.sentence(verdict) == (
         "cost of all runs can't be told: measured in one block, one version after the other, a difference may be the "
         "machine's mood; measure the newest version once more."
     )
@@ -231,7 +230,7 @@ def test_a_drift_is_one_alarm_with_its_slope() -> None:
     assert len(verdict.alarms) == 1
     assert {change.drifts_from for change in verdict.changes[1:]} == {verdict.first_bad}
     assert verdict.drift == pytest.approx(0.005, rel=0.2)
-    assert wording.sentence(verdict).endswith("% a version.")
+    assert verdicts.sentence(verdict).endswith("% a version.")
 
 
 def test_two_steps_are_no_drift() -> None:
@@ -288,7 +287,7 @@ def test_alarms_that_begin_with_one_version_are_one_cause() -> None:
     )
     assert first.id != second.id
     assert [one.id for one in causes(analyse(list(reversed(entries))))] == [first.id, second.id]
-    assert f"2 alarms since 1.24.0 (last good 1.23.0) are one cause, {first.id}." in wording.lead(analysis)
+    assert f"2 alarms since 1.24.0 (last good 1.23.0) are one cause, {first.id}." in verdicts.lead(analysis)
     known = known_alarms(new_events(analysis, {}))
     assert {each.id for each in chosen(known, [first.id[:6]])} == {alarm.id for alarm in first.alarms}
     said = events_of(chosen(known, [first.id], Action.ACKNOWLEDGED), Action.ACKNOWLEDGED, author="ada", now=NOW)

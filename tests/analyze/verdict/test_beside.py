@@ -13,11 +13,9 @@ from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
-from matrix_benchmarking.analyze.verdict.beside import of_history
-from matrix_benchmarking.analyze.verdict.events import new_events
-from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, unseen
+from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events, unseen
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions
+from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions, of_history
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Pair
 from matrix_benchmarking.matrix import Entry
 

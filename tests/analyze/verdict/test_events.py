@@ -8,8 +8,7 @@ import pytest
 from history_support.alarms import event, subject
 from report_support.analyses import MADE_AT, analysis, regression
 
-from matrix_benchmarking.analyze.verdict.events import new_events, retirements, subject_of
-from matrix_benchmarking.analyze.verdict.lifecycle import ANALYSIS, known_alarms
+from matrix_benchmarking.analyze.verdict.lifecycle import ANALYSIS, known_alarms, new_events, retirements, subject_of
 from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.history.alarms import Action
 

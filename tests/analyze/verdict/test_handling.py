@@ -9,8 +9,8 @@ import re
 import pytest
 from history_support.alarms import AT_US, event, subject
 
-from matrix_benchmarking.analyze.verdict import handling
-from matrix_benchmarking.analyze.verdict.causes import cause_id
+from matrix_benchmarking.analyze import handling
+from matrix_benchmarking.analyze.verdict.alarms import cause_id
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.errors import ConfigError

@@ -15,13 +15,13 @@ from toy_runs import entry, workload
 
 from matrix_benchmarking.analyze.report.ci import junit
 from matrix_benchmarking.analyze.select.selection import select, series_id
-from matrix_benchmarking.analyze.verdict import wording
 from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds, compare_versions
 from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, Blocks
+from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.matrix import Entry
@@ -72,10 +72,10 @@ def test_each_setting_is_compared_with_itself() -> None:
     assert worse.effect is not None
     assert worse.effect.low < 0.1 < worse.effect.high
     assert (worse.runs_before, worse.runs_after, worse.stands_on) == (5, 5, "in 5 common rounds")
-    assert "cost of a is worse at after than at before: +" in wording.sentence(worse)
+    assert "cost of a is worse at after than at before: +" in verdicts.sentence(worse)
     same = next(one for one in analysis.verdicts if one.labels["image"] == "c")
-    assert ", no difference shown: " in wording.sentence(same)
-    assert " % would have been, " in wording.sentence(same)
+    assert ", no difference shown: " in verdicts.sentence(same)
+    assert " % would have been, " in verdicts.sentence(same)
 
 
 def test_of_a_kpi_that_can_not_be_better_the_values_are_said_and_nothing_is_judged() -> None:
@@ -151,12 +151,12 @@ def test_what_was_measured_one_after_the_other_can_not_be_told_however_large_it_
     apart = compare(build("before", IMAGES, campaign="first"), build("after", dict.fromkeys(IMAGES, 90.0), seed=2))
     assert set(outcomes(apart).values()) == {"can't be told"}
     assert not apart.failed
-    said = " ".join(wording.lead(apart))
+    said = " ".join(verdicts.lead(apart))
     assert said.startswith("Whether 6 series of 1 KPI are worse can't be told: after against before.")
     assert f"Measured one after the other, a difference may be the machine's mood; {IN_TURN}." in said
     assert apart.verdicts[0].effect is not None
     assert apart.verdicts[0].effect.high == np.inf
-    words = wording.untold(apart.verdicts[0])
+    words = verdicts.untold(apart.verdicts[0])
     assert re.match(r"\+\d\d\.\d %, \S+ → \S+ USD; ", words)
     assert words.endswith(f" USD; {ONE_AFTER_THE_OTHER}")
     skipped = ET.fromstring(junit(apart)).iter("skipped")
@@ -169,9 +169,9 @@ def test_one_common_round_is_too_few_and_the_verdict_says_so() -> None:
     once = compare(build("before", {"a": 100}, repeats=1), build("after", {"a": 130}, repeats=1, seed=2))
     assert outcomes(once) == {"a": "can't be told"}
     (verdict,) = once.verdicts
-    seen = f"{wording.short_size(verdict)}, {wording.levels(verdict.kpi, verdict)}"
+    seen = f"{verdicts.short_size(verdict)}, {verdicts.levels(verdict.kpi, verdict)}"
     assert seen.startswith("+")
-    assert wording.sentence(verdict).startswith(
+    assert verdicts.sentence(verdict).startswith(
         f"cost of all runs can't be told: {seen}; both were measured in one round only"
     )
 
@@ -188,8 +188,8 @@ def test_several_campaigns_of_each_side_are_as_many_pieces_of_evidence() -> None
     alone = compare(old, campaigns("after", 130, 11, 1))
     assert outcomes(alone) == {"a": "suspected"}
     assert not alone.failed
-    assert "1 suspected to be worse: measuring both once more would tell." in wording.lead(alone)
-    assert "is suspected to be worse at after than at before" in wording.sentence(alone.verdicts[0])
+    assert "1 suspected to be worse: measuring both once more would tell." in verdicts.lead(alone)
+    assert "is suspected to be worse at after than at before" in verdicts.sentence(alone.verdicts[0])
 
 
 def test_among_many_quiet_series_hardly_any_is_called_worse() -> None:
@@ -249,7 +249,7 @@ def test_zeros_in_one_series_spoil_no_other() -> None:
     same = compare(old, runs("after", 0.001, [0.0] * 5, 3))
     assert outcomes(same) == {"a": "no difference shown", "errors": "no difference shown"}
     flat = next(one for one in same.verdicts if one.labels["image"] == "errors")
-    assert wording.sentence(flat).startswith(
+    assert verdicts.sentence(flat).startswith(
         "cost of errors, no difference shown: +0 USD (+0 USD to +0 USD), 0 → 0 USD"
     )
 
@@ -258,7 +258,7 @@ def test_the_headline_counts_the_kpis_that_have_series() -> None:
     old, new = build("before", {"a": 100}), build("after", {"a": 100}, seed=2)
     analysis = compare_builds(old, new, workload(), asked([*old.entries, *new.entries]))
     assert analysis.kpis == ("cost", "rate")
-    assert wording.headline(analysis) == "Nothing is worse in 1 series of 1 KPI: after against before."
+    assert verdicts.headline(analysis) == "Nothing is worse in 1 series of 1 KPI: after against before."
 
 
 @pytest.fixture
@@ -309,7 +309,7 @@ def test_two_builds_and_two_versions_of_the_same_runs_are_the_same_question(rele
     sides = [[one for one in two if one.settings["version"] == version] for version in ("1.1.0", "1.4.0")]
     by_build = compare(Build("1.1.0", sides[0]), Build("1.4.0", sides[1]))
     for one, other in zip(by_build.verdicts, versions(two, "1.1.0", "1.4.0").verdicts, strict=True):
-        assert wording.sentence(one) == wording.sentence(other)
+        assert verdicts.sentence(one) == verdicts.sentence(other)
         assert (one.id, one.p_value, one.q_value, one.outcome) == (
             other.id,
             other.p_value,

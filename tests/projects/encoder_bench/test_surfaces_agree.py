@@ -15,10 +15,12 @@ import pytest
 from plotting_support.app_support import elements, texts
 
 from matrix_benchmarking import store
-from matrix_benchmarking.analyze import limit_wording, limits, wording
+from matrix_benchmarking.analyze import limits
 from matrix_benchmarking.analyze.best import Best, rank
 from matrix_benchmarking.analyze.limits import Limited
 from matrix_benchmarking.analyze.study import Given, Study
+from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.analyze.words import percent
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
@@ -114,7 +116,7 @@ def site(sample: Path, patch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempP
 def test_every_surface_names_the_best_configuration_in_the_same_sentences(
     best: Best, pages: Pages, site: dict[str, Path], sample: Path
 ) -> None:
-    (verdict,) = wording.verdict(best)
+    (verdict,) = ranking.verdict(best)
     assert len(best.groups[0].undecided) > 1
     said: Said = {"parse": printed("parse", "--workload=encoder_bench", f"--results-dirname={sample}")}
     said |= {name: page_text(site[name]) for name in ("printed", "index.html", "best-configuration.html")}
@@ -132,7 +134,7 @@ def test_the_plots_and_tables_have_the_best_value_where_the_ranking_has_it(
     value = best.kpi.show(group.best.value)
     gated = {str(one.entry.settings["image"]) for one in best.excluded}
     assert gated == {"onnx-int8-per-tensor"}
-    at = wording.point_label(group.best.settings, group)
+    at = ranking.point_label(group.best.settings, group)
     assert f"Cheapest is {at}: {value} at " in page_text(site["cost-analysis.html"])
     settings = "batch size {batch_size}, {vus} virtual users".format(**group.best.settings)
     for text in (page_text(site["best-configuration.html"]), shown(pages, "?show=best-configuration")):
@@ -149,7 +151,7 @@ def test_what_another_point_costs_more_is_the_same_in_tables_and_in_texts(
     assert len(said) > 2
     differences = {best.kpi.show(one.point.value): one.difference for one in best.groups[0].standings if best.kpi}
     for cost, more in said:
-        assert wording.percent(differences[cost]) == more
+        assert percent(differences[cost]) == more
         assert more in tables
 
 
@@ -167,7 +169,7 @@ def test_means_of_a_comparison_are_named_where_they_differ_from_those_of_the_bes
 def test_under_a_limit_every_surface_names_the_same_choice(
     limited: Limited, pages: Pages, matrix: Matrix, workload: Workload
 ) -> None:
-    (verdict,) = limit_wording.verdict(limited)
+    (verdict,) = ranking.verdict_under(limited)
     text = shown(pages, f"?cfg.limit={LIMIT_MS}")
     assert verdict.lead in text
     catalogue = Catalogue(Study(matrix, workload))

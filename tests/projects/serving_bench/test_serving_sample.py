@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking import lts, store
-from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.benchmark import expand, file
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
@@ -80,8 +80,8 @@ def test_the_best_step_is_the_best_configuration_with_the_same_numbers(matrix: M
     catalogue = Catalogue(Study(matrix, workload))
     best = catalogue.study.best.groups[0]
     said = f"{best.best.value:.2f} requests/s"
-    behind = wording.behind(best.best, workload.kpis["best_api_throughput"])
-    answers = [str(wording.verdict(catalogue.study.best)[0])]
+    behind = ranking.behind(best.best, workload.kpis["best_api_throughput"])
+    answers = [str(ranking.verdict(catalogue.study.best)[0])]
     answers += [catalogue.report(name).summary() for name in ("Serving throughput", "Steps")]
     for answer in answers:
         assert said in answer

@@ -11,11 +11,11 @@ import yaml
 from training_trees import epochs, log, write_native, write_public
 
 from matrix_benchmarking import store
-from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question
 from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import set_config
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -105,7 +105,7 @@ def test_the_bars_are_means_over_repetitions_with_their_standard_deviation(publi
         "For io_speed 1000: Lowest epoch_duration: ring-buffer: 26.02 s",
         "For io_speed unlimited: Lowest epoch_duration: ring-buffer: 24.28 s",
     ]
-    assert text == [str(one) for one in wording.verdict(Catalogue(Study(published, workload)).study.best)]
+    assert text == [str(one) for one in ranking.verdict(Catalogue(Study(published, workload)).study.best)]
 
 
 def test_what_limits_the_published_runs_is_concluded_without_a_record_of_the_loop(published, workload):

@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Sequence, Set
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Group
 from matrix_benchmarking.analyze.limits import Bounded, Step, bounded, staircase
 from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.analyze.words import percent, plural
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -165,13 +166,13 @@ def cost_against_latency(
 def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition, condition: str = "") -> str:
     """The cheapest point under a *condition*, and what less waiting costs under limits that are kept."""
     group, point = choice.group, choice.cheapest.point
-    start = f"For {wording.scope(group)}: cheapest" if group.settings else "Cheapest"
+    start = f"For {ranking.scope(group)}: cheapest" if group.settings else "Cheapest"
     lead = (
-        f"{start}{condition} is {wording.point_label(point.settings, group)}: {cost.show(point.value)} at "
+        f"{start}{condition} is {ranking.point_label(point.settings, group)}: {cost.show(point.value)} at "
         f"{latency.show(choice.cheapest.mean)} {latency.name}."
     )
     if point is group.best and group.undecided:
-        lead += f" {len(group.undecided)} {wording.plural(len(group.undecided), 'point')} can't be told apart from it."
+        lead += f" {len(group.undecided)} {plural(len(group.undecided), 'point')} can't be told apart from it."
     tighter = [step for step in choice.steps if step.point is not point][::-1]
     if not tighter:
         return f"{lead} No other point is the best under a limit on {latency.name}."
@@ -181,7 +182,7 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition, cond
 
 
 def _step(step: Step, cheapest: float, cost: KPIDefinition, latency: KPIDefinition) -> str:
-    more = wording.percent(step.point.value / cheapest - 1)
+    more = percent(step.point.value / cheapest - 1)
     return f"{cost.show(step.point.value)} ({more}) under a limit of {latency.show_bound(step.limit)}"
 
 

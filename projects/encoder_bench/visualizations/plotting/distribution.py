@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.wording import plural
+from matrix_benchmarking.analyze.words import plural
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.limit_wording import condition_label
 from matrix_benchmarking.analyze.points import Cause, by_point, varying
 from matrix_benchmarking.analyze.study import Study
-from matrix_benchmarking.analyze.wording import variant_label
+from matrix_benchmarking.analyze.wording.ranking import condition_label
+from matrix_benchmarking.analyze.words import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import clicks

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
-from matrix_benchmarking.analyze.wording import percent, plural
+from matrix_benchmarking.analyze.words import percent, plural
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
-from matrix_benchmarking.analyze.verdict.side_wording import interval_label
 from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared
+from matrix_benchmarking.analyze.wording.verdicts import interval_label
 from matrix_benchmarking.plotting import clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.point_tables import runs_cell

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.wording import plural
+from matrix_benchmarking.analyze.words import plural
 from matrix_benchmarking.plotting import Control, Number, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table

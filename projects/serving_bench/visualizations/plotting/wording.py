@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Best
-from matrix_benchmarking.analyze.verdict import side_wording
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Compared
-from matrix_benchmarking.analyze.wording import plural
+from matrix_benchmarking.analyze.wording import ranking as wording
+from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.words import plural
 from matrix_benchmarking.kpi import collect
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -91,12 +91,12 @@ def maximum_sentences(steps: Iterable[Step]) -> list[str]:
 
 def signed(compared: Compared) -> str:
     """A change with its sign: ``+29.6 %``."""
-    return side_wording.difference_label(compared.judged, THROUGHPUT)
+    return verdicts.difference_label(compared.judged, THROUGHPUT)
 
 
 def verdict_label(compared: Compared) -> str:
     """The verdict on a change in words."""
-    return side_wording.verdict_label(compared.judged, compared.outcome, THROUGHPUT, MinimumEffect())
+    return verdicts.verdict_label(compared.judged, compared.outcome, THROUGHPUT, MinimumEffect())
 
 
 def repeats_sentence(steps: Sequence[Step]) -> str:

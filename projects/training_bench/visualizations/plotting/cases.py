@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from matrix_benchmarking.analyze.intervals import Sample, summarise
 from matrix_benchmarking.analyze.points import by_point, varying
-from matrix_benchmarking.analyze.wording import variant_label
+from matrix_benchmarking.analyze.words import variant_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import template

@@ -7,9 +7,9 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Best, among
 from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -113,7 +113,7 @@ def durations_conclusion(cases: Sequence[TrainingCase], best: Best) -> list[str]
     """What the ranking says of these cases: which are the shortest at each I/O speed, and what may be as short."""
     runs = {id(run) for case in cases for run in case.runs}
     groups = among(best, lambda point: id(point.runs[0]) in runs)
-    return [str(one) for one in wording.verdict(dataclasses.replace(best, groups=tuple(groups)))]
+    return [str(one) for one in ranking.verdict(dataclasses.replace(best, groups=tuple(groups)))]
 
 
 def parts_frame(cases: Sequence[TrainingCase]) -> pandas.DataFrame:

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.verdict.pairs import Question
-from matrix_benchmarking.analyze.verdict.side_wording import outcome_label
 from matrix_benchmarking.analyze.verdict.switch import switch
-from matrix_benchmarking.analyze.verdict.wording import shown
-from matrix_benchmarking.analyze.wording import tuning_label
+from matrix_benchmarking.analyze.wording.verdicts import outcome_label, shown
+from matrix_benchmarking.analyze.words import tuning_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry

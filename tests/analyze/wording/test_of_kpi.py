@@ -10,8 +10,9 @@ from report_support.analyses import LATENCY, analysis, point, verdict
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.select.selection import series_id
 from matrix_benchmarking.analyze.select.series import KPISeries, Series
-from matrix_benchmarking.analyze.verdict import of_kpi, wording
 from matrix_benchmarking.analyze.verdict.model import Outcome
+from matrix_benchmarking.analyze.wording import of_kpi
+from matrix_benchmarking.analyze.wording import verdicts as wording
 
 
 def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] | None = None) -> KPISeries:

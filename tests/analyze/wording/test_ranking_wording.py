@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import pytest
 
-from matrix_benchmarking.analyze import wording
 from matrix_benchmarking.analyze.best import Best, rank
 from matrix_benchmarking.analyze.intervals import Scale
+from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.analyze.words import variant_label
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import Workload
 
@@ -19,7 +20,7 @@ MakeEntries = Callable[..., list[Entry]]
 def test_single_runs_are_ranked_but_no_difference_is_claimed(workload: Workload, entries: MakeEntries) -> None:
     points = [(256, 409.44), (512, 412.70), (384, 416.31)]
     matrix = Matrix([entry for vus, cost in points for entry in entries({"hw_type": "l4", "vus": vus}, cost)])
-    (verdict,) = wording.verdict(rank(matrix, workload))
+    (verdict,) = ranking.verdict(rank(matrix, workload))
     assert verdict.lead == "Cheapest by cost: l4 at vus 256: 409.44 USD (one run: no interval)."
     assert verdict.rest == (
         "Next: vus 512 (412.70 USD, +0.8 %); vus 384 (416.31 USD, +1.7 %). No point was repeated, so whether "
@@ -34,7 +35,7 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
             *entries({"hw_type": "b", "vus": 2}, 103.0),
         ]
     )
-    (verdict,) = wording.verdict(rank(matrix, workload))
+    (verdict,) = ranking.verdict(rank(matrix, workload))
     assert verdict.lead == "Cheapest by cost: a at vus 1: 100.00 USD (3 runs; 95 % interval 90.54 to 115.35 USD)."
     assert verdict.rest == (
         "Can't be told apart from it: b at vus 2 (103.00 USD, +3.0 %). "
@@ -44,7 +45,7 @@ def test_repeats_give_an_interval_and_name_what_cannot_be_told_apart(workload: W
 
 def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix([*entries({"vus": 1}, 1.0, 1.01, 0.99), *entries({"vus": 2}, 2.0, 2.01, 1.99)])
-    (verdict,) = wording.verdict(rank(matrix, workload))
+    (verdict,) = ranking.verdict(rank(matrix, workload))
     assert verdict.rest == (
         "It differs from every other point by more than chance explains; next: vus 2 (2.00 USD, +100 %)."
     )
@@ -52,7 +53,7 @@ def test_a_difference_beyond_the_noise_is_said(workload: Workload, entries: Make
 
 def test_where_nothing_can_be_ranked_the_reasons_are_counted(workload: Workload, entries: MakeEntries) -> None:
     matrix = Matrix([*entries({"vus": 1}, None, None), *entries({"vus": 2}, 1.0, exit_code=1)])
-    (verdict,) = wording.verdict(rank(matrix, workload))
+    (verdict,) = ranking.verdict(rank(matrix, workload))
     assert str(verdict) == (
         "No configuration can be ranked by cost: 3 runs can't take part "
         "(2 × cost is unknown: no price is known; 1 × failed with exit code 1)."
@@ -61,22 +62,20 @@ def test_where_nothing_can_be_ranked_the_reasons_are_counted(workload: Workload,
 
 def test_a_setting_is_named_unless_its_value_is_a_word() -> None:
     settings = {"image": "default", "gpus": 2, "version": "1.2", "spot": True}
-    assert wording.variant_label(settings, [*settings, "zone"]) == (
-        "default · gpus 2 · version 1.2 · spot true · zone not set"
-    )
+    assert variant_label(settings, [*settings, "zone"]) == ("default · gpus 2 · version 1.2 · spot true · zone not set")
 
 
 def test_other_kpis_are_named_by_their_direction(workload: Workload) -> None:
-    assert wording.superlative(workload.kpis["speed"]) == "Highest speed"
-    assert wording.superlative(workload.kpis["cost"]) == "Cheapest by cost"
+    assert ranking.superlative(workload.kpis["speed"]) == "Highest speed"
+    assert ranking.superlative(workload.kpis["cost"]) == "Cheapest by cost"
 
 
 def test_money_is_cheapest_and_what_is_no_money_or_better_high_is_not(workload: Workload) -> None:
     money, speed = workload.kpis["cost"], workload.kpis["speed"]
-    assert wording.superlative(dataclasses.replace(money, unit="ms")) == "Lowest cost"
-    assert wording.superlative(dataclasses.replace(money, lower_better=False), "at noon") == "Highest cost at noon"
-    assert wording.superlative(dataclasses.replace(speed, lower_better=True)) == "Lowest speed"
-    assert wording.superlative(money, "under 1 s") == "Cheapest under 1 s by cost"
+    assert ranking.superlative(dataclasses.replace(money, unit="ms")) == "Lowest cost"
+    assert ranking.superlative(dataclasses.replace(money, lower_better=False), "at noon") == "Highest cost at noon"
+    assert ranking.superlative(dataclasses.replace(speed, lower_better=True)) == "Lowest speed"
+    assert ranking.superlative(money, "under 1 s") == "Cheapest under 1 s by cost"
 
 
 @pytest.mark.parametrize(
@@ -90,8 +89,8 @@ def test_money_is_cheapest_and_what_is_no_money_or_better_high_is_not(workload: 
 )
 def test_a_difference_has_its_sign(difference: float, ratio: str, absolute: str, workload: Workload) -> None:
     money = workload.kpis["cost"]
-    assert wording.difference_label(difference, Scale.RATIO, money) == ratio
-    assert wording.difference_label(difference, Scale.DIFFERENCE, money) == absolute
+    assert ranking.difference_label(difference, Scale.RATIO, money) == ratio
+    assert ranking.difference_label(difference, Scale.DIFFERENCE, money) == absolute
 
 
 def test_by_how_much_the_best_looks_too_good_is_said_where_that_is_something(
@@ -108,22 +107,22 @@ def test_by_how_much_the_best_looks_too_good_is_said_where_that_is_something(
         (0.004, Scale.DIFFERENCE, ""),
         (None, Scale.RATIO, ""),
     ]:
-        assert wording.optimism(dataclasses.replace(group, optimism=optimism, scale=scale), money) == said
+        assert ranking.optimism(dataclasses.replace(group, optimism=optimism, scale=scale), money) == said
     alone = dataclasses.replace(group, optimism=0.5, standings=group.standings[:1])
-    assert wording.optimism(alone, money) == ""
+    assert ranking.optimism(alone, money) == ""
 
 
 def test_where_there_is_one_point_or_no_kpi_that_is_said(workload: Workload, entries: MakeEntries) -> None:
     best = rank(Matrix(entries({"vus": 1}, 1.0)), workload)
-    assert wording.exclusions(best) == ""
-    assert [str(one) for one in wording.verdict(best)] == [
+    assert ranking.exclusions(best) == ""
+    assert [str(one) for one in ranking.verdict(best)] == [
         "Cheapest by cost: the only configuration: 1.00 USD (one run: no interval). "
         "It is the only point that could be ranked."
     ]
-    assert [str(one) for one in wording.verdict(Best(None, (), ()))] == [
+    assert [str(one) for one in ranking.verdict(Best(None, (), ()))] == [
         "This workload defines no KPI, so no configuration can be called the best."
     ]
-    assert [str(one) for one in wording.verdict(rank(Matrix([]), workload))] == [
+    assert [str(one) for one in ranking.verdict(rank(Matrix([]), workload))] == [
         "No configuration can be ranked by cost: there is no finished test."
     ]
 
@@ -131,11 +130,11 @@ def test_where_there_is_one_point_or_no_kpi_that_is_said(workload: Workload, ent
 def test_three_of_the_next_points_and_of_the_reasons_are_named(workload: Workload, entries: MakeEntries) -> None:
     for count, more in ((4, ""), (5, "; and 1 more"), (6, "; and 2 more")):
         matrix = Matrix([one for vus in range(count) for one in entries({"vus": vus}, 1.0 + vus)])
-        (verdict,) = wording.verdict(rank(matrix, workload))
+        (verdict,) = ranking.verdict(rank(matrix, workload))
         assert verdict.rest.startswith(
             "Next: vus 1 (2.00 USD, +100 %); vus 2 (3.00 USD, +200 %); vus 3 (4.00 USD, +300 %)" + more + ". No"
         )
     for count, more in ((3, ""), (4, "; 1 other reason"), (5, "; 2 other reasons")):
         matrix = Matrix([one for code in range(1, count + 1) for one in entries({"vus": 1}, 1.0, exit_code=code)])
         said = "; ".join(f"1 × failed with exit code {code}" for code in (1, 2, 3))
-        assert wording.exclusions(rank(matrix, workload)) == f"{count} runs can't take part ({said}{more})"
+        assert ranking.exclusions(rank(matrix, workload)) == f"{count} runs can't take part ({said}{more})"

@@ -9,12 +9,11 @@ from typing import Any
 from ...history.alarms import Action, AlarmSubject
 from ...history.records import moment
 from ...kpi import KPIDefinition
-from ..wording import plural
-from .causes import cause_id
-from .lifecycle import Known, is_expired
-from .model import Status
-from .wording import levels as shown_levels
-from .wording import percent
+from ..verdict.alarms import cause_id
+from ..verdict.lifecycle import Known, is_expired
+from ..verdict.model import Status
+from ..words import percent, plural
+from .verdicts import levels as shown_levels
 
 KPIs = Mapping[str, KPIDefinition]
 """How the workload shows its KPIs, by name; what none of them is, is shown as it was kept."""

@@ -10,10 +10,12 @@ from report_support.analyses import LATENCY, alarm, analysis, point, regression,
 
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.select.selection import NO_VALUE, NotAnalysed, SelectedSeries
-from matrix_benchmarking.analyze.verdict import severity, wording
-from matrix_benchmarking.analyze.verdict.causes import cause_id, causes
+from matrix_benchmarking.analyze.verdict import severity
+from matrix_benchmarking.analyze.verdict.alarms import cause_id, causes
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict, Status
-from matrix_benchmarking.analyze.verdict.side_wording import outcome_label
+from matrix_benchmarking.analyze.wording import verdicts
+from matrix_benchmarking.analyze.wording.verdicts import outcome_label
+from matrix_benchmarking.analyze.words import difference, percent, probability
 
 
 @pytest.mark.parametrize(
@@ -30,38 +32,38 @@ from matrix_benchmarking.analyze.verdict.side_wording import outcome_label
     ],
 )
 def test_a_fraction_has_one_decimal_below_a_hundred_percent(fraction: float, text: str) -> None:
-    assert wording.percent(fraction) == text
-    assert wording.percent(fraction, unit=False) == text.removesuffix(" %")
+    assert percent(fraction) == text
+    assert percent(fraction, unit=False) == text.removesuffix(" %")
 
 
 def test_a_fraction_can_have_more_decimals() -> None:
-    assert wording.percent(0.01234, digits=2) == "+1.23 %"
+    assert percent(0.01234, digits=2) == "+1.23 %"
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(None, "unknown"), (0.0009, "< 0.001"), (0.001, "0.001"), (0.04567, "0.046"), (1.0, "1.000")]
 )
 def test_a_probability_has_three_decimals(value: float | None, text: str) -> None:
-    assert wording.probability(value) == text
+    assert probability(value) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.0, "+0.00 ms"), (-1.5, "−1.50 ms"), (math.inf, "+∞"), (-math.inf, "−∞")]
 )
 def test_a_difference_has_its_sign(value: float, text: str) -> None:
-    assert wording.difference(LATENCY, value) == text
+    assert difference(LATENCY, value) == text
 
 
 def test_a_size_has_its_interval_where_it_is_known() -> None:
     known = verdict(Outcome.REGRESSION, of=LATENCY)
-    assert wording.size(known) == "+10.3 % (+8.3 to +12.3 %)"
-    assert wording.short_size(known) == "+10.3 %"
+    assert verdicts.size(known) == "+10.3 % (+8.3 to +12.3 %)"
+    assert verdicts.short_size(known) == "+10.3 %"
     in_unit = verdict(of=LATENCY, difference=Estimate(2.0, -1.0, 5.0))
-    assert wording.size(in_unit) == "+2.00 ms (−1.00 ms to +5.00 ms)"
-    assert wording.short_size(in_unit) == "+2.00 ms"
+    assert verdicts.size(in_unit) == "+2.00 ms (−1.00 ms to +5.00 ms)"
+    assert verdicts.short_size(in_unit) == "+2.00 ms"
     for low, high in ((math.nan, 3.0), (1.0, math.nan)):
-        assert wording.size(verdict(of=LATENCY, difference=Estimate(2.0, low, high))) == "+2.00 ms"
-    assert (wording.size(verdict()), wording.short_size(verdict())) == ("of unknown size", "unknown")
+        assert verdicts.size(verdict(of=LATENCY, difference=Estimate(2.0, low, high))) == "+2.00 ms"
+    assert (verdicts.size(verdict()), verdicts.short_size(verdict())) == ("of unknown size", "unknown")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +80,7 @@ def test_a_size_has_its_interval_where_it_is_known() -> None:
 )  # fmt: skip
 def test_what_would_have_been_seen_is_said_of_no_difference(shown: dict[str, object], text: str) -> None:
     outcome = shown.pop("outcome", Outcome.NO_CHANGE)
-    assert wording.shown(verdict(outcome, of=LATENCY, **shown)) == text  # type: ignore[arg-type]
+    assert verdicts.shown(verdict(outcome, of=LATENCY, **shown)) == text  # type: ignore[arg-type]
 
 
 def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_largest() -> None:
@@ -86,54 +88,54 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
     same = [verdict(would_show=size, would_show_in=count, effect=effect, labels={"n": size})
             for size, count in ((0.03, 5), (0.021, 4), (0.04, 7))]  # fmt: skip
     said = "No difference shown in 3; 2.1 to 4.0 % would have been within 7 versions."
-    assert said in wording.lead(analysis(*same))
-    assert "No difference shown in 1; 3.0 % would have been within 5 versions." in wording.lead(analysis(same[0]))
+    assert said in verdicts.lead(analysis(*same))
+    assert "No difference shown in 1; 3.0 % would have been within 5 versions." in verdicts.lead(analysis(same[0]))
     unknown, in_unit = verdict(effect=effect), verdict(would_show=0.5, would_show_in=9)
     more = "No difference shown in 5; 2.1 to 4.0 % would have been within 7 versions, in 3 of them."
-    assert more in wording.lead(analysis(*same, unknown, in_unit))
-    assert not any("No difference" in one for one in wording.lead(analysis(unknown, in_unit)))
+    assert more in verdicts.lead(analysis(*same, unknown, in_unit))
+    assert not any("No difference" in one for one in verdicts.lead(analysis(unknown, in_unit)))
 
 
 def test_two_sides_say_what_would_have_been_seen_too() -> None:
     same = [verdict(would_show=size, effect=Estimate(0.0, 0.0, 0.0), stands_on="in 3 common rounds", labels={"n": size})
             for size in (0.051, 0.012)]  # fmt: skip
-    assert "No difference shown in 2; 1.2 to 5.1 % would have been." in wording.lead(analysis(*same))
+    assert "No difference shown in 2; 1.2 to 5.1 % would have been." in verdicts.lead(analysis(*same))
 
 
 def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() -> None:
     yet = [verdict(reruns=count, effect=Estimate(0.031, -0.01, 0.07), labels={"n": count}) for count in (1, 2)]
-    assert wording.nothing(yet[0]) == "no difference shown yet, but +3.1 % (−1.0 to +7.0 %): 1 more run would tell"
-    assert wording.verdict_text(yet[1]) == "no difference shown yet: 2 more runs would tell"
-    assert wording.nothing(verdict(reruns=0)) == wording.nothing(verdict()) == "no difference shown"
+    assert verdicts.nothing(yet[0]) == "no difference shown yet, but +3.1 % (−1.0 to +7.0 %): 1 more run would tell"
+    assert verdicts.verdict_text(yet[1]) == "no difference shown yet: 2 more runs would tell"
+    assert verdicts.nothing(verdict(reruns=0)) == verdicts.nothing(verdict()) == "no difference shown"
     same = verdict(would_show=0.03, would_show_in=1, effect=Estimate(0.0, 0.0, 0.0))
-    assert wording.lead(analysis(*yet, same))[1:3] == [
+    assert verdicts.lead(analysis(*yet, same))[1:3] == [
         "No difference shown in 1; 3.0 % would have been within 1 version.",
         "No difference shown yet in 2: more runs would tell.",
     ]
-    assert not any("yet" in one for one in wording.lead(analysis(same)))
+    assert not any("yet" in one for one in verdicts.lead(analysis(same)))
 
 
 def test_a_verdict_is_one_of_five_words() -> None:
     words = ["worse", "better", "suspected: better", "no difference shown", "can't be told"]
     judged = [one for one in Outcome if one is not Outcome.NOT_ANALYSED]
-    assert {wording.verdict_text(verdict(one)) for one in judged} == set(words)
+    assert {verdicts.verdict_text(verdict(one)) for one in judged} == set(words)
     assert {one.value for one in judged} == {word.partition(":")[0] for word in words}
     back = dataclasses.replace(verdict(), changes=regression().changes)
-    assert wording.verdict_text(back) == "no difference shown; back on an old level"
+    assert verdicts.verdict_text(back) == "no difference shown; back on an old level"
 
 
 def test_the_headline_counts_in_one_and_many() -> None:
     worse = [regression(labels={"n": n}, is_new=n == 0) for n in range(3)]
-    assert wording.headline(analysis(*worse[:1], verdict())).startswith("1 of 2 series of 1 KPI is worse: ")
-    assert wording.headline(analysis(*worse, verdict(of=LATENCY))).startswith("3 of 4 series of 2 KPIs are worse: ")
-    assert "1 of them is new with 1.3.2." in wording.lead(analysis(*worse))
-    assert not any("of them" in one for one in wording.lead(analysis(*worse[:1])))
-    assert wording.headline(analysis()) == "Nothing could be analysed: 1.3.2 against its history."
+    assert verdicts.headline(analysis(*worse[:1], verdict())).startswith("1 of 2 series of 1 KPI is worse: ")
+    assert verdicts.headline(analysis(*worse, verdict(of=LATENCY))).startswith("3 of 4 series of 2 KPIs are worse: ")
+    assert "1 of them is new with 1.3.2." in verdicts.lead(analysis(*worse))
+    assert not any("of them" in one for one in verdicts.lead(analysis(*worse[:1])))
+    assert verdicts.headline(analysis()) == "Nothing could be analysed: 1.3.2 against its history."
     untold = [verdict(Outcome.CANT_TELL, labels={"n": n}, why="why") for n in range(2)]
-    assert wording.headline(analysis(*untold)).startswith("Whether 2 series of 1 KPI are worse can't be told: ")
-    assert wording.headline(analysis(untold[0])).startswith("Whether 1 series of 1 KPI is worse can't be told: ")
-    assert wording.lead(analysis(*untold))[1:] == ["Why."]
-    assert "2 can't be told: why." in wording.lead(analysis(*untold, verdict(labels={"n": 9})))
+    assert verdicts.headline(analysis(*untold)).startswith("Whether 2 series of 1 KPI are worse can't be told: ")
+    assert verdicts.headline(analysis(untold[0])).startswith("Whether 1 series of 1 KPI is worse can't be told: ")
+    assert verdicts.lead(analysis(*untold))[1:] == ["Why."]
+    assert "2 can't be told: why." in verdicts.lead(analysis(*untold, verdict(labels={"n": 9})))
 
 
 def test_of_causes_those_of_several_alarms_are_named_and_three_at_most() -> None:
@@ -148,13 +150,13 @@ def test_of_causes_those_of_several_alarms_are_named_and_three_at_most() -> None
     ]  # fmt: skip
     assert len(found[0].id) == 12
     assert found[0].id == cause_id("encoder_bench", "1.2")
-    said = [one for one in wording.lead(analysis(*made)) if "one cause" in one]
-    assert said == [wording.cause_text(one) for one in found[:3]]
+    said = [one for one in verdicts.lead(analysis(*made)) if "one cause" in one]
+    assert said == [verdicts.cause_text(one) for one in found[:3]]
     assert said[0].startswith("3 alarms since 1.2 (last good 1.3.0) are one cause, ")
-    assert wording.cause_text(found[-1]).startswith("1 alarm since 1.1 (last good 1.3.0) is one cause, ")
+    assert verdicts.cause_text(found[-1]).startswith("1 alarm since 1.1 (last good 1.3.0) is one cause, ")
     assert causes(analysis(regression(said={"id": ""}))) == []
-    said = [one for one in wording.lead(analysis(*made[:3])) if "one cause" in one]
-    assert said == [wording.cause_text(causes(analysis(*made[:2]))[0])]
+    said = [one for one in verdicts.lead(analysis(*made[:3])) if "one cause" in one]
+    assert said == [verdicts.cause_text(causes(analysis(*made[:2]))[0])]
 
 
 def test_what_fails_comes_first_then_new_and_large_ones() -> None:
@@ -195,47 +197,47 @@ def test_an_outcome_has_its_way(outcome: Outcome, worse: str, better: str) -> No
 
 
 def test_a_regression_is_a_sentence_with_its_levels_and_drift() -> None:
-    said = wording.sentence(regression(drift=-0.0123, labels={}))
+    said = verdicts.sentence(regression(drift=-0.0123, labels={}))
     assert said == (
         "throughput of all runs is worse since 1.3.1 (last good 1.3.0): −10.3 % (−12.3 to −8.3 %), "
         "100.0 → 89.7 1/s, 20 and 10 runs, and drifts by −1.23 % a version."
     )
-    assert wording.levels(LATENCY, alarm(verdict(of=LATENCY), old_level=1.0, new_level=2.0)) == "1.00 → 2.00 ms"
+    assert verdicts.levels(LATENCY, alarm(verdict(of=LATENCY), old_level=1.0, new_level=2.0)) == "1.00 → 2.00 ms"
 
 
 def test_each_outcome_has_its_sentence() -> None:
     better = verdict(Outcome.IMPROVEMENT, of=LATENCY, labels={})
-    assert wording.sentence(better) == (
+    assert verdicts.sentence(better) == (
         "p95_latency of all runs is better since 1.3.1 (last before 1.3.0): −10.3 % (−12.3 to −8.3 %), "
         "100.00 → 89.70 ms, 20 and 10 runs."
     )
-    assert wording.sentence(dataclasses.replace(better, first_bad=None, last_good=None)).startswith(
+    assert verdicts.sentence(dataclasses.replace(better, first_bad=None, last_good=None)).startswith(
         "p95_latency of all runs is better: −10.3 %"
     )
-    assert wording.sentence(dataclasses.replace(better, outcome=Outcome.SUSPECTED)) == (
+    assert verdicts.sentence(dataclasses.replace(better, outcome=Outcome.SUSPECTED)) == (
         "p95_latency of all runs is suspected to be worse since 1.3.1 (last good 1.3.0): −10.3 % (−12.3 to −8.3 %), "
         "100.00 → 89.70 ms, 20 and 10 runs; one block of runs alone says so."
     )
-    assert wording.sentence(verdict(Outcome.CANT_TELL, of=LATENCY, labels={}, why="why")) == (
+    assert verdicts.sentence(verdict(Outcome.CANT_TELL, of=LATENCY, labels={}, why="why")) == (
         "p95_latency of all runs can't be told: why."
     )
-    assert wording.sentence(verdict(of=LATENCY, labels={}, reruns=1)).endswith("1 more run would tell.")
+    assert verdicts.sentence(verdict(of=LATENCY, labels={}, reruns=1)).endswith("1 more run would tell.")
 
 
 def test_series_without_a_value_at_the_newest_version_are_counted_where_they_are_judged() -> None:
     note = f"{NO_VALUE} 1.3.2"
     judged = verdict(notes=("other", note))
     short = verdict(Outcome.CANT_TELL, notes=(note,), labels={"n": 1})
-    said = wording.lead(analysis(judged, short, verdict(labels={"n": 2})))
+    said = verdicts.lead(analysis(judged, short, verdict(labels={"n": 2})))
     assert "1 without a value at 1.3.2: judged up to an older version." in said
-    assert not any("without a value" in one for one in wording.lead(analysis(short)))
+    assert not any("without a value" in one for one in verdicts.lead(analysis(short)))
 
 
 def test_what_is_new_of_several_is_said_and_of_all_is_not() -> None:
     old, new = regression(labels={"n": 1}), regression(labels={"n": 2}, is_new=True)
-    assert "1 of them is new with 1.3.2." in wording.lead(analysis(old, new))
-    assert not any("of them" in one for one in wording.lead(analysis(new)))
-    assert not any("of them" in one for one in wording.lead(analysis(old)))
+    assert "1 of them is new with 1.3.2." in verdicts.lead(analysis(old, new))
+    assert not any("of them" in one for one in verdicts.lead(analysis(new)))
+    assert not any("of them" in one for one in verdicts.lead(analysis(old)))
 
 
 @pytest.mark.parametrize(
@@ -257,7 +259,7 @@ def test_series_kpis_and_runs_that_were_not_analysed_are_counted_apart(
 ) -> None:
     others = [NotAnalysed(kpi, series, {}, "why", runs) for kpi, series, runs in left_out]
     made = analysis(verdict(of=dataclasses.replace(LATENCY, name="latency")), not_analysed=others)
-    assert wording.lead(made)[-1] == text
+    assert verdicts.lead(made)[-1] == text
 
 
 @pytest.mark.parametrize(
@@ -288,14 +290,14 @@ def test_series_kpis_and_runs_that_were_not_analysed_are_counted_apart(
     ],
 )
 def test_a_verdict_has_its_words_for_a_table(of: SeriesVerdict, text: str) -> None:
-    assert wording.verdict_text(of) == text
+    assert verdicts.verdict_text(of) == text
 
 
 def test_of_several_alarms_the_newest_says_its_state() -> None:
     of = verdict(Outcome.REGRESSION)
     states = Status.FIXED, Status.RESOLVED, Status.ACKNOWLEDGED
     both = dataclasses.replace(of, alarms=tuple(alarm(of, state) for state in states))
-    assert wording.verdict_text(both) == "worse, acknowledged"
+    assert verdicts.verdict_text(both) == "worse, acknowledged"
 
 
 @pytest.mark.parametrize(
@@ -315,19 +317,19 @@ def test_of_several_alarms_the_newest_says_its_state() -> None:
     ],
 )
 def test_what_fails_changed_is_in_doubt_or_was_measured_in_vain_is_told(of: SeriesVerdict, is_told: bool) -> None:
-    assert wording.is_told(of) is is_told
+    assert verdicts.is_told(of) is is_told
 
 
 def test_what_is_suspected_is_said_with_what_would_tell() -> None:
     worse = verdict(Outcome.SUSPECTED, difference=Estimate(-1.0, -2.0, 0.0))
     better = verdict(Outcome.SUSPECTED, difference=Estimate(1.0, 0.0, 2.0), labels={"n": 1})
     found = analysis(worse, better, verdict(labels={"n": 2}))
-    assert wording.headline(found) == (
+    assert verdicts.headline(found) == (
         "Nothing is worse in 3 series of 1 KPI, and 1 is suspected: 1.3.2 against its history."
     )
     said = "1 suspected to be worse and 1 suspected to be better: one block of runs alone says so, and measuring"
-    assert f"{said} 1.3.2 once more would tell." in wording.lead(found)
-    assert f"{said} them once more would tell." in wording.lead(analysis(worse, better, newest=None))
+    assert f"{said} 1.3.2 once more would tell." in verdicts.lead(found)
+    assert f"{said} them once more would tell." in verdicts.lead(analysis(worse, better, newest=None))
 
 
 def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
@@ -335,14 +337,14 @@ def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
     alarms = tuple(alarm(of, status, id=f"{status}{new}", is_new=new)
                    for status in (Status.FIXED, Status.OPEN) for new in (True, False))  # fmt: skip
     found = analysis(dataclasses.replace(of, alarms=alarms))
-    assert [one.id for _, one in wording.newly_fixed(found)] == ["Status.FIXEDTrue"]
-    assert "1 alarm fixed by 1.3.2." in wording.lead(found)
+    assert [one.id for _, one in verdicts.newly_fixed(found)] == ["Status.FIXEDTrue"]
+    assert "1 alarm fixed by 1.3.2." in verdicts.lead(found)
 
 
 def test_nothing_shown_is_said_with_what_would_have_been() -> None:
-    assert wording.would_show([]) == wording.would_show([verdict(would_show=0.5)]) == ""
-    assert wording.nothing(verdict()) == "no difference shown"
-    assert wording.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have been"
+    assert verdicts.would_show([]) == verdicts.would_show([verdict(would_show=0.5)]) == ""
+    assert verdicts.nothing(verdict()) == "no difference shown"
+    assert verdicts.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have been"
 
 
 @pytest.mark.parametrize(

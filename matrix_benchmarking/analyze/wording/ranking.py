@@ -1,18 +1,18 @@
-"""A ranking in sentences, made from the data: what is best, how sure that is, what was left out."""
+"""A ranking in sentences: what is best, at all or under a limit, how sure that is, and what was left out."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from ..filters import show
-from ..kpi import KPIDefinition
-from ..matrix import NOT_SET, typed
-from .best import Best, Group, Standing
-from .intervals import Interval, Scale
-from .points import Point
+from ...kpi import KPIDefinition
+from ...matrix import NOT_SET, Entry, typed
+from ..best import Best, Group, Standing
+from ..intervals import Interval, Scale
+from ..limits import Bounded, Limited, Missed, bounded
+from ..points import Point
+from ..words import percent, plural, sign, tuning_label, variant_label
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3
@@ -65,26 +65,6 @@ def superlative(kpi: KPIDefinition, condition: str = "") -> str:
     return f"{'Lowest' if kpi.lower_better else 'Highest'} {kpi.name} {condition}".rstrip()
 
 
-def value_label(name: str, value: object) -> str:
-    """A setting as people would say it: the value alone if it is a word, else with its name."""
-    if value is NOT_SET:
-        return f"{name} not set"
-    if isinstance(value, str) and value and not value.replace(".", "").isdigit():
-        return show(value)
-    return f"{name} {show(value)}"
-
-
-def variant_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
-    """The variant's values in one line: ``nvidia-l4 · default · torch``."""
-    return " · ".join(value_label(name, settings.get(name, NOT_SET)) for name in names)
-
-
-def tuning_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
-    """Settings with their names: ``batch_size 32, vus 256``."""
-    present = [name for name in names if name in settings]
-    return ", ".join(f"{name} {show(settings[name])}" for name in present)
-
-
 def point_label(settings: Mapping[str, object], group: Group) -> str:
     """A point by its variant and the settings that were tuned."""
     variant = variant_label(settings, group.variant_names)
@@ -108,23 +88,6 @@ def interval_label(interval: Interval, kpi: KPIDefinition, *, unit: bool = True)
 def difference_label(difference: float, scale: Scale, kpi: KPIDefinition) -> str:
     """A difference, with its sign: ``+0.8 %``."""
     return percent(difference) if scale is Scale.RATIO else f"{sign(difference)}{kpi.show(abs(difference))}"
-
-
-def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
-    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above."""
-    if not math.isfinite(fraction):
-        return f"{sign(fraction)}∞{' %' if unit else ''}"
-    value = abs(fraction) * 100.0
-    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
-    return f"{sign(fraction)}{text}{' %' if unit else ''}"
-
-
-def sign(value: float) -> str:
-    return "−" if value < 0 else "+"
-
-
-def plural(count: int, word: str) -> str:
-    return word if count == 1 else f"{word}s"
 
 
 def _group(group: Group, kpi: KPIDefinition, condition: str) -> Verdict:
@@ -190,3 +153,96 @@ def short_label(point: Point, group: Group) -> str:
     if any(differs(name) for name in group.variant_names):
         return point_label(point.settings, group)
     return tuning_label(point.settings, [name for name in group.tuning_names if differs(name)])
+
+
+def verdict_under(limited: Limited) -> list[Verdict]:
+    """One verdict a group: the best within the limit, or how near the nearest comes."""
+    condition = condition_label(limited.kpi, limited.limit)
+    if not limited.best.groups and not limited.missed:
+        return verdict(limited.best)
+    found = verdict(limited.best, condition) if limited.best.groups else []
+    return [*found, *(_missed(missed, limited, condition) for missed in limited.missed)]
+
+
+def condition_label(kpi: KPIDefinition, limit: float) -> str:
+    """A limit (in the KPI's unit) in words: ``under 100 ms p95_latency``; ``from 10 1/s speed up`` the other way."""
+    amount = f"{limit_label(kpi, limit)} {kpi.name}"
+    return f"under {amount}" if kpi.lower_better else f"from {amount} up"
+
+
+def limit_label(kpi: KPIDefinition, limit: float) -> str:
+    """A limit (in the KPI's unit) as it was chosen, with the unit that is shown: ``100 ms``."""
+    return f"{limit / kpi.divisor:,.10g} {kpi.display_unit}".rstrip()
+
+
+def satisfied(best: Best, kpi: KPIDefinition) -> list[str]:
+    """For each group of the ranking of all points, which limit its best point keeps."""
+    return [_satisfied(bounded(group, kpi)[0], group, kpi) for group in best.groups]
+
+
+def satisfied_under(limited: Limited, best: Best) -> list[str]:
+    """The same for the best points within a limit; *best* is the ranking of all points, of which they are a part."""
+    found = {id(one.point): one for group in best.groups for one in bounded(group, limited.kpi)}
+    return [_satisfied(found[id(group.best)], group, limited.kpi) for group in limited.best.groups]
+
+
+def left_out(limited: Limited) -> list[str]:
+    """What better points are not sure to keep the limit; and of all points how many keep it, unless all do."""
+    groups = [*zip(limited.best.groups, limited.unsure, strict=True), *((m.group, m.unsure) for m in limited.missed)]
+    said = [_unsure(group, unsure, limited.kpi, is_better=at < len(limited.unsure))
+            for at, (group, unsure) in enumerate(groups) if unsure]  # fmt: skip
+    total = limited.kept + limited.open + limited.beyond + limited.unknown
+    if limited.kept < total:
+        parts = [f"{limited.kept} {'keeps' if limited.kept == 1 else 'keep'} the limit"]
+        parts += [f"{limited.open} may keep it or not"] if limited.open else []
+        parts += [f"{limited.beyond} {'is' if limited.beyond == 1 else 'are'} beyond it"] if limited.beyond else []
+        parts += [f"of {limited.unknown} {limited.kpi.name} is unknown"] if limited.unknown else []
+        said.append(f"Of {total} {plural(total, 'point')} {', '.join(parts)}.")
+    return said
+
+
+def _unsure(group: Group, unsure: Sequence[Bounded], kpi: KPIDefinition, *, is_better: bool) -> str:
+    """The best of the points that may keep the limit or not, and how many they are; *is_better*: than one that does."""
+    start = f"{'better, but ' if is_better else ''}not sure to keep the limit"
+    start = f"For {scope(group)}: {start}" if group.settings else f"{start[:1].upper()}{start[1:]}"
+    first = unsure[0]
+    assert first.mean is not None
+    where = point_label(first.point.settings, group)
+    if first.bound is None:
+        why = f"{kpi.show(first.mean)} in one run, so its bound is unknown: repeat it"
+    else:
+        bound = kpi.show_bound(first.bound)
+        why = f"{kpi.show(first.mean)} is the mean of {first.runs} runs, and its 95 % bound {bound}"
+    rest = f"; and {len(unsure) - 1} more" if len(unsure) > 1 else ""
+    return f"{start}: {where} ({why}){rest}."
+
+
+def _satisfied(found: Bounded, group: Group, kpi: KPIDefinition) -> str:
+    start = f"For {scope(group)}: its" if group.settings else "Its"
+    if found.mean is None:
+        return f"{start} {kpi.name} is unknown: {_reason(found.point.runs, kpi)}."
+    if found.bound is None:
+        return f"{start} {kpi.name} is {kpi.show(found.mean)} in one run, so its bound is unknown: repeat it."
+    bound = f"{'at most' if kpi.lower_better else 'at least'} {kpi.show_bound(found.bound)} with 95 %"
+    return f"{start} {kpi.name} is {kpi.show(found.mean)}, the mean of {found.runs} runs: {bound}."
+
+
+def _reason(runs: Sequence[Entry], kpi: KPIDefinition) -> str:
+    reasons = (entry.missing_kpis.get(kpi.name) for entry in runs)
+    return next((reason for reason in reasons if reason), "not known for this test")
+
+
+def _missed(missed: Missed, limited: Limited, condition: str) -> Verdict:
+    kpi, group, nearest = limited.kpi, missed.group, missed.nearest
+    start = f"For {scope(group)}: no" if group.settings else "No"
+    if nearest is None or nearest.mean is None:
+        return Verdict(f"{start} point is {condition}: {kpi.name} isn't known for any.")
+    assert limited.best.kpi is not None
+    where = f"of {point_label(nearest.point.settings, group)}, for {limited.best.kpi.show(nearest.point.value)}"
+    superlative = "lowest" if kpi.lower_better else "highest"
+    if nearest.bound is None:
+        return Verdict(f"{start} point is {condition}: the {superlative} is {kpi.show_bound(nearest.mean)}, {where}.")
+    return Verdict(
+        f"{start} point is {condition} with 95 %: the {superlative} bound is {kpi.show_bound(nearest.bound)} "
+        f"(mean {kpi.show(nearest.mean)}), {where}."
+    )

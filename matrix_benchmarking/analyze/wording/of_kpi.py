@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from ..select.selection import series_id
 from ..select.series import KPISeries, Series
-from ..wording import plural
-from . import wording
-from .model import Analysis, Outcome, SeriesVerdict
+from ..verdict.model import Analysis, Outcome, SeriesVerdict
+from ..words import plural
+from . import verdicts
 
 SENTENCES = 2
 
@@ -51,17 +51,17 @@ def conclusions(found: KPISeries, judged: Sequence[Judged], drawn: int = 0) -> l
         return [f"{kpi.name} is not known for any successful run.", *left_out]
     told = [one.verdict for one in judged if one.verdict is not None and one.outcome is not Outcome.CANT_TELL]
     changed = [one for one in told if one.outcome is not Outcome.NO_CHANGE]
-    said = [_counted(found, judged), *map(wording.sentence, changed[:SENTENCES]), _scope(found, drawn)]
+    said = [_counted(found, judged), *map(verdicts.sentence, changed[:SENTENCES]), _scope(found, drawn)]
     return [sentence for sentence in [*said, *left_out] if sentence]
 
 
 def _counted(found: KPISeries, judged: Sequence[Judged]) -> str:
     """``p95_latency: 1 of 2 series is worse, 1 shows no difference (5.1 % would have been within 5 versions).``"""
     number, total = counts(judged), len(judged)
-    verdicts = [one.verdict for one in judged if one.verdict is not None]
+    told = [one.verdict for one in judged if one.verdict is not None]
     more = {
-        Outcome.NO_CHANGE: wording.would_show([one for one in verdicts if one.outcome is Outcome.NO_CHANGE]),
-        Outcome.CANT_TELL: "; ".join(wording.why_untold(verdicts)),
+        Outcome.NO_CHANGE: verdicts.would_show([one for one in told if one.outcome is Outcome.NO_CHANGE]),
+        Outcome.CANT_TELL: "; ".join(verdicts.why_untold(told)),
     }
     words = {
         Outcome.REGRESSION: ("is worse", "are worse"),

@@ -1,4 +1,4 @@
-"""An analysis in words: the same sentences in every report."""
+"""An analysis and the difference of two sides in words: the same sentences in every report."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ from collections.abc import Iterable, Sequence
 
 from ...history.alarms import AlarmSubject
 from ...kpi import KPIDefinition
+from ...workload import MinimumEffect
 from ..detect import Estimate
+from ..intervals import Scale
 from ..select.selection import NO_VALUE
-from ..wording import percent as percent
-from ..wording import plural, sign
-from .causes import Cause, causes
-from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.alarms import Cause, causes
+from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
+from ..verdict.sides import Judged
+from ..words import difference, is_or_are, percent, plural
 
 CAUSES_NAMED = 3
 
@@ -265,21 +267,46 @@ def levels(kpi: KPIDefinition, of: SeriesVerdict | Alarm | AlarmSubject) -> str:
     return f"{kpi.show(of.old_level, unit=False)} → {kpi.show(of.new_level)}"
 
 
-def probability(value: float | None) -> str:
-    """A p- or q-value: three digits, ``< 0.001`` below."""
-    if value is None:
-        return "unknown"
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def difference(kpi: KPIDefinition, value: float) -> str:
-    """A difference in the KPI's unit, with its sign."""
-    return f"{sign(value)}{kpi.show(abs(value)) if math.isfinite(value) else '∞'}"
-
-
 def _between(low: str, high: str, of: Estimate) -> str:
     return "" if math.isnan(of.low) or math.isnan(of.high) else f" ({low} to {high})"
 
 
-def is_or_are(count: int) -> str:
-    return "is" if count == 1 else "are"
+UNKNOWN = "unknown"
+
+
+def outcome_label(outcome: Outcome, is_worse: bool) -> str:
+    """``worse``, ``better``, ``suspected: worse``, ``no difference shown`` or ``can't be told``."""
+    way = f": {'worse' if is_worse else 'better'}" if outcome is Outcome.SUSPECTED else ""
+    return f"{outcome.value}{way}"
+
+
+def verdict_label(judged: Judged, outcome: Outcome, kpi: KPIDefinition, minimum: MinimumEffect) -> str:
+    """The verdict on one mean; without a difference also which one would have been shown."""
+    label = outcome_label(outcome, (judged.difference.value > 0) == kpi.lower_better)
+    seen = judged.would_show(minimum) if outcome is Outcome.NO_CHANGE else None
+    return f"{label}; {_amount(judged, kpi, seen).lstrip('+')} would have been" if seen else label
+
+
+def mean_label(judged: Judged, pairs: int) -> str:
+    """Which mean of how many pairs of points it is: ``in the geometric mean of 6 pairs of points``."""
+    if pairs == 1:
+        return "over 1 pair of points"
+    return f"in the {'geometric ' if judged.runs.scale is Scale.RATIO else ''}mean of {pairs} pairs of points"
+
+
+def difference_label(judged: Judged, kpi: KPIDefinition) -> str:
+    """``+10.3 %``; in the KPI's unit if there is no ratio."""
+    return _amount(judged, kpi, judged.measure.value)
+
+
+def interval_label(judged: Judged, kpi: KPIDefinition) -> str:
+    """``+8.1 to +12.4 %``; ``unknown`` where it can't be told."""
+    found = judged.measure
+    if math.isinf(found.high):
+        return UNKNOWN
+    low = _amount(judged, kpi, found.low).removesuffix(" %")
+    return f"{low} to {_amount(judged, kpi, found.high)}"
+
+
+def _amount(judged: Judged, kpi: KPIDefinition, value: float) -> str:
+    return difference(kpi, value) if judged.effect is None else percent(value)

@@ -1,0 +1,71 @@
+"""Numbers, settings and counts in words: the parts of all sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from ..filters import show
+from ..kpi import KPIDefinition
+from ..matrix import NOT_SET
+
+
+def value_label(name: str, value: object) -> str:
+    """A setting as people would say it: the value alone if it is a word, else with its name."""
+    if value is NOT_SET:
+        return f"{name} not set"
+    if isinstance(value, str) and value and not value.replace(".", "").isdigit():
+        return show(value)
+    return f"{name} {show(value)}"
+
+
+def variant_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
+    """The variant's values in one line: ``nvidia-l4 · default · torch``."""
+    return " · ".join(value_label(name, settings.get(name, NOT_SET)) for name in names)
+
+
+def tuning_label(settings: Mapping[str, object], names: Iterable[str]) -> str:
+    """Settings with their names: ``batch_size 32, vus 256``."""
+    present = [name for name in names if name in settings]
+    return ", ".join(f"{name} {show(settings[name])}" for name in present)
+
+
+def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
+    """``+10.3 %``: with its sign, one decimal (or so many *digits*) below 100 %, none above."""
+    if not math.isfinite(fraction):
+        return f"{sign(fraction)}∞{' %' if unit else ''}"
+    value = abs(fraction) * 100.0
+    text = f"{value:,.0f}" if value >= 99.95 else f"{value:.{digits}f}"
+    return f"{sign(fraction)}{text}{' %' if unit else ''}"
+
+
+def sign(value: float) -> str:
+    return "−" if value < 0 else "+"
+
+
+def plural(count: int, word: str) -> str:
+    return word if count == 1 else f"{word}s"
+
+
+def probability(value: float | None) -> str:
+    """A p- or q-value: three digits, ``< 0.001`` below."""
+    if value is None:
+        return "unknown"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def difference(kpi: KPIDefinition, value: float) -> str:
+    """A difference in the KPI's unit, with its sign."""
+    return f"{sign(value)}{kpi.show(abs(value)) if math.isfinite(value) else '∞'}"
+
+
+def is_or_are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def cut_inside(shown: str, longest: int) -> str:
+    """*shown* with at most so many characters: long versions differ at their ends."""
+    if len(shown) <= longest:
+        return shown
+    head = (longest - 1) // 2
+    return f"{shown[:head]}…{shown[head + 1 - longest :]}"
