@@ -116,7 +116,8 @@ class Entry:
         kpis: the KPI values that could be computed, by name.
         missing_kpis: for each other KPI the reason.
         warnings: what the workload says makes this test's numbers doubtful.
-        implausible: values that can't be, a sentence each.
+        implausible: values that can't be, a sentence each: none of the run's numbers is believed.
+        harmless: what else can't be, or isn't known, and spoils no number, such as a date in the future.
         facts: what places it in a history; None where only its payload says, which has to be loaded for it.
         recorded: when a history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
             the order of insertion); equal for runs of one upload; None where it is in no history that was read.
@@ -142,6 +143,7 @@ class Entry:
     missing_kpis: Mapping[str, str] = dataclasses.field(default_factory=dict)
     warnings: Sequence[str] = ()
     implausible: Sequence[str] = ()
+    harmless: Sequence[str] = ()
     facts: Facts | None = None
     recorded: tuple[int, int] | None = None
     kept_in: str | None = None

@@ -17,8 +17,6 @@ from .errors import LONGEST_REASON, explained, shortened
 
 Number = float | None
 
-CLOCK_WAS_WRONG, NOT_KNOWN = "a clock was wrong", "whether its values can be is not known"
-
 RELATIVE_ROUNDING = 1e-3
 """By how much of itself a number may be beyond its limit."""
 _TAIL = {"median": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}
@@ -100,36 +98,38 @@ def counts(
 
 
 def times(start: object, end: object) -> list[str]:
-    """An end before the start, or either one more than a day from now.
-
-    Times, ISO 8601 texts of them, or numbers of the same clock; others are unknown.
-    """
-    begun, ended = _moment(start), _moment(end)
-    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
-    for what, moment in (("ended", ended), ("started", begun)):
-        if isinstance(moment, dt.datetime) and moment.tzinfo is not None and moment > tomorrow:
-            return [f"the run {what} in the future, at {moment.isoformat(' ', 'seconds')}: {CLOCK_WAS_WRONG}"]
+    """An end before the start: of times, ISO 8601 texts of them, or numbers of the same clock; others are unknown."""
     try:
-        return [f"the run ended before it started: {end} is before {start}"] if ended < begun else []
+        return [f"the run ended before it started: {end} is before {start}"] if _moment(end) < _moment(start) else []
     except (TypeError, ValueError):
         return []
 
 
-def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple[str, ...]:
-    """What can't be about the run of an LTS *payload*: by the workload's *rule*, and by the engine's on its times."""
+def in_the_future(start: object, end: object) -> list[str]:
+    """An end, or a start, that is more than a day from now."""
+    tomorrow = dt.datetime.now(dt.UTC) + dt.timedelta(days=1)
+    for what, moment in (("ended", _moment(end)), ("started", _moment(start))):
+        if isinstance(moment, dt.datetime) and moment.tzinfo is not None and moment > tomorrow:
+            return [f"the run {what} in the future, at {moment.isoformat(' ', 'seconds')}: a clock was wrong"]
+    return []
+
+
+def findings(payload: Any, rule: Callable[[Any], Sequence[str]] | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What can't be about the run of an LTS *payload*, by the workload's *rule* and by the engine's on its times.
+
+    Gives:
+        that for which none of its numbers is believed, and the rest: a wrong date spoils no duration.
+    """
     metadata = getattr(payload, "metadata", None)
-    found = times(getattr(metadata, "start", None), getattr(metadata, "end", None))
+    span = getattr(metadata, "start", None), getattr(metadata, "end", None)
+    harmless = in_the_future(*span)
+    found = [] if harmless else times(*span)
     if rule is not None:
         try:
             found += [shortened(each, LONGEST_REASON) for each in rule(payload)]
         except Exception as error:  # noqa: BLE001  an incomplete test must still be looked at
-            found.append(f"{NOT_KNOWN}: {explained(error)}")
-    return tuple(found)
-
-
-def spoiling(sentences: Sequence[str]) -> list[str]:
-    """Those of the *sentences* on a run for which none of its numbers is believed: a wrong date spoils no duration."""
-    return [each for each in sentences if not (each.endswith(CLOCK_WAS_WRONG) or each.startswith(NOT_KNOWN))]
+            harmless.append(f"whether its values can be is not known: {explained(error)}")
+    return tuple(found), tuple(harmless)
 
 
 def _moment(value: object) -> Any:

@@ -100,9 +100,10 @@ def test_no_run_ends_or_starts_in_the_future() -> None:
     now = dt.datetime.now(dt.UTC)
     later, tonight = now + dt.timedelta(days=400), now + dt.timedelta(hours=20)
     said = f"in the future, at {later.isoformat(' ', 'seconds')}: a clock was wrong"
-    assert plausible.times(now, later) == [f"the run ended {said}"]
-    assert plausible.times(later, None) == plausible.times(later.isoformat(), now) == [f"the run started {said}"]
-    assert plausible.times(now, tonight) == []
+    assert plausible.in_the_future(now, later) == [f"the run ended {said}"]
+    started = [f"the run started {said}"]
+    assert plausible.in_the_future(later, None) == plausible.in_the_future(later.isoformat(), now) == started
+    assert plausible.in_the_future(now, tonight) == []
 
 
 def test_a_rule_that_stops_leaves_the_question_open_and_the_engines_own_answered() -> None:
@@ -111,7 +112,7 @@ def test_a_rule_that_stops_leaves_the_question_open_and_the_engines_own_answered
 
     metadata = types.SimpleNamespace(start=NOON, end=NOON - MINUTE)
     payload = types.SimpleNamespace(metadata=metadata, results=types.SimpleNamespace())
-    ended, stopped = plausible.findings(payload, rule)
+    (ended,), (stopped,) = plausible.findings(payload, rule)
     assert ended.startswith("the run ended before it started")
     assert stopped.startswith("whether its values can be is not known: there is no 'absent'")
-    assert plausible.findings(types.SimpleNamespace(), None) == ()
+    assert plausible.findings(types.SimpleNamespace(), None) == ((), ())

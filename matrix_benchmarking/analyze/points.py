@@ -8,7 +8,6 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeGuard, TypeVar
 
-from .. import plausible
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import DID_NOT_FINISH, NOT_SET, Entry, Matrix, order, typed
@@ -196,7 +195,7 @@ def _unfinished(entry: Entry) -> Excluded:
 
 def _refusal(runs: Sequence[Entry], gates: Sequence[Gate]) -> tuple[Gate, float] | None:
     """A gate that one of a point's runs misses, with the value of the first that does."""
-    believed = [entry for entry in runs if not plausible.spoiling(entry.implausible)]
+    believed = [entry for entry in runs if not entry.implausible]
     for gate in gates:
         values = (entry.kpis.get(gate.kpi) for entry in believed)
         missed = next((value for value in values if value is not None and gate.refuses(value)), None)
@@ -211,10 +210,9 @@ def _exclusion(
     if entry.failed:
         failed = f"failed with exit code {show(entry.exit_code)}"
         return Excluded(entry, Cause.FAILED, failed, failed)
-    impossible = plausible.spoiling(entry.implausible)
-    if impossible:
+    if entry.implausible:
         kind = "values that can't be"
-        return Excluded(entry, Cause.IMPOSSIBLE, f"it has {kind}: {impossible[0]}", kind)
+        return Excluded(entry, Cause.IMPOSSIBLE, f"it has {kind}: {entry.implausible[0]}", kind)
     if refused is not None:
         return _gated(entry, *refused, kpis)
     if kpi.name not in entry.kpis:

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 from ..errors import VerdictError
 from ..filters import show
-from ..matrix import DID_NOT_FINISH, Entry, Matrix, typed
+from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from ..workload import Workload
 from .heads import facts_of_entry
 from .payloads import PayloadProblem, json_bytes, payload_model, summary, validate
@@ -88,21 +88,22 @@ class GoodRuns:
 
 def versions_without(good: Iterable[Entry], others: Iterable[Entry], workload: Workload) -> list[str]:
     """``version 1.4.0`` for each value of the workload's comparison keys that *others* have and none of *good*."""
-    missing = dict.fromkeys(one for entry in others for one in _versions(entry, workload))
+    missing = {place: said for entry in others for place, said in _versions(entry, workload)}
     for entry in good if missing else ():
-        for one in _versions(entry, workload):
-            missing.pop(one, None)
-    return [f"{name} {show(value)}" for name, (_, value) in missing]
+        for place, _ in _versions(entry, workload):
+            missing.pop(place, None)
+    return list(missing.values())
 
 
-def _versions(entry: Entry, workload: Workload) -> Iterator[tuple[str, tuple[str, Any]]]:
+def _versions(entry: Entry, workload: Workload) -> Iterator[tuple[str, str]]:
+    """Each version of *entry*: what tells it from all others, be it a list or a mapping; and as it is shown."""
     keys = workload.regression.comparison_keys
     values: Mapping[str, Any] = entry.settings
     if any(key not in values for key in keys):
         values = {**(facts_of_entry(workload, entry).labels or {}), **values}
     for key in keys:
         if values.get(key) is not None:
-            yield key, typed(values[key])
+            yield f"{key} {values[key]!r}", f"{key} {show(values[key])}"
 
 
 SHOWN = 10

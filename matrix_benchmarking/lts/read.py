@@ -189,6 +189,7 @@ def _entry(workload: Workload, source: Source) -> Entry | str:
         problems=doubts.problems,
         warnings=doubts.warnings,
         implausible=doubts.implausible,
+        harmless=doubts.harmless,
         load_results=lambda: results_in(workload, load()),
         load_lts=lambda: lts_in(workload, load()),
     )
@@ -209,13 +210,14 @@ class Doubts(NamedTuple):
     problems: tuple[Problem, ...]
     warnings: tuple[str, ...]
     implausible: tuple[str, ...]
+    harmless: tuple[str, ...]
 
 
 def doubts_of(workload: Workload, content: bytes) -> Doubts:
     """What speaks against the payload in *content*, by the model and the rules of *workload*."""
     payload, problem = _typed(workload, content)
     problems = () if problem is None else (Problem(problem),)
-    return Doubts(problems, _warnings(workload, payload), plausible.findings(payload, workload.implausible))
+    return Doubts(problems, _warnings(workload, payload), *plausible.findings(payload, workload.implausible))
 
 
 def lts_in(workload: Workload, content: bytes) -> types.SimpleNamespace:

@@ -46,7 +46,11 @@ class ErrorReport(Report):
                 ((e, str(problem)) for e in matrix for problem in e.problems),
             ),
             self._grouped("Missing artifacts", "File", ((e, (file,)) for e in everything for file in e.missing_files)),
-            self._tests("Values that can't be", "What", ((e, sentence) for e in matrix for sentence in e.implausible)),
+            self._tests(
+                "Values that can't be",
+                "What",
+                ((e, sentence) for e in matrix for sentence in (*e.implausible, *e.harmless)),
+            ),
             self._tests("Doubtful numbers", "Warning", warned),
             self._grouped(
                 "KPIs without a value",

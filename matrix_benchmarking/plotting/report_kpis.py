@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from .. import plausible
 from ..analyze import intervals
 from ..analyze.points import Cause, Key, by_point, key, part, varying
 from ..analyze.words import plural, tuning_label
@@ -60,9 +59,7 @@ class KPIReport(Report):
         """The points that can be compared with each other, with what they have in common."""
         names = self.workload.group_keys
         groups: dict[Key, list[list[Entry]]] = {}
-        for runs in by_point(
-            entry for entry in self.matrix if not (entry.failed or plausible.spoiling(entry.implausible))
-        ):
+        for runs in by_point(entry for entry in self.matrix if not (entry.failed or entry.implausible)):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 

@@ -105,7 +105,7 @@ def evaluate(workload: Workload, entry: Entry, results: types.SimpleNamespace) -
         entry.problems = (*entry.problems, problem)
     values = kpi.compute(workload.kpis, payload)
     entry.kpis, entry.missing_kpis = values.values, values.missing
-    entry.implausible = plausible.findings(payload, workload.implausible)
+    entry.implausible, entry.harmless = plausible.findings(payload, workload.implausible)
     if workload.warnings is not None:
         try:
             entry.warnings = tuple(shortened(each, LONGEST_REASON) for each in workload.warnings(payload))

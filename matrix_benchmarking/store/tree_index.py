@@ -106,6 +106,7 @@ class _Entries(msgspec.Struct):
     missing_kpis: _Column[dict[str, str]]
     warnings: _Column[tuple[str, ...]]
     implausible: _Column[tuple[str, ...]]
+    harmless: _Column[tuple[str, ...]]
     from_cache_alone: _Column[bool]
     layout: _Column[Annotated[int, msgspec.Meta(ge=0)] | None]
     is_file: _Column[bool]

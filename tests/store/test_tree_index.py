@@ -508,6 +508,7 @@ def entries(draw: st.DrawFn) -> Entry:
         missing_kpis=draw(st.dictionaries(text, text, max_size=3)),
         warnings=tuple(draw(st.lists(text, max_size=2))),
         implausible=tuple(draw(st.lists(text, max_size=2))),
+        harmless=tuple(draw(st.lists(text, max_size=2))),
         from_cache_alone=draw(st.booleans()),
     )
 

@@ -41,9 +41,9 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     yield from _changed(matrix)
     yield from _numeric_versions(matrix, workload)
     yield from _schemas(matrix)
-    impossible = [entry for entry in matrix if entry.implausible and not entry.failed]
+    impossible = [entry for entry in matrix if (entry.implausible or entry.harmless) and not entry.failed]
     if impossible:
-        what = first_of(sentence for entry in impossible for sentence in entry.implausible)
+        what = first_of(sentence for entry in impossible for sentence in (*entry.implausible, *entry.harmless))
         have = "has" if len(impossible) == 1 else "have"
         yield Finding(
             "implausible", f"{_runs(impossible)} {have} values that can't be: {what}.", EVERY, _names(impossible)

@@ -12,7 +12,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ... import plausible
 from ...filters import show
 from ...history.records import moment
 from ...kpi import KPIDefinition
@@ -139,7 +138,7 @@ def known_runs(
             left_out[f"{kpi.name} is unknown"] += 1
         elif not math.isfinite(value):
             left_out[f"{kpi.name} is no finite number"] += 1
-        elif plausible.spoiling(run.entry.implausible):
+        elif run.entry.implausible:
             left_out["values of the run can't be"] += 1
         elif kpi.name in run.other_units:
             left_out[f"{kpi.name} is in another unit than {kpi.unit or 'today'}"] += 1

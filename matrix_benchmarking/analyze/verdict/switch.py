@@ -6,7 +6,6 @@ import dataclasses
 import math
 from collections.abc import Iterable, Sequence
 
-from ... import plausible
 from ...filters import Scalar, show
 from ...kpi import KPIDefinition
 from ...matrix import Entry, typed
@@ -108,7 +107,7 @@ def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) ->
         (entry, wanted[value])
         for entry in entries
         if setting in entry.settings
-        and not (entry.failed or plausible.spoiling(entry.implausible))
+        and not (entry.failed or entry.implausible)
         and (value := typed(entry.settings[setting])) in wanted
     ]
     names = sorted({name for entry, _ in chosen for name in entry.settings} - {setting})

@@ -241,7 +241,7 @@ def _shown(entry: Entry) -> tuple[Any, ...]:
     settings = [(name, *typed(value)) for name, value in entry.settings.items()]
     return (
         *(entry.name, settings, entry.repeat, entry.exit_code, entry.test_uuid, entry.problems, entry.missing_files),
-        *(repr(entry.kpis), entry.missing_kpis, entry.warnings, entry.implausible),
+        *(repr(entry.kpis), entry.missing_kpis, entry.warnings, entry.implausible, entry.harmless),
     )
 
 

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import Cause, by_point, varying
@@ -51,7 +50,7 @@ def points_frame(
     columns += [name for kpi in kpis for name in (kpi.name, f"{kpi.name} above", f"{kpi.name} below")]
     rows = [
         _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
-        for runs in by_point(entry for entry in entries if not (entry.failed or plausible.spoiling(entry.implausible)))
+        for runs in by_point(entry for entry in entries if not (entry.failed or entry.implausible))
         if _is_number(runs[0].settings.get("vus"))
     ]
     frame = pandas.DataFrame(rows, columns=columns)
@@ -70,12 +69,12 @@ def not_shown(
     A repeat that lacks what a point is made of is not shown, though its point is.
     """
     drawn = set(frame[POINT])
-    points = by_point(run for run in runs if not (run.failed or plausible.spoiling(run.implausible)))
+    points = by_point(run for run in runs if not (run.failed or run.implausible))
     there = [run for point in points if any(point_of([each]) in drawn for each in point) for run in point]
     shown = [run for run in there if is_in(run) and all(kpi.name in run.kpis for kpi in kpis)]
 
     def reason(run: Entry) -> str:
-        if plausible.spoiling(run.implausible):
+        if run.implausible:
             return "with values that can't be"
         if not _is_number(run.settings.get("vus")):
             return f"without a number of {VUS}"
