@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import difflib
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import pydantic
 from pydantic import Field
 
-from . import config_keys, yaml_file
-from .config_keys import BLOCK
+from . import yaml_file
 from .errors import ConfigError, did_you_mean
 from .validation import Kind, Mismatch, dotted, mismatches
 from .yaml_file import YamlFile
 
-DEFAULT_FILE = Path("config.yaml")
+DEFAULT_FILE, BLOCK = Path("config.yaml"), "matbench"
+
+Model = type[pydantic.BaseModel]
 
 DownloadMode = Literal["cache_only", "prefer_cache", "important", "all"]
 
@@ -229,7 +231,7 @@ def _sentence(model: type[Config], problem: Mismatch, file: YamlFile | None, pre
         where = f"{_place(file, (BLOCK, 'presets', preset))}preset '{preset}': "
     key = dotted((BLOCK, *problem.path))
     if problem.kind is Kind.UNKNOWN:
-        return f"{where}{key} is not a known key: {config_keys.meant(model, problem.field, model.option_keys)}"
+        return f"{where}{key} is not a known key: {_meant(model, problem.field, model.option_keys)}"
     return f"{where}{key}: {problem.reason}"
 
 
@@ -245,11 +247,84 @@ def _with_preset(
     for written, value in overrides.items():
         where = f"{_place(file, (BLOCK, 'presets', preset, written))}preset '{preset}': '{written}'"
         key = written.removeprefix(f"{BLOCK}.")
-        path = config_keys.resolve(model, key)
+        path = _resolve(model, key)
         if path is None:
-            meant = config_keys.meant(model, key, model.option_keys)
+            meant = _meant(model, key, model.option_keys)
             raise ConfigError(f"{where} is not a key that can be set: {meant}")
         if path[0] in ("preset", "presets"):
             raise ConfigError(f"{where} chooses a preset, which a preset can't")
-        config_keys.set_value(changed, path, value)
+        _set_value(changed, path, value)
     return changed
+
+
+def keys(model: Model) -> Iterator[str]:
+    """All dotted keys of *model*, sections left out, mappings of free names included."""
+    for name, field in model.model_fields.items():
+        below = _section(field.annotation)
+        if below is None:
+            yield name
+        else:
+            yield from (f"{name}.{key}" for key in keys(below))
+
+
+def _resolve(model: Model, key: str) -> tuple[str, ...] | None:
+    """The path of a dotted *key*, None for an unknown one.
+
+    In a mapping of free names the rest is one name: ``prices.aws/g5.xlarge``.
+    """
+    name, _, rest = key.partition(".")
+    field = model.model_fields.get(name)
+    if field is None:
+        return None
+    if not rest:
+        return (name,)
+    below = _section(field.annotation)
+    if below is not None:
+        path = _resolve(below, rest)
+        return None if path is None else (name, *path)
+    return (name, rest) if str(field.annotation).startswith("dict[") else None
+
+
+def _set_value(block: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    """Set *value* in *block*, whose missing sections are made; a mapping is merged into a mapping."""
+    *parents, name = path
+    here = block
+    for parent in parents:
+        if not isinstance(here.get(parent), dict):
+            here[parent] = {}
+        here = here[parent]
+    both = isinstance(value, dict) and isinstance(here.get(name), dict)
+    here[name] = {**here[name], **value} if both else value
+
+
+def _meant(model: Model, unknown: str, option_keys: Mapping[str, str]) -> str:
+    """The end of a sentence about an *unknown* key: the one that is meant, else all there are beside it.
+
+    An option's name stands for its key, then a sibling is tried, the same name elsewhere, anything close.
+    """
+    parent, _, name = unknown.rpartition(".")
+    leaves = list(keys(model))
+    known = {".".join(key.split(".")[:depth]) for key in leaves for depth in range(1, key.count(".") + 2)}
+    siblings = [key for key in sorted(known) if key.rpartition(".")[0] == parent]
+    guesses = [
+        [option_keys[name]] if name in option_keys else [],
+        _close(unknown, siblings, 0.8),
+        [key for key in sorted(known) if key.rpartition(".")[2] == name],
+        _close(unknown, leaves, 0.6),
+    ]
+    for guess in guesses:
+        if guess:
+            return f"did you mean '{BLOCK}.{guess[0]}'?"
+    return "there are " + ", ".join(f"{BLOCK}.{key}" for key in siblings or sorted(known))
+
+
+def _close(name: str, candidates: Iterable[str], cutoff: float) -> list[str]:
+    """The candidate that resembles *name*, by its last part if they share the others."""
+    last = {key.rpartition(".")[2]: key for key in candidates}
+    near = difflib.get_close_matches(name.rpartition(".")[2], last, n=1, cutoff=cutoff)
+    return [last[each] for each in near]
+
+
+def _section(annotation: Any) -> Model | None:
+    is_model = isinstance(annotation, type) and issubclass(annotation, pydantic.BaseModel)
+    return annotation if is_model else None

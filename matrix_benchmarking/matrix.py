@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import filters as _filters
-from .environment_file import Environment, read_environment
 from .errors import LONGEST_REASON, ConfigError, shortened
 from .filters import Filters, Scalar
+from .recorded import Environment, read_environment
 
 if TYPE_CHECKING:
     import pandas

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from matrix_benchmarking import config, config_keys
+from matrix_benchmarking import config
 from matrix_benchmarking.errors import ConfigError
 
 CASES = yaml.safe_load((Path(__file__).parent / "config_cases.yaml").read_text(encoding="utf-8"))
@@ -79,11 +79,11 @@ def test_the_annotated_file_of_the_repository_is_valid_and_has_every_key(reposit
     path = repository / "config.yaml"
     config.load(path, options=in_configuration())
     text = path.read_text(encoding="utf-8")
-    for key in config_keys.keys(config.Config):
+    for key in config.keys(config.Config):
         assert f"{key.rpartition('.')[2]}:" in text, f"{key} is not in config.yaml"
 
 
 def test_the_documentation_names_every_key(repository: Path) -> None:
     text = (repository / "docs" / "configuration.md").read_text(encoding="utf-8")
-    for key in config_keys.keys(config.Config):
+    for key in config.keys(config.Config):
         assert f"`{key}`" in text, f"{key} is not in docs/configuration.md"

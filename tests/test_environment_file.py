@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.environment_file import Environment, parse, read_environment
 from matrix_benchmarking.plotting.environments import circumstances
+from matrix_benchmarking.recorded import Environment, parse_environment, read_environment
 
 RECORDED = {
     "cpu_model": "Xeon",
@@ -29,7 +29,7 @@ def test_what_is_recorded_is_read(tmp_path):
 
 
 def test_machines_are_told_apart_by_what_is_recorded_of_them():
-    assert parse(RECORDED).host == "Xeon, NVIDIA L4, Linux 6.18"
+    assert parse_environment(RECORDED).host == "Xeon, NVIDIA L4, Linux 6.18"
     assert Environment(command="x", versions={"k6": "1"}).host is None
 
 
@@ -54,7 +54,7 @@ JSON = st.recursive(
 
 @given(st.fixed_dictionaries({}, optional=dict.fromkeys(RECORDED, JSON)))
 def test_parts_of_another_form_are_left_out(content):
-    found = parse(content)
+    found = parse_environment(content)
     assert all(isinstance(value, str) for value in (*found.gpus, *found.versions.values()))
     assert found.command is None or isinstance(found.command, str)
 

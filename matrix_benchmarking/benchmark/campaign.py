@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ..block_file import RecordedBlock
 from ..errors import MatbenchError, OutputError
+from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
 from . import environment, run_directory, search
 from .expand import Point, SearchCase

@@ -19,9 +19,9 @@ from typing import Any
 
 import yaml
 
-from ..block_file import BLOCK_FILE, VERSION, RecordedBlock
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..files import atomic_write, read_regular
+from ..recorded import BLOCK_FILE, VERSION, RecordedBlock
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, check_settings, read_settings_file
 from .environment import anonymous
 from .expand import Point, PointKey, point_key

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from .. import environment_file, moments
+from .. import moments, recorded
 from ..matrix import Entry, Facts
 from ..workload import Workload
 from .payloads import kpi_labels, payload_model, validate
@@ -40,7 +40,7 @@ class Head(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         settings, repeat, exit_code, campaign, round, start, missing_kpis, lts_schema_version: of the metadata.
-        host: what tells its machine from others; see :attr:`.environment_file.Environment.host`.
+        host: what tells its machine from others; see :attr:`.Environment.host`.
         labels: those of its first KPI.
         values: those of its :data:`KPIs`.
     """
@@ -71,7 +71,7 @@ def head_of(payload: Mapping[str, Any]) -> Head:
     present = [kpi for kpi in payload["kpis"].values() if kpi is not None]
     return Head(
         **{name: metadata.get(name) for name in _OF_METADATA},
-        host=environment_file.parse(metadata.get("environment")).host,
+        host=recorded.parse_environment(metadata.get("environment")).host,
         labels=present[0].get("labels") if present else None,
         values=[kpi["value"] for kpi in present],
     )

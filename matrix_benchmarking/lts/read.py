@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pydantic
 
-from .. import block_file, moments, plausible
+from .. import moments, plausible, recorded
 from ..errors import MatbenchError, os_reason
 from ..files import read_regular
 from ..matrix import Entry, Facts, Matrix, Problem
@@ -154,7 +154,7 @@ def entry_of(head: Head, names: Sequence[str], facts: Facts, **others: Any) -> E
     if head.settings is None:
         raise KeyError("settings")
     settings, repeat = check_settings({**head.settings, "repeat": 0 if head.repeat is None else head.repeat})
-    block = block_file.parse({"campaign": head.campaign, "round": head.round})
+    block = recorded.parse_block({"campaign": head.campaign, "round": head.round})
     return Entry(
         settings=settings,
         repeat=repeat,

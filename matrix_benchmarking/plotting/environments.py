@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..environment_file import Environment
 from ..matrix import Entry
+from ..recorded import Environment
 from .base import Presentation
 from .tables import Column, Row, table
 from .tags import html

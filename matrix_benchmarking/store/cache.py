@@ -18,12 +18,11 @@ from typing import TypeVar
 import msgspec
 import platformdirs
 
-from ..block_file import BLOCK_FILE
-from ..environment_file import ENVIRONMENT_FILE
 from ..errors import OutputError, os_reason
 from ..files import atomic_write, read_regular
 from ..filters import Scalar
 from ..matrix import Problem
+from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
 from ..version import __version__
 from ..workload import Workload

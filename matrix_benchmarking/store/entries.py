@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from .. import kpi, plausible
-from ..block_file import RecordedBlock
 from ..errors import LONGEST_REASON, MatbenchError, explained, place, shortened
 from ..filters import Scalar
 from ..matrix import Entry, Problem, typed
 from ..models import LTS_SCHEMA_VERSION
 from ..moments import time_us
+from ..recorded import RecordedBlock
 from ..workload import Workload
 from .artifacts import TEST_START_END_FILE, Recorder
 from .cache import DESCRIBING_FILES, CachedTest

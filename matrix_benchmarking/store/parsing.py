@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..block_file import BLOCK_FILE, read_block
 from ..errors import MatbenchError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem
+from ..recorded import BLOCK_FILE, read_block
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint

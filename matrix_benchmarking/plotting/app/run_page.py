@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from ...analyze.study import Study
 from ...analyze.words import percent
-from ...environment_file import Environment
 from ...filters import show
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, NotSet, typed
+from ...recorded import Environment
 from .. import problems
 from ..environments import circumstances, recorded
 from ..tables import Cell, Column, Row, kpi_cell, table

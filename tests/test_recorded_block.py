@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.block_file import RecordedBlock, parse, read_block
+from matrix_benchmarking.recorded import RecordedBlock, parse_block, read_block
 
 
 def test_what_is_recorded_is_read(tmp_path):
@@ -51,17 +51,17 @@ def test_a_record_that_cannot_be_read_and_a_round_that_is_none_are_said(tmp_path
 
 @pytest.mark.parametrize("number", [0, -1, True, 1.0, "1", None, 2**31 + 1])
 def test_a_round_that_is_none_leaves_the_campaign(number):
-    assert parse({"campaign": "a", "round": number}) == RecordedBlock("a", None)
-    assert parse({"campaign": "a" * 200, "round": 2**31}) == RecordedBlock("a" * 200, 2**31)
+    assert parse_block({"campaign": "a", "round": number}) == RecordedBlock("a", None)
+    assert parse_block({"campaign": "a" * 200, "round": 2**31}) == RecordedBlock("a" * 200, 2**31)
 
 
 @pytest.mark.parametrize("campaign", ["", "a" * 201, 1, None, ["a"]])
 def test_a_campaign_that_is_none_has_no_rounds(campaign):
-    assert parse({"campaign": campaign, "round": 1}) == RecordedBlock()
+    assert parse_block({"campaign": campaign, "round": 1}) == RecordedBlock()
 
 
 @given(st.dictionaries(st.sampled_from(["campaign", "round"]), st.none() | st.integers() | st.text() | st.floats()))
 def test_anything_else_is_left_out(fields):
-    found = parse(fields)
+    found = parse_block(fields)
     assert found.campaign is None or found.campaign == fields["campaign"]
     assert found.round is None or (found.campaign is not None and found.round == fields["round"])

@@ -1,0 +1,115 @@
+"""What is recorded of a run in its test directory, beside settings and artifacts.
+
+``environment.json``: where it took place, with which versions, and how to repeat it; ``block.json``: with which other
+runs it was measured together. Both are read leniently: they may come from a stranger, or be absent.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import os_reason
+from .files import read_regular
+
+ENVIRONMENT_FILE, BLOCK_FILE = "environment.json", "block.json"
+VERSION = 1
+"""Of the block's record."""
+LONGEST_CAMPAIGN, LARGEST_ROUND = 200, 2**31
+_LONGEST_ENVIRONMENT, _LONGEST_BLOCK = 1 << 20, 1 << 12
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Environment:
+    """What was recorded of a run's circumstances; what wasn't is None or empty.
+
+    Attributes:
+        command: the command line that repeats this one run.
+        cpu_model, kernel: of the machine that put the load on, and served where the server was local.
+        gpus: models of its GPUs.
+        versions: by component, such as ``k6`` or ``matbench``.
+    """
+
+    command: str | None = None
+    cpu_model: str | None = None
+    kernel: str | None = None
+    gpus: tuple[str, ...] = ()
+    versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+    @property
+    def host(self) -> str | None:
+        """What tells machines apart, as far as it is recorded: names of machines are not. None without any."""
+        return ", ".join(filter(None, (self.cpu_model, *self.gpus, self.kernel))) or None
+
+
+def read_environment(location: Path) -> Environment:
+    """The environment of the test directory *location*, leniently: it may come from a stranger, or be absent."""
+    try:
+        content = json.loads(read_regular(location / ENVIRONMENT_FILE, _LONGEST_ENVIRONMENT))
+    except (OSError, ValueError, RecursionError):
+        return Environment()
+    return parse_environment(content)
+
+
+def parse_environment(content: Any) -> Environment:
+    """The environment in the decoded file; parts of another form than expected are left out."""
+    if not isinstance(content, dict):
+        return Environment()
+    gpus, versions = content.get("gpus"), content.get("versions")
+    models = [gpu.get("model") for gpu in gpus if isinstance(gpu, dict)] if isinstance(gpus, list) else []
+    named = versions.items() if isinstance(versions, dict) else ()
+    return Environment(
+        command=_text(content.get("command")),
+        cpu_model=_text(content.get("cpu_model")),
+        kernel=_text(content.get("kernel")),
+        gpus=tuple(model for model in models if isinstance(model, str)),
+        versions={name: str(version) for name, version in named if isinstance(version, (str, int, float))},
+    )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordedBlock:
+    """What a benchmark recorded of the block of a run; None where it recorded nothing.
+
+    Attributes:
+        campaign: id of the start of a benchmark, on one host; one that goes on with an interrupted one is another.
+        round: which pass over the points of an interleaved campaign, from 1; None where it wasn't interleaved.
+    """
+
+    campaign: str | None = None
+    round: int | None = None
+
+
+def read_block(location: Path) -> tuple[RecordedBlock, str | None]:
+    """The block of the test directory *location*, and what is wrong with its record; a run may be without one."""
+    try:
+        content = json.loads(read_regular(f"{location}/{BLOCK_FILE}", _LONGEST_BLOCK))
+    except (FileNotFoundError, NotADirectoryError):  # a run may be one file
+        return RecordedBlock(), None
+    except OSError as error:
+        return RecordedBlock(), f"can't be read: {os_reason(error)}"
+    except (ValueError, RecursionError):
+        return RecordedBlock(), "is no record of a campaign and a round"
+    if not isinstance(content, dict) or content.get("version") != VERSION:
+        return RecordedBlock(), f"is no record of a campaign and a round in version {VERSION}"
+    block = parse_block(content)
+    if block.campaign is None:
+        return block, "names no campaign"
+    wrong = block.round is None and content.get("round") is not None
+    return block, "its round is no positive number" if wrong else None
+
+
+def parse_block(fields: dict[str, Any]) -> RecordedBlock:
+    """The block that a decoded file, or the metadata of a payload, tells of; nothing where it is of another form."""
+    campaign, number = fields.get("campaign"), fields.get("round")
+    if not isinstance(campaign, str) or not 0 < len(campaign) <= LONGEST_CAMPAIGN:
+        return RecordedBlock()
+    is_round = type(number) is int and 0 < number <= LARGEST_ROUND
+    return RecordedBlock(campaign, number if is_round else None)
