@@ -40,7 +40,7 @@ def command(invocation: Invocation, selection: RunOptions, place: HistoryOptions
 
     with progress_bar("parsing") as progress:
         study = run.opened(invocation.config, selection, place, needs_some=True).study(progress)
-    answer = CheckAnswer.of(study)
+    answer = CheckAnswer(study)
     if as_json:
         click.echo(_as_json(answer.findings, len(study.runs) + len(study.runs.unfinished), study.workload.name))
     else:

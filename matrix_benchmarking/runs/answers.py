@@ -20,7 +20,6 @@ from .text import Column, Printable, Table
 
 if TYPE_CHECKING:
     from ..analyze.check import Finding
-    from ..analyze.limits import Limited
     from ..analyze.study import Study
 
 ROWS = 20
@@ -33,19 +32,14 @@ _VERDICT, _ALARM = "Verdict", "Alarm"
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class BestAnswer(Printable):
-    """Which configuration is best.
+    """Which configuration is best of a *study*, under a limit where it has one."""
 
-    Attributes:
-        best: the ranking, under a limit where one was given.
-        limited: what the limit leaves of it, and what not; None without one.
-        kpis: of the workload, by name.
-        findings: what is odd about the runs.
-    """
+    study: Study
 
-    best: Best
-    limited: Limited | None
-    kpis: Sequence[KPIDefinition]
-    findings: Sequence[Finding]
+    @property
+    def best(self) -> Best:
+        """The ranking."""
+        return self.study.best
 
     def said(self) -> Iterator[str | Table]:
         """The best point of each variant, then the verdict."""
@@ -56,20 +50,21 @@ class BestAnswer(Printable):
         """A table for each group of variants that are compared."""
         kpi = self.best.kpi
         if kpi is not None:
-            others = [one for one in self.kpis if one.name != kpi.name and not one.ignored_for_regression]
+            kpis = self.study.workload.kpis.values()
+            others = [one for one in kpis if one.name != kpi.name and not one.ignored_for_regression]
             for group in self.best.groups:
                 yield Table(_best_columns(group, kpi, others), wording.scope(group) if group.settings else "")
 
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
-        limited = self.limited
+        limited = self.study.limited
         yield from map(str, wording.verdict(self.best) if limited is None else wording.verdict_under(limited))
         yield from () if limited is None else wording.left_out(limited)
         yield from (f"Doubtful: {warning}" for group in self.best.groups for warning in group.warnings)
         left_out = wording.exclusions(self.best)
         if self.best.groups and left_out:
             yield f"{left_out}."
-        yield check.about(self.findings, check.Answer.BEST)
+        yield check.about(self.study.findings, check.Answer.BEST)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)
@@ -108,31 +103,20 @@ class AnalysisAnswer(Printable):
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class CheckAnswer(Printable):
-    """What is odd about runs.
+    """What is odd about the runs of a *study*."""
 
-    Attributes:
-        findings: those that change an answer first.
-        headline: how many runs of what, and how many findings.
-        order: a sentence on the order of the versions; empty where there is nothing to say.
-    """
+    study: Study
 
-    findings: Sequence[Finding]
-    headline: str
-    order: str = ""
-
-    @classmethod
-    def of(cls, study: Study) -> CheckAnswer:
-        """What is odd about the runs of *study*."""
-        found, order, matrix = study.findings, study.order_at_hand, study.runs
-        runs = len(matrix) + len(matrix.unfinished)
-        headline = (
-            f"{runs} {plural(runs, 'run')} of {study.workload.name} ({study.given.place}): {check.counted(found)}."
-        )
-        is_told = order is not None and not any(one.kind == "order-unknown" for one in found)
-        return cls(found, headline, order.sentence if order is not None and is_told else "")
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Those that change an answer first."""
+        return self.study.findings
 
     def said(self) -> Iterator[str | Table]:
-        yield self.headline
+        study, order = self.study, self.study.order_at_hand
+        runs = len(study.runs) + len(study.runs.unfinished)
+        where = f"{study.workload.name} ({study.given.place})"
+        yield f"{runs} {plural(runs, 'run')} of {where}: {check.counted(self.findings)}."
         for title, part in (
             ("These change an answer", [one for one in self.findings if one.changes]),
             (check.MOST_RUNS, [one for one in self.findings if one.in_most_runs and not one.changes]),
@@ -145,8 +129,9 @@ class CheckAnswer(Printable):
                 yield from (f"    {name}" for name in one.runs[:RUNS_NAMED])
                 if len(one.runs) > RUNS_NAMED:
                     yield f"    … and {len(one.runs) - RUNS_NAMED} more"
-        if self.order:
-            yield f"\n{self.order}"
+        is_unknown = order is None or any(one.kind == "order-unknown" for one in self.findings)
+        if order is not None and order.sentence and not is_unknown:
+            yield f"\n{order.sentence}"
 
 
 def _best_columns(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition]) -> list[Column]:

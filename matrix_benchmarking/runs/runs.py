@@ -65,7 +65,7 @@ class Runs(Printable):
         study = self.study.under(limit)
         if limit is not None and study.limited is None:
             raise MatbenchError(f"workload '{study.workload.name}' has no KPI that a limit could be on")
-        return BestAnswer(study.best, study.limited, list(study.workload.kpis.values()), study.findings)
+        return BestAnswer(study)
 
     def compare(self, old: str, new: str, *, kpis: Sequence[str] = (), ignoring: Sequence[str] = ()) -> AnalysisAnswer:
         """Whether version *new* is worse than version *old*.
@@ -94,7 +94,7 @@ class Runs(Printable):
 
     def check(self) -> CheckAnswer:
         """What is odd about the runs, before anyone trusts an answer about them."""
-        return CheckAnswer.of(self.study)
+        return CheckAnswer(self.study)
 
     def where(self, **settings: Scalar | Sequence[Scalar]) -> Runs:
         """The runs with these settings, each a value or several: ``runs.where(hw_type="cpu-1", vus=[8, 16])``.
