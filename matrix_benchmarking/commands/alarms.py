@@ -13,10 +13,10 @@ from .. import workload as workloads
 from ..errors import ConfigError, MatbenchError
 from ..history import Query, moment, open_history
 from ..history.alarms import Action
-from .options import Command, CommandGroup, Invocation, flag, option, together
+from .options import Command, CommandGroup, configuration, flag, option, together
 from .printing import answer_console, say, table
-from .run import load_workload, locate
-from .shared_options import HistoryOptions, place
+from .run import load_workload
+from .shared_options import Locate, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from ..analyze.verdict.lifecycle import Known
     from ..analyze.wording.alarms import KPIs
-    from ..config import Config
 
 LONGEST_AUTHOR = 200
 
@@ -51,14 +50,13 @@ def command() -> None:
     metavar="FORMAT",
     help="table, or json for machines.",
 )
-@click.pass_obj
-def list_alarms(invocation: Invocation, place: HistoryOptions, workload: str | None, all: bool, format: str) -> None:
+def list_alarms(locate: Locate, workload: str | None, all: bool, format: str) -> None:
     """List the alarms of a history: open and acknowledged ones, the newest first."""
     from ..analyze.verdict.lifecycle import known_alarms
     from ..analyze.verdict.model import Status
     from ..analyze.wording.alarms import as_data
 
-    location = locate(invocation.config, place)
+    location = locate()
     with open_history(location, writable=False) as history:
         known = known_alarms(history.alarm_events())
     wanted = _of_workload(list(known.values()), workload)
@@ -69,7 +67,7 @@ def list_alarms(invocation: Invocation, place: HistoryOptions, workload: str | N
         click.echo(json.dumps([as_data(each) for each in shown], indent=2))
         return
     if shown:
-        answer_console().print(_table(shown, kpis_of(shown, invocation.config, workload)))
+        answer_console().print(_table(shown, kpis_of(shown, workload)))
     hidden = len(wanted) - len(shown)
     more = f"{hidden} resolved or fixed (--all lists them)" if hidden else ""
     if not shown:
@@ -98,10 +96,9 @@ def _command(name: str, action: Action, help: str, *more: Callable[[Any], Any]) 
             help="Who says so; the name of the user on this machine if left out.",
         ),
         place,
-        click.pass_obj,
     )
-    def deal(invocation: Invocation, **said: Any) -> None:
-        _deal(action, invocation.config, **said)
+    def deal(**said: Any) -> None:
+        _deal(action, **said)
 
 
 _command(
@@ -125,8 +122,7 @@ _command("reopen", Action.REOPENED, "Open alarms again that were acknowledged, r
 
 def _deal(
     action: Action,
-    config: Config,
-    place: HistoryOptions,
+    locate: Locate,
     ids: tuple[str, ...],
     author: str | None,
     reason: str | None,
@@ -143,7 +139,7 @@ def _deal(
     now = dt.datetime.now(dt.UTC)
     until = None if until is None else handling.checked_until(until, now)
     author = _author(author)
-    location = locate(config, place)
+    location = locate()
     with open_history(location, writable=False) as history:
         known = known_alarms(history.alarm_events())
         chosen = handling.chosen(known, ids, action)
@@ -156,7 +152,7 @@ def _deal(
     with open_history(location, writable=True) as history:
         history.record_alarms(said)
         known = known_alarms(history.alarm_events())
-    kpis = kpis_of(chosen, config)
+    kpis = kpis_of(chosen)
     for each in chosen:
         alarm = known[each.id]
         what = about(alarm.subject, kpis.get(alarm.subject.workload, {}))
@@ -180,14 +176,15 @@ def _author(given: str | None) -> str:
     return name
 
 
-def kpis_of(alarms: Iterable[Known], config: Config, given: str | None = None) -> dict[str, KPIs]:
+def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIs]:
     """The KPIs by workload, to show levels as they ask for: of the workload that is given, configured or installed.
 
     What only the history names is not imported.
     """
-    trusted = {given, config.workload, *workloads.known_names()}
+    configured = configuration().workload
+    trusted = {given, configured, *workloads.known_names()}
     found: dict[str, KPIs] = {}
-    for name in filter(None, dict.fromkeys([given, config.workload, *(each.subject.workload for each in alarms)])):
+    for name in filter(None, dict.fromkeys([given, configured, *(each.subject.workload for each in alarms)])):
         if name in trusted:
             try:
                 loaded = workloads.load(name)

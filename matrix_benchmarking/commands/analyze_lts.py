@@ -10,14 +10,14 @@ import click
 from .. import moments
 from ..errors import ConfigError
 from . import run
-from .options import Command, Invocation, flag, is_typed, option
+from .options import Command, flag, is_typed, option
 from .printing import warn
 from .shared_options import kpi_filter, lts_results, order_option, place, reports, selection, since_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .shared_options import AnalysisOutput, HistoryOptions, RunOptions
+    from .shared_options import AnalysisOutput, Locate, RunOptions
 
 
 @click.command("analyze_lts", cls=Command)
@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 @reports
 @flag("--record", default=True, help="Keep in the history which alarms were raised and fixed; [default: yes].")
 @flag("--json-schema", config_key="", help="Print the JSON Schema of regression.json, and do nothing else.")
-@click.pass_obj
 def command(
-    invocation: Invocation,
     selection: RunOptions,
-    place: HistoryOptions,
+    locate: Locate,
     kpi_filter: Sequence[str],
     since: str | None,
     baseline: str | None,
@@ -62,7 +60,7 @@ def command(
         return
     since_us = None if since is None else moments.meant_us(since)
     is_newest_build = selection.lts_results_dirname is not None and is_typed("results_dirname")
-    opening = run.opened(invocation.config, selection, place, needs_some=True, payloads_are_past=is_newest_build)
+    opening = run.opened(selection, locate, needs_some=True, payloads_are_past=is_newest_build)
     study = run.read(opening)
     if not len(study.runs):
         raise ConfigError("no run is selected: there is nothing to analyse")

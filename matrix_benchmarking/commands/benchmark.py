@@ -26,7 +26,7 @@ from .options import (
     PATH,
     PATH_OR_STDOUT,
     Command,
-    Invocation,
+    configuration,
     flag,
     is_typed,
     option,
@@ -39,7 +39,6 @@ from .shared_options import PRICE, Pair
 if TYPE_CHECKING:
     from ..benchmark.campaign import Report
     from ..benchmark.file import BenchmarkFile
-    from ..config import Config
     from ..workload import Workload
 
 
@@ -89,10 +88,7 @@ if TYPE_CHECKING:
     "--cleanup", config_key="", help="End servers and tear down paid targets that an earlier run left behind, and stop."
 )
 @flag("--file-schema", config_key="", help="Print the JSON Schema of benchmark files, and stop.")
-@click.pass_obj
 def command(
-    invocation: Invocation,
-    /,
     benchmark_file_argument: Path | None,
     benchmark_file: Path | None,
     run: bool,
@@ -125,7 +121,7 @@ def command(
     if generate is None and content.generate is not None and not run:
         generate = Path(content.generate)
     content = files.with_settings(content, chosen["setting"])
-    plan = _plan(invocation.config, content.model_copy(update=_changes(chosen)), path, chosen)
+    plan = _plan(content.model_copy(update=_changes(chosen)), path, chosen)
     if generate is not None:
         write(generate, lambda stream: _write_points(plan, stream))
     elif run:
@@ -159,7 +155,7 @@ def _changes(chosen: Mapping[str, Any]) -> dict[str, Any]:
     return changed
 
 
-def _plan(config: Config, content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
+def _plan(content: BenchmarkFile, path: Path, chosen: Mapping[str, Any]) -> Plan:
     workload = _workload(content.workload)
     plan = Plan(
         content,
@@ -167,7 +163,7 @@ def _plan(config: Config, content: BenchmarkFile, path: Path, chosen: Mapping[st
         chosen["results_dirname"],
         filters=filters.parse(chosen["filters"] or ""),
         experiments=list(chosen["expe_to_run"] or ()),
-        price_of=_price_of(workload, {**config.prices, **dict(chosen["price"])}),
+        price_of=_price_of(workload, {**configuration().prices, **dict(chosen["price"])}),
         keep_failed=chosen["keep_failed"],
     )
     warn(plan.notes)

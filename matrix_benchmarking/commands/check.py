@@ -11,7 +11,7 @@ import click
 
 from ..errors import VerdictError
 from . import run
-from .options import Command, Invocation, flag
+from .options import Command, flag
 from .printing import answer_console, printable, progress_bar, say
 from .shared_options import lts_results, order_option, place, selection
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..analyze.check import Finding
-    from .shared_options import HistoryOptions, RunOptions
+    from .shared_options import Locate, RunOptions
 
 
 @click.command("check", cls=Command)
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 @place
 @order_option
 @flag("--json", "as_json", config_key="", help="Print the findings as JSON, with the names of all runs.")
-@click.pass_obj
-def command(invocation: Invocation, selection: RunOptions, place: HistoryOptions, as_json: bool) -> None:
+def command(selection: RunOptions, locate: Locate, as_json: bool) -> None:
     """Look for what is odd about runs before you trust an answer about them.
 
     Misspelt and rare settings, settings that are no labels, lost and damaged runs, copies, values that can't be, names
@@ -39,7 +38,7 @@ def command(invocation: Invocation, selection: RunOptions, place: HistoryOptions
     from ..runs.answers import CheckAnswer
 
     with progress_bar("parsing") as progress:
-        study = run.opened(invocation.config, selection, place, needs_some=True).study(progress)
+        study = run.opened(selection, locate, needs_some=True).study(progress)
     answer = CheckAnswer(study)
     if as_json:
         click.echo(_as_json(answer.findings, len(study.runs) + len(study.runs.unfinished), study.workload.name))

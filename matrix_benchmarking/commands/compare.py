@@ -12,7 +12,7 @@ from ..analyze import check
 from ..errors import ConfigError
 from ..matrix import Matrix
 from . import printing, run
-from .options import Command, Invocation, is_typed, option
+from .options import Command, is_typed, option
 from .shared_options import Names, kpi_filter, order_option, place, reports, selection
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
     from ..analyze.verdict.model import Analysis
     from ..runs.opening import Opening
-    from .shared_options import AnalysisOutput, HistoryOptions, RunOptions
+    from .shared_options import AnalysisOutput, Locate, RunOptions
 
 
 @click.command("compare", cls=Command)
@@ -39,13 +39,11 @@ if TYPE_CHECKING:
     help="Settings in which A and B may differ, beside the workload's own: image,engine.",
 )
 @reports
-@click.pass_obj
 def command(
-    invocation: Invocation,
     old: str,
     new: str,
     selection: RunOptions,
-    place: HistoryOptions,
+    locate: Locate,
     kpi_filter: Sequence[str],
     ignored_keys: Sequence[str],
     output: AnalysisOutput,
@@ -59,7 +57,7 @@ def command(
     from ..runs.judging import compare
     from . import publishing
 
-    config, is_directory = invocation.config, [Path(name).is_dir() for name in (old, new)]
+    is_directory = [Path(name).is_dir() for name in (old, new)]
     is_tolerant = not is_typed("ignored_keys")
     asked: dict[str, Any] = {"kpi_filter": kpi_filter, "ignored": ignored_keys, "is_tolerant": is_tolerant}
     publishing.check_kpi_filter(kpi_filter, run.load_workload(selection.workload))
@@ -69,12 +67,12 @@ def command(
         if Path(old).resolve() == Path(new).resolve():
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
         both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
-        study, analysis = _of_trees(run.opened(config, both), asked)
+        study, analysis = _of_trees(run.opened(both), asked)
     elif any(is_directory):
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
-        opening = run.opened(config, selection, place, needs_some=True)
+        opening = run.opened(selection, locate, needs_some=True)
         study = run.read(opening)
         analysis = compare(study, old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)

@@ -11,10 +11,10 @@ from .. import filters as filtering
 from .. import lts, moments
 from ..errors import ConfigError
 from ..history import Query, files, open_history
-from .options import Command, Invocation, flag, is_typed, option
+from .options import Command, flag, is_typed, option
 from .printing import say, write
-from .run import load_workload, locate
-from .shared_options import HistoryOptions, place, since_option, workload_option
+from .run import load_workload
+from .shared_options import Locate, place, since_option, workload_option
 
 if TYPE_CHECKING:
     from ..filters import Filters
@@ -38,12 +38,10 @@ TABLE = "lts.parquet"
 @flag("--parquet", help=f"Write {TABLE} as well: a table of the settings and KPIs of all payloads in the directory.")
 @flag("--force", help="Write into a directory that holds other things.")
 @flag("--clean", help="Remove the files of earlier downloads that are not among these runs.")
-@click.pass_obj
 def command(
-    invocation: Invocation,
     lts_results_dirname: Path | None,
     workload: str | None,
-    place: HistoryOptions,
+    locate: Locate,
     filters: str | None,
     since: str | None,
     max_records: int | None,
@@ -63,7 +61,7 @@ def command(
     chosen = load_workload(workload)
     since_us = None if since is None else moments.meant_us(since)
     query = Query(chosen.name, filtering.parse(filters or ""), since_us, max_records)
-    location = locate(invocation.config, place)
+    location = locate()
     with open_history(location, writable=False) as history:
         if is_typed("filters"):
             _check_values(history, chosen.name, query.filters)

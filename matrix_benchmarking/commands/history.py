@@ -13,11 +13,11 @@ from .. import filters, moments
 from ..errors import ConfigError, did_you_mean
 from ..history import delivery, moment, open_history, prune, transfer
 from ..history.outbox import Outbox
-from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, Invocation, flag, option
+from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, configuration, flag, option
 from .outcome import print_pushed
 from .printing import answer_console, printable, progress_bar, say, table, warn, write
-from .run import locate, outboxes
-from .shared_options import HistoryOptions, place, replace_option
+from .run import outboxes
+from .shared_options import Locate, located, place, replace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +40,13 @@ def command() -> None:
 @command.command("show", cls=Command, section="history_show")
 @place
 @flag("--series", help="List every KPI by its labels, versions among them.")
-@click.pass_obj
-def show(invocation: Invocation, place: HistoryOptions, series: bool) -> None:
+def show(locate: Locate, series: bool) -> None:
     """Show what is in a history.
 
     Workloads, KPIs by their labels (each version by itself), first and last run, its size, and how many alarms nobody
     has dealt with.
     """
-    location = locate(invocation.config, place)
+    location = locate()
     console = answer_console()
     with open_history(location, writable=False) as history:
         summary = history.summary()
@@ -67,13 +66,12 @@ def show(invocation: Invocation, place: HistoryOptions, series: bool) -> None:
 @command.command("export", cls=Command, section="history_export")
 @click.argument("file", type=PATH_OR_STDOUT)
 @place
-@click.pass_obj
-def export(invocation: Invocation, file: Path, place: HistoryOptions) -> None:
+def export(file: Path, locate: Locate) -> None:
     """Write everything of a history to FILE.
 
     'matbench history import' reads it; it is compressed if its name ends in .gz.
     """
-    location = locate(invocation.config, place)
+    location = locate()
     if file.is_file():
         with file.open("rb") as stream:
             if stream.read(len(SQLITE_HEADER)) == SQLITE_HEADER:
@@ -99,10 +97,9 @@ def export(invocation: Invocation, file: Path, place: HistoryOptions) -> None:
 @click.argument("file", type=PATH)
 @place
 @replace_option
-@click.pass_obj
-def import_(invocation: Invocation, file: Path, place: HistoryOptions, replace: bool) -> None:
+def import_(file: Path, locate: Locate, replace: bool) -> None:
     """Keep everything of FILE, an export, in a history. What is there already is not kept twice."""
-    location = locate(invocation.config, place)
+    location = locate()
     total = transfer.contents(file).payloads
     with open_history(location, writable=True) as history, progress_bar("importing") as progress:
         draw = None if progress is None else lambda done: progress(done, total)
@@ -118,10 +115,8 @@ def import_(invocation: Invocation, file: Path, place: HistoryOptions, replace: 
 @option("--keep", type=click.IntRange(min=0), metavar="N", help="All but the newest N runs of each workload.")
 @option("--only-workload", metavar="NAME", help="Runs of the workload of this name only.")
 @flag("--delete", help="Delete them. Without it nothing is changed.", config_key="")
-@click.pass_obj
 def prune_(
-    invocation: Invocation,
-    place: HistoryOptions,
+    locate: Locate,
     before: str | None,
     keep: int | None,
     only_workload: str | None,
@@ -134,7 +129,7 @@ def prune_(
     if before is None and keep is None:
         raise ConfigError("nothing says which runs go: use --before TIME, --keep N, or both")
     before_us = None if before is None else moments.meant_us(before)
-    location = locate(invocation.config, place)
+    location = locate()
     with open_history(location, writable=delete) as history:
         runs = collections.Counter(each.workload for each in history.runs())
         if only_workload is not None and only_workload not in runs:
@@ -152,15 +147,14 @@ def prune_(
 @command.command("flush", cls=Command, section="history_flush")
 @place
 @flag("--drop", help="Remove what waits, without delivering it.", config_key="")
-@click.pass_obj
-def flush(invocation: Invocation, place: HistoryOptions, drop: bool) -> None:
+def flush(locate: Locate, drop: bool) -> None:
     """Deliver what waits in the outbox.
 
     Uploads to a history on a server wait there while it is away.
     """
-    locations = {str(each): each for each in [locate(invocation.config, place)]}
-    if invocation.config.lts.opensearch.instance is not None:  # where unattended exports go
-        instance = locate(invocation.config, HistoryOptions(opensearch_index=place.opensearch_index))
+    locations = {str(each): each for each in [locate()]}
+    if configuration().lts.opensearch.instance is not None:  # where unattended exports go
+        instance = located(opensearch_index=click.get_current_context().params["opensearch_index"])
         locations.setdefault(str(instance), instance)
     for name, location in locations.items():
         if drop:

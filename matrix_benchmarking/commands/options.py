@@ -142,6 +142,11 @@ def gathered(
     return decorate
 
 
+def configuration() -> Config:
+    """The configuration of the command that is carried out."""
+    return click.get_current_context().ensure_object(Invocation).config
+
+
 def strength(name: str) -> int:
     """How explicitly the option *name* was given: ``BY_FLAG``, ``BY_ENVIRONMENT``, ``BY_FILE``, or 0 for not at all."""
     known = {

@@ -20,15 +20,14 @@ from ..analyze import check
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..history import horreum, outbox
 from . import outcome, run
-from .options import FILE_OR_STDOUT, Command, Invocation, flag, option
+from .options import FILE_OR_STDOUT, Command, configuration, flag, option
 from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
-from .shared_options import AnalysisOutput, HistoryOptions, RunOptions, lts_results, selection
+from .shared_options import AnalysisOutput, RunOptions, located, lts_results, selection
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..analyze.study import Study
-    from ..config import Config
     from ..history import Location
 
 
@@ -42,9 +41,7 @@ if TYPE_CHECKING:
 @option("--output-table", **FILE_OR_STDOUT, help="Write all entries as a table: .parquet or .csv.")
 @flag("--pretty", help="Indent the JSON.")
 @flag("--clean", help="Remove the caches of the results directory, and stop.")
-@click.pass_obj
 def command(
-    invocation: Invocation,
     selection: RunOptions,
     lts: bool,
     output_matrix: Path | None,
@@ -71,7 +68,7 @@ def command(
     if output_table is not None:
         long_term_storage.check_table_file(output_table)
 
-    study = run.start(invocation.config, selection)
+    study = run.start(selection)
     workload, matrix = study.workload, study.matrix
     if output_lts is not None:
         write(output_lts, lambda stream: long_term_storage.write_payloads(workload, matrix, stream, pretty=pretty))
@@ -88,10 +85,10 @@ def command(
         show(Runs(study).best())
     else:
         say(check.about(study.findings, check.Answer.BEST), err=True)
-    _unattended(invocation.config, study, selection)
+    _unattended(study, selection)
 
 
-def _unattended(config: Config, study: Study, selection: RunOptions) -> None:
+def _unattended(study: Study, selection: RunOptions) -> None:
     """Export the payloads of *study* to the history and to Horreum, and judge them, as far as the configuration says.
 
     Args:
@@ -105,7 +102,7 @@ def _unattended(config: Config, study: Study, selection: RunOptions) -> None:
         VerdictError: payloads are not valid, something was not kept, or something got worse and that is to fail.
         MatbenchError: the history or the Horreum server can't be used.
     """
-    block = config.lts
+    block = configuration().lts
     export, analysis = block.opensearch.export, block.opensearch.regression_analyses
     if not block.generate or not (export.enabled or block.horreum.test_name or analysis.enabled):
         return
@@ -113,13 +110,13 @@ def _unattended(config: Config, study: Study, selection: RunOptions) -> None:
     verdicts: list[str] = []
     if export.enabled and (export.enabled_on_replot or not is_replot):
         with _noting(verdicts), as_warnings(MatbenchError, "the export failed: ", unless=export.fail_test_on_fail):
-            outcome.upload(_good_runs(config, study), _location(config, "export"), study, err=True)
+            outcome.upload(_good_runs(study), _location("export"), study, err=True)
     if block.horreum.test_name is not None and not is_replot:
         with _noting(verdicts):
-            _post(config, study, block.horreum.test_name)
+            _post(study, block.horreum.test_name)
     if analysis.enabled and not is_replot:
         with _noting(verdicts):
-            _analyse(config, study, selection, fails=analysis.fail_test_on_regression)
+            _analyse(study, selection, fails=analysis.fail_test_on_regression)
     if verdicts:
         raise VerdictError("\n".join(dict.fromkeys(verdicts)))
 
@@ -133,25 +130,27 @@ def _noting(verdicts: list[str]) -> Iterator[None]:
         verdicts.append(str(error))
 
 
-def _analyse(config: Config, study: Study, selection: RunOptions, *, fails: bool) -> None:
+def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
     """Judge the runs of *study* against the history; the reports go where ``analyze_lts.report_dest`` says."""
     from ..analyze.study import Study
     from ..runs import judging
     from . import publishing
 
-    location = _location(config, "regression_analyses")
+    location = _location("regression_analyses")
     with as_warnings(MatbenchError, "the regression analysis failed: ", unless=fails):
-        opening = dataclasses.replace(run.opened(config, selection), of=study.workload, history=lambda: location)
+        opening = dataclasses.replace(run.opened(selection), of=study.workload, history=lambda: location)
         past = opening.read_past(study.matrix)
         known = Study.of(study.matrix, study.workload, past=past, given=opening.given)
         analysis = judging.judge(known, keep_in=location, warn=warn)
+        config = configuration()
         dest, summary = config.get("analyze_lts.report_dest"), config.get("analyze_lts.summary_yaml_dest")
         output = AnalysisOutput(dest and Path(dest), summary and Path(summary), exit_zero=not fails)
         publishing.publish(analysis, known, output, err=True)
 
 
-def _location(config: Config, key: str) -> Location:
+def _location(key: str) -> Location:
     """The history that the block is about."""
+    config = configuration()
     if config.lts.opensearch.instance is None and config.history is None:
         raise ConfigError(
             f"lts.opensearch.{key} is enabled, and nothing says which history is meant: set "
@@ -159,15 +158,15 @@ def _location(config: Config, key: str) -> Location:
         )
     # The instance comes first here: this block is about it.
     history = config.history if config.lts.opensearch.instance is None else None
-    return run.locate(config, HistoryOptions(history=history))
+    return located(history)
 
 
-def _good_runs(config: Config, study: Study) -> long_term_storage.GoodRuns:
-    return long_term_storage.GoodRuns(study.workload, study.matrix, keep_going=config.lts.keep_going)
+def _good_runs(study: Study) -> long_term_storage.GoodRuns:
+    return long_term_storage.GoodRuns(study.workload, study.matrix, keep_going=configuration().lts.keep_going)
 
 
-def _post(config: Config, study: Study, test_name: str) -> None:
-    to, good = horreum.server(os.environ), _good_runs(config, study)
+def _post(study: Study, test_name: str) -> None:
+    to, good = horreum.server(os.environ), _good_runs(study)
     with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
         good.write(spool)
         spool.seek(0)

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import workload
 from ..errors import ConfigError
-from ..history import Indices, location, outbox
-from ..history.opensearch_location import of_instance
-from .options import BY_ENVIRONMENT, BY_FLAG, is_typed, not_given, strength
+from ..history import outbox
+from .options import BY_ENVIRONMENT, BY_FLAG, configuration, is_typed, not_given, strength
 from .printing import progress_bar, warn
-from .shared_options import HistoryOptions
 
 if TYPE_CHECKING:
     from ..analyze.study import Study
-    from ..config import Config
-    from ..history import Location
     from ..matrix import Matrix
     from ..runs.opening import Opening
     from ..workload import Workload
-    from .shared_options import RunOptions
+    from .shared_options import Locate, RunOptions
 
 
-def start(config: Config, selection: RunOptions, place: HistoryOptions | None = None) -> Study:
+def start(selection: RunOptions, locate: Locate | None = None) -> Study:
     """Parse the results tree, or read the history, and apply the filters; see :func:`opened`."""
-    opening = opened(config, selection, place)
+    opening = opened(selection, locate)
     return read(opening)
 
 
@@ -41,9 +35,8 @@ def read(opening: Opening) -> Study:
 
 
 def opened(
-    config: Config,
     selection: RunOptions,
-    place: HistoryOptions | None = None,
+    locate: Locate | None = None,
     *,
     needs_some: bool = False,
     payloads_are_past: bool = False,
@@ -51,7 +44,7 @@ def opened(
     """What the options and the configuration say of where the runs are, and of how they are read.
 
     Args:
-        place: the history; None for a command that reads none.
+        locate: gives the history; None for a command that reads none.
         needs_some: the default history is meant where nothing else is named.
         payloads_are_past: those beside a results directory, which is the newest build.
 
@@ -64,8 +57,8 @@ def opened(
         raise ConfigError(not_given("workload", "--workload NAME", "workload"))
     payloads, results = selection.lts_results_dirname, selection.results_dirname
     history, is_all, is_required = None, False, True
-    if place is not None and not payloads_are_past:
-        history, is_all, is_required = _history(config, place, is_last=needs_some and payloads is results is None)
+    if locate is not None and not payloads_are_past:
+        history, is_all, is_required = _history(locate, is_last=needs_some and payloads is results is None)
     is_payloads = payloads is not None and not payloads_are_past
     if is_all and selection.against:
         raise ConfigError("--against takes directories, and the tests come from a history")
@@ -74,7 +67,7 @@ def opened(
     directory = payloads if is_payloads else results
     if directory is None and not is_all:
         raise ConfigError(no_results())
-    prices = dict(selection.price)
+    config, prices = configuration(), dict(selection.price)
     return Opening(
         selection.workload,
         () if is_all or directory is None else (directory, *selection.against),
@@ -95,21 +88,18 @@ def opened(
     )
 
 
-def _history(
-    config: Config, place: HistoryOptions, *, is_last: bool
-) -> tuple[Callable[[], Location] | None, bool, bool]:
-    """What locates the history that a command reads, if any; whether all tests come from it; if it has to be there.
+def _history(locate: Locate, *, is_last: bool) -> tuple[Locate | None, bool, bool]:
+    """What locates the history that is read, if any; whether all tests come from it; if it has to be there.
 
     They do where it is named by a flag and no directory is, or by the environment and no directory is known at all, or
     where it *is_last*: nothing else is named. Otherwise its runs are there besides those of a directory.
     """
     named = max(strength("history"), strength("opensearch_host"))
     directory = max(strength("results_dirname"), strength("lts_results_dirname"))
-    locating = functools.cache(lambda: locate(config, place))
-    if named or config.lts.opensearch.instance is not None:
+    if named or configuration().lts.opensearch.instance is not None:
         is_all = named >= BY_ENVIRONMENT and directory < (BY_ENVIRONMENT if named == BY_FLAG else 1)
-        return locating, is_all, named == BY_FLAG
-    return (locating if is_last else None), is_last, True
+        return locate, is_all, named == BY_FLAG
+    return (locate if is_last else None), is_last, True
 
 
 def load_workload(name: str | None) -> Workload:
@@ -129,28 +119,6 @@ def require_results(selection: RunOptions) -> Path:
     if selection.results_dirname is None:
         raise ConfigError(no_results())
     return selection.results_dirname
-
-
-def locate(config: Config, place: HistoryOptions) -> Location:
-    """The location of the history; warnings about it go to stderr.
-
-    The options come first, then the configured instance of OpenSearch, then ``matbench.db`` here.
-
-    Raises:
-        HistoryError: it is no location, or not enough is known of it.
-    """
-    opensearch = config.lts.opensearch
-    index = place.opensearch_index or opensearch.index
-    indices = Indices(index, opensearch.index_prefix, opensearch.prom_index_suffix)
-    host = place.opensearch_host
-    if host is None and place.history is None and opensearch.instance is not None:
-        found: Location
-        found, warnings = of_instance(opensearch.instance, os.environ, indices)
-    else:
-        text = place.history or location.DEFAULT if host is None else f"https://{host}:{place.opensearch_port or 9200}"
-        found, warnings = location.parse(text, os.environ, indices=indices, username=place.opensearch_username)
-    warn(warnings)
-    return found
 
 
 def outboxes() -> Path:

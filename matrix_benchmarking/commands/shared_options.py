@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -10,9 +12,14 @@ from typing import Any, ClassVar
 import click
 
 from ..errors import ConfigError
-from .options import BY_FLAG, DIR, FILE, flag, gathered, option, strength
+from ..history import Indices, Location, location
+from ..history.opensearch_location import of_instance
+from .options import DIR, FILE, configuration, flag, gathered, is_typed, option, strength
+from .printing import warn
 
 WORSE, SUSPECTED = "worse", "suspected"
+Locate = Callable[[], Location]
+"""Gives the location of the history; warnings about it go to stderr."""
 
 
 class Pair(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -79,17 +86,6 @@ class RunOptions:
     lts_results_dirname: Path | None = None
     against: Sequence[Path] = ()
     order: str | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class HistoryOptions:
-    """Where the history is: its location, or the OpenSearch server as MatrixBenchmarking names it."""
-
-    history: str | None = None
-    opensearch_host: str | None = None
-    opensearch_port: int | None = None
-    opensearch_username: str | None = None
-    opensearch_index: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -203,10 +199,36 @@ reports = gathered(
 """The options that say where the analysis goes; the command gets them as one argument ``output``."""
 
 
-def _one_history(
-    history: str | None, opensearch_host: str | None, opensearch_port: int | None, **others: str | None
-) -> HistoryOptions:
-    """The location or the host, whichever was said more explicitly.
+def located(
+    history: str | None = None,
+    opensearch_host: str | None = None,
+    opensearch_port: int | None = None,
+    opensearch_username: str | None = None,
+    opensearch_index: str | None = None,
+) -> Location:
+    """The location of the history; warnings about it go to stderr.
+
+    What is given comes first, then the configured instance of OpenSearch, then ``matbench.db`` here.
+
+    Raises:
+        HistoryError: it is no location, or not enough is known of it.
+    """
+    configured = configuration().lts.opensearch
+    index = opensearch_index or configured.index
+    indices = Indices(index, configured.index_prefix, configured.prom_index_suffix)
+    found: Location
+    if opensearch_host is None and history is None and configured.instance is not None:
+        found, warnings = of_instance(configured.instance, os.environ, indices)
+    else:
+        server = None if opensearch_host is None else f"https://{opensearch_host}:{opensearch_port or 9200}"
+        text = server or history or location.DEFAULT
+        found, warnings = location.parse(text, os.environ, indices=indices, username=opensearch_username)
+    warn(warnings)
+    return found
+
+
+def _locating(history: str | None, opensearch_host: str | None, **others: Any) -> Locate:
+    """Locates the history: by the location or by the host, whichever was said more explicitly.
 
     Raises:
         ConfigError: both were, or an option of a server is given by a flag and no server is meant.
@@ -219,16 +241,16 @@ def _one_history(
     if opensearch_host is not None and ("/" in opensearch_host or "@" in opensearch_host):
         raise ConfigError("--opensearch-host is the name of a host; --history takes a whole address")
     is_server = history is not None and not history.lower().strip().startswith(("sqlite:", "postgresql:"))
-    for name in ("opensearch_port", "opensearch_username", "opensearch_index"):
+    for name in others:
         is_allowed = opensearch_host is not None or (is_server and name != "opensearch_port")
-        if strength(name) == BY_FLAG and not is_allowed:
+        if is_typed(name) and not is_allowed:
             raise ConfigError(f"--{name.replace('_', '-')} is about an OpenSearch server: name it by --opensearch-host")
-    return HistoryOptions(history, opensearch_host, opensearch_port, **others)
+    return functools.cache(lambda: located(history, opensearch_host, **others))
 
 
 place = gathered(
-    "place",
-    _one_history,
+    "locate",
+    _locating,
     option(
         "--history",
         config_key="history",
@@ -245,4 +267,4 @@ place = gathered(
         help="Index of the payloads on the OpenSearch server.",
     ),
 )
-"""``--history`` and its aliases; the command gets them as one argument ``place``."""
+"""``--history`` and its aliases; the command gets what locates the history as one argument ``locate``."""

@@ -8,9 +8,9 @@ from .. import lts
 from ..analyze import check
 from ..history import delivery
 from . import outcome, run
-from .options import Command, Invocation, flag
+from .options import Command, flag
 from .printing import say
-from .shared_options import HistoryOptions, RunOptions, lts_results, place, replace_option, selection
+from .shared_options import Locate, RunOptions, lts_results, place, replace_option, selection
 
 
 @click.command("upload_lts", cls=Command)
@@ -31,11 +31,9 @@ from .shared_options import HistoryOptions, RunOptions, lts_results, place, repl
     help="Fail if the server is away; else the payloads wait in the outbox, with a warning.",
     default=True,
 )
-@click.pass_obj
 def command(
-    invocation: Invocation,
     selection: RunOptions,
-    place: HistoryOptions,
+    locate: Locate,
     dry_run: bool,
     replace: bool,
     keep_going: bool,
@@ -49,8 +47,8 @@ def command(
     not kept twice, and a newer computation takes the place of an older one. If the server is away, payloads wait in
     the outbox for the next upload or 'matbench history flush'.
     """
-    location = run.locate(invocation.config, place)
-    study = run.start(invocation.config, selection)
+    location = locate()
+    study = run.start(selection)
     good = lts.GoodRuns(study.workload, study.matrix, keep_going=keep_going)
     try:
         if dry_run:

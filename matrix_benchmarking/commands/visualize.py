@@ -10,7 +10,7 @@ import click
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..plotting import plots_file as plots
 from . import run
-from .options import DIR, FILE, Command, Invocation, flag, option
+from .options import DIR, FILE, Command, flag, option
 from .printing import say
 from .shared_options import against, lts_results, order_option, place, selection
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..plotting.app.data import Progress
     from ..plotting.site import Written
     from ..runs.opening import Opening
-    from .shared_options import HistoryOptions, RunOptions
+    from .shared_options import Locate, RunOptions
 
 DEFAULT_PLOTS_FILE = Path("data/plots.yaml")
 EVERYTHING = ""
@@ -94,11 +94,9 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
     help="What to write: the pages (html), each figure as a picture (png, in DIR/figures; needs kaleido and Chromium); "
     "can be given several times.",
 )
-@click.pass_obj
 def command(
-    invocation: Invocation,
     selection: RunOptions,
-    place: HistoryOptions,
+    locate: Locate,
     generate: Sequence[str],
     generate_id: Sequence[str],
     plots_file: Path | None,
@@ -115,7 +113,7 @@ def command(
     history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
     if not (generate or generate_id or single_file or "png" in format):
-        opening = run.opened(invocation.config, selection, place)
+        opening = run.opened(selection, locate)
         _serve(opening, report_dest, host, port)
         return
     from ..plotting import png
@@ -124,7 +122,7 @@ def command(
 
     browser = png.find_browser() if "png" in format else None
     names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
-    study = run.start(invocation.config, selection, place)
+    study = run.start(selection, locate)
     html = "html" in format
     written = write_site(study, report_dest, names, single_file=single_file, html=html, png_browser=browser)
     for line in Runs(study).best().verdict():

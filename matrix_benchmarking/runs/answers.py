@@ -129,8 +129,8 @@ class CheckAnswer(Printable):
                 yield from (f"    {name}" for name in one.runs[:RUNS_NAMED])
                 if len(one.runs) > RUNS_NAMED:
                     yield f"    … and {len(one.runs) - RUNS_NAMED} more"
-        is_unknown = order is None or any(one.kind == "order-unknown" for one in self.findings)
-        if order is not None and order.sentence and not is_unknown:
+        is_unknown = any(one.kind == "order-unknown" for one in self.findings)
+        if order is not None and not is_unknown and order.sentence:
             yield f"\n{order.sentence}"
 
 
