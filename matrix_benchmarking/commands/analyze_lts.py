@@ -51,7 +51,7 @@ def command(
     a results directory beside a history, or beside payloads, is the newest build. The exit status is 1 if something is
     worse that nobody acknowledged ('matbench alarms'), 2 if nothing could be analysed, else 0.
     """
-    from ..analyze.report.schema import schema
+    from ..analyze.report.json_report import schema
     from ..runs import judging
     from . import publishing
 

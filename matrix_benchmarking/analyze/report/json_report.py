@@ -1,6 +1,7 @@
-"""An analysis as JSON, whole: every point, level, probability and alarm. ``schema.py`` describes it.
+"""An analysis as JSON, whole: every point, level, probability and alarm; and the JSON Schema (2020-12) of it.
 
-What is unknown is null, and so is what JSON can't hold: NaN, and a bound of an interval that is infinite.
+The fields are declared once, below. What is unknown is null, and so is what JSON can't hold: NaN, and a bound of an
+interval that is infinite.
 """
 
 from __future__ import annotations
@@ -9,21 +10,207 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import pydantic
+from pydantic import Field
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from ...history.records import moment
 from ...jsonable import to_jsonable
-from ...kpi import KPIDefinition
 from ...matrix import NOT_SET
 from ..detect import Estimate
 from ..select.series import SeriesPoint
 from ..verdict.alarms import causes
-from ..verdict.model import Alarm, Analysis, Change, SeriesVerdict
+from ..verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
 
 FORMAT = "matbench-regression"
 VERSION = 2
 """Rises when something is taken away or changes its meaning; what is added doesn't raise it."""
+
+_Count = Annotated[int, Field(ge=0)]
+_Share = Annotated[float, Field(ge=0, le=1)]
+_Labels = Annotated[dict[str, Any], Field(description="Values by name; types count.")]
+_Time = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
+_Bound = Annotated[float | None, Field(description="Null where it isn't known.")]
+_Index = Annotated[int, Field(ge=0, description="Index of a point.")]
+
+
+class _Fields(pydantic.BaseModel):
+    """All fields are there, and no others."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    @classmethod
+    def of(cls, source: object, **others: Any) -> dict[str, Any]:
+        """By field what *others* say, else the attribute of *source*."""
+        return {name: others[name] if name in others else getattr(source, name) for name in cls.model_fields}
+
+
+class EstimateFields(_Fields):
+    value: float
+    low: _Bound
+    high: _Bound
+
+
+class KPIFields(_Fields):
+    name: str
+    help: str
+    unit: str
+    lower_better: bool
+
+
+class PointFields(_Fields):
+    version: str
+    """In words."""
+    versions: _Labels
+    """Values of the comparison keys that are set."""
+    time: _Time | None
+    """Of the newest run."""
+    runs: _Count
+    mean: float | None
+    minimum: float | None
+    maximum: float | None
+    tests: list[str]
+    """Ids of the runs."""
+
+
+class ChangeFields(_Fields):
+    first: _Index
+    last_before: _Index
+    seen: _Index
+    old_level: float | None
+    new_level: float | None
+    is_worse: bool
+
+
+class AlarmFields(_Fields):
+    id: str
+    """Empty where no history keeps it."""
+    status: Status
+    fails: bool
+    is_new: bool
+    first_bad: str
+    last_good: str
+    old_level: float | None
+    new_level: float | None
+    fixed_by: str | None
+    author: str | None
+    at: _Time | None
+    reason: str | None
+    until: str | None
+    """The version or date up to which it is acknowledged."""
+    note: str
+
+
+class CauseFields(_Fields):
+    id: str
+    first_bad: str
+    alarms: list[str]
+    """Their ids."""
+
+
+class NotAnalysedFields(_Fields):
+    kpi: str
+    series: str
+    """Empty where it is about all of the KPI."""
+    labels: _Labels
+    reason: str
+    runs: _Count
+
+
+class SeriesFields(_Fields):
+    id: str
+    """Of workload, KPI, unit and labels: the same on each machine."""
+    kpi: KPIFields
+    labels: _Labels
+    name: str
+    """In words, by the labels that tell it from the others."""
+    verdict: Annotated[
+        Outcome,
+        Field(json_schema_extra={"enum": [each.value for each in Outcome if each is not Outcome.NOT_ANALYSED]}),
+    ]
+    fails: bool
+    sentence: str
+    effect: EstimateFields | None
+    """New level / old level - 1."""
+    difference: EstimateFields | None
+    """New level - old level, in the KPI's unit."""
+    old_level: float | None
+    new_level: float | None
+    first_bad: _Count | None
+    """Index of the first point on the new level."""
+    first_bad_version: str | None
+    last_good: _Count | None
+    """Index of the last point on the old level."""
+    last_good_version: str | None
+    is_new: bool
+    """It could not be told before the newest point."""
+    drift: float | None
+    """Of a drift, its slope: a fraction of the old level a version."""
+    p_value: _Share | None
+    q_value: _Share | None
+    runs_before: _Count
+    runs_after: _Count
+    reruns: _Count | None
+    """Runs that would tell, without a difference yet; versions that a verdict is short of."""
+    minimum_effect: float
+    minimum_effect_absolute: float
+    points: list[PointFields]
+    changes: list[ChangeFields]
+    alarms: list[AlarmFields]
+    notes: list[str]
+    stands_on: str
+    """Where two sides were compared, the blocks behind it; else empty."""
+    would_show: float | None
+    """Without a difference, the smallest one that would have been seen in four of five cases: relative where effect is
+    known, else in the KPI's unit."""
+    would_show_in: _Count
+    """Of a history, the number of versions after which it would have; 0 for two sides."""
+    why: str
+    """Why it can't be told, and what to measure next; empty where it can."""
+
+
+class ReportFields(_Fields):
+    format: Literal["matbench-regression"]
+    version: Literal[2]
+    workload: str
+    data: str
+    """Where the runs came from, in words."""
+    question: str
+    newest: str | None
+    """The newest version; null where there is none."""
+    order: str
+    """Where the order of the versions is from; empty where none was asked for."""
+    made_at: _Time
+    failed: bool
+    """Something got worse that nobody dealt with: exit status 1."""
+    causes: list[CauseFields]
+    """Alarms that begin with the same version, together."""
+    verdict: list[str]
+    """In sentences, the headline first."""
+    runs: _Count
+    values: _Count
+    """Values that were looked at."""
+    kpis: list[str]
+    false_discovery_rate: _Share
+    notes: list[str]
+    check: str
+    """How many findings there are on the runs, in words; empty where nobody looked."""
+    series: list[SeriesFields]
+    not_analysed: list[NotAnalysedFields]
+
+
+class _Untitled(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def schema() -> JsonSchemaValue:
+    """The schema of one report."""
+    found = ReportFields.model_json_schema(schema_generator=_Untitled)
+    return {"$schema": _Untitled.schema_dialect, **found, "title": "A regression analysis of matbench"}
 
 
 def json_report(analysis: Analysis) -> str:
@@ -33,126 +220,55 @@ def json_report(analysis: Analysis) -> str:
 
 def as_json(analysis: Analysis) -> dict[str, Any]:
     """The report as values that JSON can hold."""
-    document = {
-        "format": FORMAT,
-        "version": VERSION,
-        "workload": analysis.workload,
-        "data": analysis.data,
-        "question": analysis.question,
-        "newest": analysis.newest,
-        "order": analysis.order,
-        "made_at": _time(analysis.made_at),
-        "failed": analysis.failed,
-        "causes": [
-            {"id": one.id, "first_bad": one.first_bad, "alarms": [alarm.id for alarm in one.alarms]}
-            for one in causes(analysis)
-        ],
-        "verdict": verdicts.lead(analysis),
-        "runs": analysis.runs,
-        "values": analysis.points,
-        "kpis": analysis.kpis,
-        "false_discovery_rate": analysis.false_discovery_rate,
-        "notes": analysis.notes,
-        "check": analysis.check,
-        "series": [_series(one) for one in analysis.verdicts],
-        "not_analysed": [
-            {"kpi": o.kpi, "series": o.series, "labels": _labels(o.labels), "reason": o.reason, "runs": o.runs}
-            for o in analysis.not_analysed
-        ],
-    }
+    document = ReportFields.of(
+        analysis,
+        format=FORMAT,
+        version=VERSION,
+        made_at=_time(analysis.made_at),
+        causes=[CauseFields.of(one, alarms=[alarm.id for alarm in one.alarms]) for one in causes(analysis)],
+        verdict=verdicts.lead(analysis),
+        values=analysis.points,
+        series=[_series(one) for one in analysis.verdicts],
+        not_analysed=[NotAnalysedFields.of(one, labels=_labels(one.labels)) for one in analysis.not_analysed],
+    )
     plain: dict[str, Any] = to_jsonable(document)
     return plain
 
 
 def _series(one: SeriesVerdict) -> dict[str, Any]:
-    return {
-        "id": one.id,
-        "kpi": _kpi(one.kpi),
-        "labels": _labels(one.labels),
-        "name": one.name,
-        "verdict": one.outcome.value,
-        "fails": one.fails,
-        "sentence": verdicts.sentence(one),
-        "effect": _estimate(one.effect),
-        "difference": _estimate(one.difference),
-        "old_level": one.old_level,
-        "new_level": one.new_level,
-        "first_bad": one.first_bad,
-        "first_bad_version": one.first_bad_version,
-        "last_good": one.last_good,
-        "last_good_version": one.last_good_version,
-        "is_new": one.is_new,
-        "drift": one.drift,
-        "p_value": one.p_value,
-        "q_value": one.q_value,
-        "runs_before": one.runs_before,
-        "runs_after": one.runs_after,
-        "reruns": one.reruns,
-        "minimum_effect": one.minimum_effect,
-        "minimum_effect_absolute": one.minimum_effect_absolute,
-        "points": [_point(version, point) for version, point in zip(one.versions, one.points, strict=True)],
-        "changes": [_change(change) for change in one.changes],
-        "alarms": [_alarm(alarm) for alarm in one.alarms],
-        "notes": one.notes,
-        "stands_on": one.stands_on,
-        "would_show": one.would_show,
-        "would_show_in": one.would_show_in,
-        "why": one.why,
-    }
-
-
-def _kpi(kpi: KPIDefinition) -> dict[str, Any]:
-    return {"name": kpi.name, "help": kpi.help, "unit": kpi.unit, "lower_better": kpi.lower_better}
+    return SeriesFields.of(
+        one,
+        kpi=KPIFields.of(one.kpi),
+        labels=_labels(one.labels),
+        verdict=one.outcome.value,
+        sentence=verdicts.sentence(one),
+        effect=_estimate(one.effect),
+        difference=_estimate(one.difference),
+        points=[_point(version, point) for version, point in zip(one.versions, one.points, strict=True)],
+        changes=[ChangeFields.of(change) for change in one.changes],
+        alarms=[
+            AlarmFields.of(alarm, status=alarm.status.value, at=None if alarm.at is None else _time(alarm.at))
+            for alarm in one.alarms
+        ],
+    )
 
 
 def _point(version: str, point: SeriesPoint) -> dict[str, Any]:
-    return {
-        "version": version,
-        "versions": _labels(point.versions),
-        "time": None if point.time_us is None else _time(moment(point.time_us)),
-        "runs": point.count,
-        "mean": point.mean,
-        "minimum": point.minimum,
-        "maximum": point.maximum,
-        "tests": [entry.test_uuid or entry.name for entry in point.entries],
-    }
-
-
-def _change(change: Change) -> dict[str, Any]:
-    return {
-        "first": change.first,
-        "last_before": change.last_before,
-        "seen": change.seen,
-        "old_level": change.old_level,
-        "new_level": change.new_level,
-        "is_worse": change.is_worse,
-    }
-
-
-def _alarm(alarm: Alarm) -> dict[str, Any]:
-    return {
-        "id": alarm.id,
-        "status": alarm.status.value,
-        "fails": alarm.fails,
-        "is_new": alarm.is_new,
-        "first_bad": alarm.first_bad,
-        "last_good": alarm.last_good,
-        "old_level": alarm.old_level,
-        "new_level": alarm.new_level,
-        "fixed_by": alarm.fixed_by,
-        "author": alarm.author,
-        "at": None if alarm.at is None else _time(alarm.at),
-        "reason": alarm.reason,
-        "until": alarm.until,
-        "note": alarm.note,
-    }
+    return PointFields.of(
+        point,
+        version=version,
+        versions=_labels(point.versions),
+        time=None if point.time_us is None else _time(moment(point.time_us)),
+        runs=point.count,
+        tests=[entry.test_uuid or entry.name for entry in point.entries],
+    )
 
 
 def _estimate(estimate: Estimate | None) -> dict[str, Any] | None:
     """None for an unknown value; a bound that isn't known is null."""
     if estimate is None or not math.isfinite(estimate.value):
         return None
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return EstimateFields.of(estimate)
 
 
 def _labels(labels: Mapping[str, Any]) -> dict[str, Any]:

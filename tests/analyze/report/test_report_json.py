@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from report_support import analyses
 
-from matrix_benchmarking.analyze.report.json_report import json_report
-from matrix_benchmarking.analyze.report.schema import schema
+from matrix_benchmarking.analyze.report.json_report import json_report, schema
 from matrix_benchmarking.analyze.verdict.model import Analysis
 
 
