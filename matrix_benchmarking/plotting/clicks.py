@@ -33,12 +33,10 @@ def plain(figure: go.Figure) -> go.Figure:
     """*figure* with the ``customdata`` that plotly express made as plain lists."""
     for trace in figure.data:
         if trace.customdata is not None:
-            trace.customdata = [[_plain(value) for value in row] for row in trace.customdata]
+            trace.customdata = [
+                [value.item() if hasattr(value, "item") else value for value in row] for row in trace.customdata
+            ]
     return figure
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value
 
 
 FAILED = "failed"

@@ -25,6 +25,10 @@ MOST_READ = 300
 """Of how many tests the logs are read."""
 MOST_SHOWN = 25
 PRONE_SHOWN = 6
+NAMES = ("*.log", "stdout", "stdout.*", "stderr", "stderr.*", "*.stdout", "*.stderr", "*.out", "*.err")
+LINES, LONGEST_LINE, TAIL_BYTES = 20, 500, 16 * 1024
+FILES, LISTED, DEPTH = 4, 500, 2
+"""Of one test: how many logs are read, how many directory entries are looked at, how deep."""
 
 Which = Callable[[Sequence[Entry]], Any]
 
@@ -113,12 +117,6 @@ def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], An
     if rest > 0:
         parts.append(html.P(f"And those of {rest} more {plural(rest, 'test')}, in their directories."))
     return [html.Section(parts)]
-
-
-NAMES = ("*.log", "stdout", "stdout.*", "stderr", "stderr.*", "*.stdout", "*.stderr", "*.out", "*.err")
-LINES, LONGEST_LINE, TAIL_BYTES = 20, 500, 16 * 1024
-FILES, LISTED, DEPTH = 4, 500, 2
-"""Of one test: how many logs are read, how many directory entries are looked at, how deep."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -107,6 +107,7 @@ def render_single(pages: Sequence[Page], provenance: Provenance, plotly: str) ->
 def _document(title: str, content: str, plotly: str, sources: str, provenance: Provenance) -> str:
     """The document around *content*: *plotly* is an element, *sources* what else may run beside the page's script."""
     script = asset("page.js")
+    config = f'<script type="application/json" id="figure-config">{script_json(json.dumps(template.CONFIG))}</script>\n'
     written = provenance.written.astimezone(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
     policy = (
         f"default-src 'none'; script-src '{_digest(script)}'{sources}; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -131,16 +132,10 @@ def _document(title: str, content: str, plotly: str, sources: str, provenance: P
 <p>{escape(provenance.data)} Written {written} by matbench {escape(__version__)},
 workload {escape(provenance.workload)}.</p>
 </footer>
-{_config(plotly)}{plotly}<script>{script}</script>
+{config if plotly else ""}{plotly}<script>{script}</script>
 </body>
 </html>
 """
-
-
-def _config(plotly: str) -> str:
-    """How plotly shows the figures, for the page's script; nothing where there is no *plotly*."""
-    config = script_json(json.dumps(template.CONFIG))
-    return f'<script type="application/json" id="figure-config">{config}</script>\n' if plotly else ""
 
 
 def _heading(page: Page, provenance: Provenance, pages: Sequence[Page], level: int = 1) -> str:

@@ -29,7 +29,7 @@ from ..kpi import KPIDefinition
 from ..matrix import typed
 from .base import Arguments, Plot
 from .controls import Choice, Control
-from .series_frames import changes_frame
+from .series_frames import changes_frame, point_values
 from .template import COLOURS, apply, short, text, wrapped
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ VERDICTS = {
     "": (COLOURS[0], "circle"),
 }
 _OF_OUTCOME = {Outcome.REGRESSION: "worse", Outcome.IMPROVEMENT: "better", Outcome.SUSPECTED: "suspected"}
+COLUMNS = ["series", "x", "label", "kind"]
+WORSE, DEALT_WITH, BETTER = "change for the worse", "change that was dealt with", "change for the better"
+COLOUR = {WORSE: COLOURS[1], DEALT_WITH: COLOURS[6], BETTER: COLOURS[2]}
 
 
 class KPIHistory(Plot):
@@ -151,11 +154,7 @@ def points_frame(found: KPISeries, shown: Iterable[Judged]) -> pandas.DataFrame:
                     "series": number,
                     "name": series_text(found, series),
                     "x": place,
-                    "mean": point.mean / found.kpi.divisor,
-                    "minimum": point.minimum / found.kpi.divisor,
-                    "maximum": point.maximum / found.kpi.divisor,
-                    "runs": point.count,
-                    "uuid": point.entries[0].test_uuid or "",
+                    **point_values(point, found.kpi),
                     "hover": _hover(found, series, index, texts),
                     "verdict": verdict,
                 }
@@ -313,11 +312,6 @@ def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -
         *(text(line) for line in runs),
     ]
     return "<br>".join(lines)
-
-
-COLUMNS = ["series", "x", "label", "kind"]
-WORSE, DEALT_WITH, BETTER = "change for the worse", "change that was dealt with", "change for the better"
-COLOUR = {WORSE: COLOURS[1], DEALT_WITH: COLOURS[6], BETTER: COLOURS[2]}
 
 
 def marks_frame(shown: Iterable[Judged], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:

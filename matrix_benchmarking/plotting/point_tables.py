@@ -17,16 +17,15 @@ from .base import Presentation
 from .tables import Cell, Column, Row, kpi_cell, table
 from .tags import html
 
+MOST_STEPS = 12
+ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
+"""Limits such as people name them, in the unit in which the KPI is shown."""
+NAMED = 3
+
 
 def setting_columns(names: Sequence[str], group: Group) -> list[Column]:
-    values = [one.point.settings.get(name) for name in names for one in group.standings]
-    per_name = len(group.standings)
     return [
-        Column(
-            name,
-            numeric=all(is_number(value) for value in values[index * per_name : (index + 1) * per_name]),
-        )
-        for index, name in enumerate(names)
+        Column(name, numeric=all(is_number(one.point.settings.get(name)) for one in group.standings)) for name in names
     ]
 
 
@@ -78,12 +77,6 @@ def runs_cell(runs: Sequence[Entry], catalogue: Presentation) -> Cell:
     return Cell(links, sort=count)
 
 
-MOST_STEPS = 12
-ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
-"""Limits such as people name them, in the unit in which the KPI is shown."""
-NAMED = 3
-
-
 def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> list[Any]:
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     headline = catalogue.study.of_all.kpi
@@ -94,35 +87,55 @@ def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> li
         return []
     limits = round_limits(steps, kpi)
     shown = chosen_steps(steps, limits)
-    is_sure = any(one.bound is not None for one in found)
-    names = _varying_names(group)
+    differing = set(varying(one.point.settings for one in group.standings))
+    names = [name for name in group.variant_names if name in differing]  # the others would only make the table wider
     in_doubt = {step.limit: better_than(step.point, unsure(found, kpi, step.limit), group) for step in shown}
     has_doubts = any(in_doubt.values())
+    bound = (
+        f"the one-sided 95 % bound of {kpi.name}"
+        if any(one.bound is not None for one in found)
+        else f"{kpi.name} in the point's one run"
+    )
+    value, interval, *_, runs = value_columns(headline)
     columns = [
-        Column("From", unit=kpi.display_unit, numeric=True, help=_from_help(kpi, is_sure)),
+        Column("From", unit=kpi.display_unit, numeric=True, help=f"{bound}: limits from here on"),
         Column("So for limits of", unit=kpi.display_unit, help="round limits for which this point is the best"),
         *setting_columns(names, group),
         *([Column("At")] if group.tuning_names else []),
-        Column(headline.name, unit=headline.display_unit, numeric=True, help=f"{headline.help}; {headline.direction}"),
-        Column(
-            "95 % interval", unit=headline.display_unit, numeric=True, help="of the mean; allows for having been chosen"
-        ),
+        value,
+        interval,
         Column("Against no limit", numeric=True, help="the difference from the best of all points"),
         Column("Can't be told apart from it", help="other points that keep the same limit, by chance as good"),
         *([Column("Better, not sure to keep it", help="their means are within the limit")] if has_doubts else []),
-        Column("Runs", help="the runs behind the value, each a link to its test directory"),
+        runs,
     ]
-    rows = [
-        _row(
-            step, limits[step.limit], names, group, found, catalogue, kpi, in_doubt[step.limit] if has_doubts else None
-        )
-        for step in shown
-    ]
+
+    def row(step: Step) -> Row:
+        settings, rounded = step.point.settings, limits[step.limit]
+        inside = within(group, found, headline, kpi, step.limit)
+        assert inside is not None
+        against_all = next(one.difference for one in group.standings if one.point is step.point)
+        is_best = step.point is group.best
+        more = "and more" if kpi.lower_better else "and less"
+        said = f"{rounded[0]:,g} {more}" if is_best and rounded else ", ".join(f"{limit:,g}" for limit in rounded)
+        return [
+            Cell(kpi.show_bound(step.limit, unit=False), sort=step.limit / kpi.divisor),
+            Cell(said or "–", sort=rounded[0] if rounded else None),
+            *setting_cells(settings, names),
+            *([tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
+            Cell(headline.show(step.point.value, unit=False), sort=step.point.value, mark=is_best),
+            interval_cell(step.point, headline),
+            "best" if is_best else ranking.difference_label(against_all, group.scale, headline),
+            _rivals(inside),
+            *([_listed(in_doubt[step.limit], inside)] if has_doubts else []),
+            runs_cell(step.point.runs, catalogue),
+        ]
+
     caption = f"{ranking.superlative(headline)}, under a limit on {kpi.name}"
     if len(shown) < len(steps):
         caption += f" ({len(shown)} of {len(steps)} steps)"
     sentence = _sentence(steps, found, group, headline, kpi)
-    return [html.P(sentence), table(columns, rows, caption=caption)]
+    return [html.P(sentence), table(columns, [row(step) for step in shown], caption=caption)]
 
 
 def round_limits(steps: Sequence[Step], kpi: KPIDefinition) -> dict[float, list[float]]:
@@ -145,48 +158,6 @@ def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> lis
     ends = {0, len(steps) - 1}
     order = sorted(range(len(steps)), key=lambda at: (at not in ends, not limits[steps[at].limit], -at % 2, at))
     return [steps[at] for at in sorted(order[:MOST_STEPS])]
-
-
-def _row(
-    step: Step,
-    limits: Sequence[float],
-    names: Sequence[str],
-    group: Group,
-    found: Sequence[Bounded],
-    catalogue: Presentation,
-    kpi: KPIDefinition,
-    in_doubt: Sequence[Bounded] | None,
-) -> Row:
-    headline, settings = catalogue.study.of_all.kpi, step.point.settings
-    assert headline is not None
-    inside = within(group, found, headline, kpi, step.limit)
-    assert inside is not None
-    against_all = next(one.difference for one in group.standings if one.point is step.point)
-    is_best = step.point is group.best
-    bound = f"{limits[0]:,g}{' and more' if kpi.lower_better else ' and less'}" if is_best and limits else ""
-    return [
-        Cell(kpi.show_bound(step.limit, unit=False), sort=step.limit / kpi.divisor),
-        Cell(bound or ", ".join(f"{limit:,g}" for limit in limits) or "–", sort=limits[0] if limits else None),
-        *setting_cells(settings, names),
-        *([tuning_label(settings, group.tuning_names)] if group.tuning_names else []),
-        Cell(headline.show(step.point.value, unit=False), sort=step.point.value, mark=is_best),
-        interval_cell(step.point, headline),
-        "best" if is_best else ranking.difference_label(against_all, group.scale, headline),
-        _rivals(inside),
-        *([] if in_doubt is None else [_listed(in_doubt, inside)]),
-        runs_cell(step.point.runs, catalogue),
-    ]
-
-
-def _from_help(kpi: KPIDefinition, is_sure: bool) -> str:
-    bound = f"the one-sided 95 % bound of {kpi.name}" if is_sure else f"{kpi.name} in the point's one run"
-    return f"{bound}: limits from here on"
-
-
-def _varying_names(group: Group) -> list[str]:
-    """The settings that tell this group's variants apart; the others would only make the table wider."""
-    differing = set(varying(one.point.settings for one in group.standings))
-    return [name for name in group.variant_names if name in differing]
 
 
 def _rivals(group: Group) -> str:

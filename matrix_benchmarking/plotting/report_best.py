@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze.best import WIDEST, Group, VariantBest
-from ..analyze.points import Excluded
+from ..analyze.best import WIDEST, Group
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label
-from ..kpi import KPIDefinition
 from . import tags
 from .base import Arguments, Presentation, Report
 from .controls import Control, Number, read
@@ -45,13 +43,14 @@ class BestReport(Report):
         for group in best.groups:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
         if best.excluded:
-            parts += [html.H2("Runs that take no part"), self._excluded(best.excluded)]
+            rows: list[Row] = [[Cell(self.link(one.entry)), one.cause.value, one.reason] for one in best.excluded]
+            columns = [Column("Test"), Column("State"), Column("Reason")]
+            parts += [html.H2("Runs that take no part"), table(columns, rows, caption="Left out of the ranking")]
         if best.groups:
             parts.append(how_to_read(self.study))
         return parts
 
     def controls(self) -> Sequence[Control]:
-        """The limit that the best has to keep: see :func:`limits`."""
         return limits(self.study)
 
     def summary(self) -> str:
@@ -87,10 +86,6 @@ class BestReport(Report):
         )
         return table(columns, rows, caption=f"All points by {kpi.name}, {kpi.direction}")
 
-    def _excluded(self, excluded: Sequence[Excluded]) -> Any:
-        rows: list[Row] = [[Cell(self.link(one.entry)), one.cause.value, one.reason] for one in excluded]
-        return table([Column("Test"), Column("State"), Column("Reason")], rows, caption="Left out of the ranking")
-
 
 def limits(study: Study) -> Sequence[Control]:
     """The limit that the best has to keep, on all pages; none where no point has a value of a limited KPI."""
@@ -124,7 +119,12 @@ def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
             lines.append(html.P(verdict.rest))
-    lines += [html.P(sentence) for sentence in _about_the_limit(study)]
+    kpi = study.workload.limited
+    if kpi is not None and limited is None:
+        lines += [html.P(sentence) for sentence in ranking.satisfied(best, kpi)]
+    elif kpi is not None and limited is not None:
+        said = [*ranking.satisfied_under(limited, study.of_all), *ranking.left_out(limited)]
+        lines += [html.P(sentence) for sentence in said]
     if best.groups and best.excluded:
         lines.append(html.P(f"{ranking.exclusions(best)}."))
     for group in best.groups:
@@ -132,27 +132,26 @@ def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
     return html.Div([*lines, *more], className="verdict")
 
 
-def _about_the_limit(study: Study) -> list[str]:
-    """Which limit the best satisfies, and what a limit leaves out."""
-    kpi, limited = study.workload.limited, study.limited
-    if kpi is None:
-        return []
-    if limited is None:
-        return ranking.satisfied(study.best, kpi)
-    return [*ranking.satisfied_under(limited, study.of_all), *ranking.left_out(limited)]
-
-
 def variants_table(group: Group, catalogue: Presentation) -> Any:
     """The best point of each variant of *group*."""
     kpi = catalogue.study.best.kpi
     assert kpi is not None
+    tuning = group.tuning_names
     columns = [
         *setting_columns(group.variant_names, group),
-        *([Column("At")] if group.tuning_names else []),
+        *([Column("At")] if tuning else []),
         *value_columns(kpi),
         Column("Warnings"),
     ]
-    rows = [_variant_row(variant, group, kpi, catalogue) for variant in group.variants]
+    rows: list[Row] = [
+        [
+            *setting_cells(variant.variant, group.variant_names),
+            *([tuning_label(variant.standing.point.settings, group.tuning_names)] if group.tuning_names else []),
+            *value_cells(variant.standing, group, kpi, catalogue),
+            "; ".join(dict.fromkeys(warning.partition(":")[0] for warning in variant.warnings)) or "none",
+        ]
+        for variant in group.variants
+    ]
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
@@ -182,17 +181,6 @@ def how_to_read(study: Study) -> Any:
             "it. One run has no bound."
         )
     return tags.how_to_read(items)
-
-
-def _variant_row(variant: VariantBest, group: Group, kpi: KPIDefinition, catalogue: Presentation) -> Row:
-    settings = variant.standing.point.settings
-    at = [tuning_label(settings, group.tuning_names)] if group.tuning_names else []
-    return [
-        *setting_cells(variant.variant, group.variant_names),
-        *at,
-        *value_cells(variant.standing, group, kpi, catalogue),
-        "; ".join(dict.fromkeys(warning.partition(":")[0] for warning in variant.warnings)) or "none",
-    ]
 
 
 def _heading(text: str, group: Group) -> str:

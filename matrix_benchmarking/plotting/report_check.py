@@ -35,7 +35,14 @@ class CheckReport(Report):
         others = [one for one in found if not one.changes and not one.in_most_runs]
         if changing:
             columns = [Column("Finding"), Column("May change"), Column("Where")]
-            rows: list[Row] = [[one.sentence, _questions(one), Cell(self._where(one))] for one in changing]
+            rows: list[Row] = [
+                [
+                    one.sentence,
+                    ", ".join(text for answer, text in _QUESTIONS.items() if answer in one.changes),
+                    Cell(self._where(one)),
+                ]
+                for one in changing
+            ]
             parts += [html.H2("Findings that change an answer"), table(columns, rows, caption="Look at these first")]
         for heading, caption, part in (
             (MOST_RUNS, "All answers stand on such runs", general),
@@ -61,16 +68,8 @@ class CheckReport(Report):
         return [*parts, f"and {more} more ('matbench check --json' has all)"] if more > 0 else parts[:-1]
 
 
-def _questions(found: Finding) -> str:
-    return ", ".join(text for answer, text in _QUESTIONS.items() if answer in found.changes)
-
-
 def check_line(found: Sequence[Finding], answer: Answer, href: str | None = None, *, is_part: bool = False) -> Any:
-    """How many findings there are and how many change this *answer*, and the way to them.
-
-    Args:
-        is_part: the answer is about a part of the runs, and the findings about all.
-    """
+    """How many findings there are and how many change this *answer*, which may be about a part of the runs."""
     link: list[Any] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
     is_warning = any(answer in one.changes or one.in_most_runs for one in found)
     said = f"Check of all runs: {counted(found)}." if is_part else f"Check: {counted(found, answer)}."

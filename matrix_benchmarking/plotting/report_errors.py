@@ -27,14 +27,17 @@ class ErrorReport(Report):
 
     def draw(self, args: Arguments) -> list[Any]:
         matrix = self.matrix
+        failed = [(entry, show(entry.exit_code)) for entry in matrix if entry.failed]
         everything = [*matrix.entries, *matrix.unfinished]
         warned = [(entry, sentence) for entry in matrix for sentence in entry.warnings]
         lines = [html.P(overview(matrix), className="lead")]
         if self.workload.warnings is not None:
-            lines.append(html.P(_warned_sentence(warned)))
+            tests = len({id(entry) for entry, _ in warned})
+            numbers = f"The numbers of {tests} {plural(tests, 'test')} are" if tests else "No test's numbers are"
+            lines.append(html.P(f"{numbers} doubtful by the workload's own checks."))
         sections = [
             *failure_sections(matrix, self.link, self._list),
-            self._tests("Failed tests", "Exit code", ((entry, show(entry.exit_code)) for entry in _failed(matrix))),
+            self._tests("Failed tests", "Exit code", failed),
             self._tests(
                 "Tests without results",
                 "Reason",
@@ -58,7 +61,7 @@ class ErrorReport(Report):
                 ((entry, item) for entry in matrix for item in entry.missing_kpis.items()),
                 "Reason",
             ),
-            self._notes(),
+            html.Section([html.H2("Left out while reading the tree"), bullets(matrix.notes)]) if matrix.notes else None,
         ]
         return [
             html.Div(lines, className="verdict"),
@@ -110,20 +113,15 @@ class ErrorReport(Report):
         listed = bullets(map(self.link, entries[:_TESTS_LISTED]), len(entries) - _TESTS_LISTED)
         return html.Details([html.Summary(f"{len(entries)} tests"), listed])
 
-    def _notes(self) -> Any:
-        if not self.matrix.notes:
-            return None
-        return html.Section([html.H2("Left out while reading the tree"), bullets(self.matrix.notes)])
-
 
 def overview(matrix: Matrix) -> str:
     """One sentence on how many tests failed, did not finish or have damaged or missing artifacts."""
     everything = [*matrix.entries, *matrix.unfinished]
     counts = {
-        "failed": len(_failed(matrix)),
+        "failed": sum(entry.failed for entry in matrix),
         "without results": len(matrix.unfinished),
-        "with damaged artifacts": sum(1 for entry in matrix if entry.problems),
-        "without a file that is read where there is one": sum(1 for entry in everything if entry.missing_files),
+        "with damaged artifacts": sum(bool(entry.problems) for entry in matrix),
+        "without a file that is read where there is one": sum(bool(entry.missing_files) for entry in everything),
     }
     found = [f"{count} {what}" for what, count in counts.items() if count]
     total = f"{len(everything)} {plural(len(everything), 'test')}"
@@ -134,10 +132,3 @@ def overview(matrix: Matrix) -> str:
 
 def _failed(matrix: Matrix) -> list[Entry]:
     return [entry for entry in matrix if entry.failed]
-
-
-def _warned_sentence(warned: Sequence[tuple[Entry, str]]) -> str:
-    if not warned:
-        return "No test's numbers are doubtful by the workload's own checks."
-    tests = len({id(entry) for entry, _ in warned})
-    return f"The numbers of {tests} {plural(tests, 'test')} are doubtful by the workload's own checks."

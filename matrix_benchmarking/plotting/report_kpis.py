@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import statistics
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -101,7 +100,8 @@ class KPIReport(Report):
 
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
         """The best of *valued*, best first, whose answers are not beyond a limit; the *others*; and where it is."""
-        allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in self._gated]
+        gated = {id(one.entry) for one in self.study.best.excluded if one.cause is Cause.GATED}
+        allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in gated]
         if not allowed:
             return ["none", *others, "the answers of all points are beyond a limit"]
         best, runs = allowed[0]
@@ -109,11 +109,6 @@ class KPIReport(Report):
         everywhere = "all points" if ties == len(valued) else f"{ties} points"
         where = everywhere if ties > 1 or len(valued) == 1 else self.link(runs[0], self._at(runs))
         return [kpi_cell(kpi, best), *others, Cell(where)]
-
-    @functools.cached_property
-    def _gated(self) -> set[int]:
-        """The runs that can't be the best, since their answers are beyond a limit, by their identity."""
-        return {id(one.entry) for one in self.study.best.excluded if one.cause is Cause.GATED}
 
     def _at(self, runs: Sequence[Entry]) -> str:
         names = [

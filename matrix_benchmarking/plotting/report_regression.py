@@ -36,6 +36,11 @@ FAILING_NAMED = 5
 NOTES_SHOWN = 20
 LONGEST_NAME, LONGEST_VERSION = 120, 40
 PAGE_HEIGHT_PX = 700
+LEGEND = (
+    "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed line "
+    "is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. A line across is a change; a dotted one "
+    "is for the better, or was dealt with. Each chart has a vertical axis of its own."
+)
 
 
 class RegressionReport(Report):
@@ -67,17 +72,24 @@ class RegressionReport(Report):
         analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
-        parts: list[Any] = [verdict_box(analysis), _scope(analysis)]
+        parts: list[Any] = [verdict_box(analysis), html.P(_scope(analysis), className="note")]
         shown = changed(analysis)
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
             parts += [html.H2(told), changed_table(shown, most_charts, MOST_ROWS)]
             parts += self._charts(shown, most_charts, late)
-        return [*parts, *_alarms(analysis), *self._others(analysis), *_not_analysed(analysis), *_notes(analysis)]
+        parts += [*_alarms(analysis), *self._others(analysis)]
+        if analysis.not_analysed:
+            parts += [html.H2("Not analysed, and why"), not_analysed_table(analysis.not_analysed)]
+        notes = analysis.notes
+        if notes:
+            listed = bullets((short(note, 500) for note in notes[:NOTES_SHOWN]), len(notes) - NOTES_SHOWN)
+            parts += [html.H2("Notes on the data"), listed]
+        return parts
 
     def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Any]:
         cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
-        parts: list[Any] = [html.H2("Their charts"), _legend()]
+        parts: list[Any] = [html.H2("Their charts"), html.P(LEGEND, className="note")]
         if len(shown) > most:
             left = len(shown) - most
             parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
@@ -160,21 +172,13 @@ def _cut(verdict: SeriesVerdict) -> SeriesVerdict:
     return dataclasses.replace(verdict, name=short(verdict.name, LONGEST_NAME), versions=versions)
 
 
-def _scope(analysis: Analysis) -> Any:
-    """From what the verdict was made, and what it assumes."""
+def _scope(analysis: Analysis) -> str:
+    """From what the verdict was made, what it takes for granted, and what counts as a change."""
     count, kpis = len(analysis.verdicts), len({one.kpi.name for one in analysis.verdicts})
     over = (
         f"{count} series of {kpis} {plural(kpis, 'KPI')}, {analysis.points:,} {plural(analysis.points, 'value')} of "
         f"{analysis.runs:,} {plural(analysis.runs, 'run')}"
     )
-    return html.P(f"{over}. {assumptions(analysis)}", className="note")
-
-
-def assumptions(analysis: Analysis) -> str:
-    """What the analysis takes for granted and what counts as a change, in a few words.
-
-    At most 5 % of the regressions named are false, on average; a change counts from 1 % of the old level …
-    """
     rate = f"{100 * analysis.false_discovery_rate:g} %"
     relative = sorted({one.minimum_effect for one in analysis.verdicts})
     absolute = {
@@ -182,7 +186,7 @@ def assumptions(analysis: Analysis) -> str:
         for one in analysis.verdicts
         if one.minimum_effect_absolute > 0
     }
-    said = f"On average at most {rate} of the changes named are false alarms, if runs differ by chance alone"
+    said = f"{over}. On average at most {rate} of the changes named are false alarms, if runs differ by chance alone"
     if relative:
         ends = f"{100 * relative[0]:g}" if len(relative) == 1 else f"{100 * relative[0]:g} to {100 * relative[-1]:g}"
         said += f"; a change counts from {ends} % of the old level"
@@ -199,7 +203,6 @@ def _chart(verdict: SeriesVerdict) -> list[Any]:
     if points.empty:
         return []
     figure = series_chart.series_figure(points, levels, series_frames.changes_frame(verdict), verdict)
-    parts: list[Any] = [dcc.Graph(figure=figure)]
     left = len(verdict.points) - len(points)
     outside = int(series_chart.beyond(points, series_chart.limits(points, levels)).sum())
     said = []
@@ -207,16 +210,7 @@ def _chart(verdict: SeriesVerdict) -> list[Any]:
         said.append(f"{len(points)} of {len(verdict.points):,} points are drawn: the extremes of each stretch.")
     if outside:
         said.append(f"{outside} {plural(outside, 'point')} beyond the axis: ▲, ▼.")
-    return [*parts, *([html.P(" ".join(said), className="note")] if said else [])]
-
-
-def _legend() -> Any:
-    return html.P(
-        "A point is the mean of the runs at a version; whiskers reach from the least to the largest run. The dashed "
-        "line is the old level, the thick one the new: ✕ worse, ★ better, ◆ suspected. A line across is a change; a "
-        "dotted one is for the better, or was dealt with. Each chart has a vertical axis of its own.",
-        className="note",
-    )
+    return [dcc.Graph(figure=figure), *([html.P(" ".join(said), className="note")] if said else [])]
 
 
 def _sentence(verdict: SeriesVerdict) -> str:
@@ -231,16 +225,3 @@ def _sentence(verdict: SeriesVerdict) -> str:
 
 def _as_sentence(said: str) -> str:
     return said[:1].upper() + said[1:]
-
-
-def _not_analysed(analysis: Analysis) -> list[Any]:
-    if not analysis.not_analysed:
-        return []
-    return [html.H2("Not analysed, and why"), not_analysed_table(analysis.not_analysed)]
-
-
-def _notes(analysis: Analysis) -> list[Any]:
-    if not analysis.notes:
-        return []
-    shown = bullets((short(note, 500) for note in analysis.notes[:NOTES_SHOWN]), len(analysis.notes) - NOTES_SHOWN)
-    return [html.H2("Notes on the data"), shown]

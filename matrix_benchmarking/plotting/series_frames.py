@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..analyze.select.series import SeriesPoint, time_text, value_text
 from ..analyze.verdict.model import Change, Outcome, SeriesVerdict
@@ -41,23 +41,25 @@ def points_frame(verdict: SeriesVerdict) -> pandas.DataFrame:
     """
     import pandas
 
-    new, divisor = start_of_new_level(verdict), verdict.kpi.divisor
+    new = start_of_new_level(verdict)
     rows = []
     for place in drawn_places(verdict):
         point = verdict.points[place]
         rows.append(
             {
                 "place": place,
-                "mean": point.mean / divisor,
-                "minimum": point.minimum / divisor,
-                "maximum": point.maximum / divisor,
-                "runs": point.count,
-                "uuid": point.entries[0].test_uuid or "",
+                **point_values(point, verdict.kpi),
                 "hover": _hover(verdict.versions[place], point, verdict.kpi),
                 "is_new": new is not None and place >= new,
             }
         )
     return pandas.DataFrame(rows)
+
+
+def point_values(point: SeriesPoint, kpi: KPIDefinition) -> dict[str, Any]:
+    """A point's values in the KPI's display unit, how many runs they are of, and the id of the first."""
+    values = {name: getattr(point, name) / kpi.divisor for name in ("mean", "minimum", "maximum")}
+    return {**values, "runs": point.count, "uuid": point.entries[0].test_uuid or ""}
 
 
 def drawn_places(verdict: SeriesVerdict) -> list[int]:

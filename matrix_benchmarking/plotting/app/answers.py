@@ -1,28 +1,40 @@
-"""What the application answers to an address, to a part that came into view, and to what somebody did."""
+"""What the application answers to an address, to a part that came into view, and to what somebody did.
+
+On top the verdict and the reports and plots as tabs, below them the page that is open.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ...analyze.study import Study
-from ...errors import ConfigError, MatbenchError
+from ...analyze.check import Answer
+from ...analyze.words import plural
+from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
 from .. import problems, site
-from ..controls import find_run
+from ..base import Plot, Report
+from ..catalogue import Catalogue
+from ..controls import Control, find_run
+from ..report_best import BestReport, limited, limits, verdict_box
+from ..report_check import CheckReport, check_line
 from ..tags import html
-from . import pages, sidebar, view
+from . import run_page, sidebar, view
 from .data import Data, Snapshot
-from .elements import Deferred
+from .elements import Deferred, convert
+from .sidebar import read_cfg
 from .view import View
 
 FIRST_ANSWER_S = 1.5
+MAX_TABS_TITLE = 48
+MANY_LINES = 3
 _KEPT_PAGES = 24
-Answer = TypeVar("Answer")
+T = TypeVar("T")
 
 
 class Pages:
@@ -44,14 +56,14 @@ class Pages:
         """The page that is open, the inputs of its configuration, and its title."""
         return self._once(("page", query, *wanted), lambda: self._page(query, wanted))
 
-    def _once(self, asked: tuple[Hashable, ...], make: Callable[[], Answer]) -> Answer:
+    def _once(self, asked: tuple[Hashable, ...], make: Callable[[], T]) -> T:
         """What *make* gives; who asks for the same while it is being made gets the same, at no cost."""
         key = (self.version(), *asked)
         with self._lock:
             others = self._making.get(key)
             answer = self._making.setdefault(key, Future())
         if others is not None:
-            return cast("Answer", others.result())
+            return cast("T", others.result())
         try:
             answer.set_result(make())
         except BaseException as error:
@@ -60,29 +72,29 @@ class Pages:
         finally:
             with self._lock:
                 del self._making[key]
-        return cast("Answer", answer.result())
+        return cast("T", answer.result())
 
     def _frame(self, query: str) -> tuple[Any, Any, Any]:
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
-            return [], self._without_data(), []
+            problem = self.data.progress.problem
+            if problem is not None:
+                return [], problems.box(*problem.splitlines()), []
+            return [], html.P("Reading the tests …", className="lead"), []
         try:
             current = view.read(query)
         except MatbenchError:
             current = View()
+        said: Any = []
         try:
-            catalogue = snapshot.catalogue(current.filters, current.order)
+            said = headline(snapshot, snapshot.catalogue(current.filters, current.order), current)
+            if snapshot.problem:
+                said = [problems.box(*snapshot.problem.splitlines()), said]
         except MatbenchError:  # the page says what is wrong
             current = dataclasses.replace(current, filters={})
-            return sidebar.selectors(snapshot.facets, current), [], pages.tabs(snapshot, current)
         except Exception as error:  # noqa: BLE001  whatever it is, the selectors lead away from it
-            selectors = sidebar.selectors(snapshot.facets, current)
-            return selectors, problems.failed("The verdict", error), pages.tabs(snapshot, current)
-        selectors = sidebar.selectors(snapshot.facets, current)
-        headline: Any = pages.headline(snapshot, catalogue, current)
-        if snapshot.problem:
-            headline = [problems.box(*snapshot.problem.splitlines()), headline]
-        return selectors, headline, pages.tabs(snapshot, current)
+            said = problems.failed("The verdict", error)
+        return sidebar.selectors(snapshot.facets, current), said, tabs(snapshot, current)
 
     def _page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
         snapshot = self.data.wait(FIRST_ANSWER_S)
@@ -90,10 +102,10 @@ class Pages:
             return [], [], ""
         try:
             current = view.read(query)
-            content = self._content(snapshot, current, wanted)
+            page = self._content(snapshot, current, wanted)
         except MatbenchError as error:
             return problems.box(*str(error).splitlines()), [], ""
-        return content.elements, sidebar.panel(content.controls, current), content.title
+        return page.elements, sidebar.panel(page.controls, current), page.title
 
     def part(self, query: str, key: str, number: int) -> Any:
         """The deferred part *number* of the page *key*, which is that of *query*."""
@@ -101,7 +113,7 @@ class Pages:
         if deferred is None:
             try:
                 snapshot, current = self.data.snapshot, view.read(query)
-                if snapshot is None or pages.key_of(snapshot, current) != key:
+                if snapshot is None or key_of(snapshot, current) != key:
                     return problems.box("The results have been read again since: reload the page.")
                 deferred = self._content(snapshot, current, []).deferred
             except MatbenchError as error:
@@ -138,26 +150,19 @@ class Pages:
             return snapshot.number
         return 0 if self.data.progress.problem is None else -1
 
-    def _without_data(self) -> Any:
-        problem = self.data.progress.problem
-        if problem is not None:
-            return problems.box(*problem.splitlines())
-        return html.P("Reading the tests …", className="lead")
-
-    def _content(self, snapshot: Snapshot, current: View, wanted: list[int]) -> pages.Content:
+    def _content(self, snapshot: Snapshot, current: View, wanted: list[int]) -> Content:
         try:
             catalogue = snapshot.catalogue(current.filters, current.order)
-            content = pages.content(snapshot, catalogue, current, wanted, self.data)
+            page = content(snapshot, catalogue, current, wanted, self.data)
         except Exception as error:
             if isinstance(error, MatbenchError) and not isinstance(error, problems.BrokenPlotError):
                 raise
-            box = problems.failed("This page", error)
-            return pages.Content("", box, Deferred(), ())
+            return Content("", problems.failed("This page", error), Deferred(), ())
         with self._lock:
-            self._deferred[content.deferred.key] = content.deferred
+            self._deferred[page.deferred.key] = page.deferred
             if len(self._deferred) > _KEPT_PAGES:
                 self._deferred.popitem(last=False)
-        return content
+        return page
 
     def _changed(self, event: Mapping[str, Any], current: View) -> View:
         """The view that a person asked for."""
@@ -169,17 +174,15 @@ class Pages:
                 return dataclasses.replace(current, order=tuple(str(name) for name in names))
             case {"do": "fields", "values": dict(values)}:
                 for name, value in values.items():
-                    current = self._typed(current, name, "" if value is None else str(value).strip())
+                    text = "" if value is None else str(value).strip()
+                    if name == "filters":
+                        current = dataclasses.replace(current, filters=view.read_filters(text))
+                    elif name != "beside":
+                        current = current.with_cfg(name.removeprefix(view.CFG), text or None)
+                    elif text:
+                        current = dataclasses.replace(current, beside=self._run(text))
                 return current
         raise ConfigError("the page asked for something unknown")
-
-    def _typed(self, current: View, name: str, text: str) -> View:
-        if name == "filters":
-            return dataclasses.replace(current, filters=view.read_filters(text))
-        if name == "beside":
-            return dataclasses.replace(current, beside=self._run(text)) if text else current
-        known = name.removeprefix(view.CFG)
-        return current.with_cfg(known, text or None)
 
     def _run(self, text: str) -> str:
         """The id of the run that a person names by id or by name."""
@@ -200,18 +203,157 @@ class Pages:
         if not self._writing.acquire(blocking=False):
             return problems.box("Another static report is being written: try again when it is there.")
         try:
-            written = self._write_site(shown, current)
+            selection = view.write_filters(current.filters)
+            written = site.write_site(
+                shown, self.report_dest, cfg=current.cfg, first=current.order, selection=selection
+            )
         finally:
             self._writing.release()
         size = f"{len(written.pages)} pages, {written.size_bytes / 1e6:.1f} MB"
         said = html.P(["Written: ", html.Code(str(written.pages[0].absolute())), f" ({size})."])
         return [said, problems.box(*written.failures)] if written.failures else said
 
-    def _write_site(self, shown: Study, current: View) -> site.Written:
-        return site.write_site(
-            shown,
-            self.report_dest,
-            cfg=current.cfg,
-            first=current.order,
-            selection=view.write_filters(current.filters),
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Content:
+    """A page: its title, its elements, what waits until it is seen, and what can be configured."""
+
+    title: str
+    elements: Any
+    deferred: Deferred
+    controls: Sequence[Control]
+
+
+def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
+    """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
+    matrix = catalogue.study.matrix
+    if not len(matrix):
+        lost = sum(entry.is_unreadable for entry in matrix.unfinished)
+        lines = ["No run is left by these filters." if current.filters else "There is no finished run."]
+        for count, what in ((len(matrix.unfinished) - lost, "did not finish"), (lost, "can't be read")):
+            lines += [f"{count} {plural(count, 'test')} {what}."] if count else []
+        return html.Div(html.P(" ".join(lines), className="lead"), className="verdict")
+    study = limited(catalogue.study, current.cfg)
+    box = problems.guarded(lambda: verdict_box(study), "The verdict")
+    # A workload's own report may have the name of the page that lists what is odd about the runs.
+    checks = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
+    address = next((view.write(current.on_page(slug)) for slug in checks), None)
+    found = check_line(catalogue.study.findings, Answer.BEST, address, is_part=bool(current.filters))
+    is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
+    lines = box.children
+    if not isinstance(lines, list):
+        return box
+    if is_about_it or len(lines) < MANY_LINES:
+        return html.Div([*lines, found], className=box.className)
+    # Elsewhere the first sentence is enough, and the rest a click away.
+    title = html.Summary("What stands behind it")
+    return html.Div([lines[0], html.Details([title, *lines[1:]]), found], className=box.className)
+
+
+def tabs(snapshot: Snapshot, current: View) -> Any:
+    """A link to each report and plot."""
+    reports = [(slug, name) for slug, name in snapshot.slugs.items() if name in snapshot.reports]
+    plots = [(slug, name) for slug, name in snapshot.slugs.items() if name not in snapshot.reports]
+    shown = "" if current.run else current.show or next(iter(snapshot.slugs))
+    rows: list[Any] = [_row("Reports", reports, current, shown)]
+    if plots:
+        is_open = shown in dict(plots)
+        title = html.Summary(f"{len(plots)} single {plural(len(plots), 'plot')}")
+        more = html.Details([title, _row("Plots", plots, current, shown)], open=is_open, className="pages-more")
+        rows.append(more)
+    return rows
+
+
+def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str) -> Any:
+    links = [
+        html.A(
+            _title(name),
+            href=view.write(current.on_page(slug)),
+            className="page-link",
+            title=_title(name) if len(_title(name)) > MAX_TABS_TITLE else None,
+            **({"aria-current": "page"} if slug == shown else {}),
         )
+        for slug, name in pages
+    ]
+    label: dict[str, Any] = {"aria-label": title}
+    return html.Nav([html.Span(title, className="pages-title"), *links], className="pages", **label)
+
+
+def key_of(snapshot: Snapshot, current: View) -> str:
+    """What identifies a page of one state of the data."""
+    digest = hashlib.blake2b(view.write(current).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return f"{snapshot.number}-{digest}"
+
+
+def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Sequence[int], data: Data) -> Content:
+    """The page that *current* asks for; *wanted* are the deferred parts that are in view already."""
+    catalogue = catalogue.of(limited(catalogue.study, current.cfg))
+    if current.run:
+        return _run(snapshot, catalogue, current, data)
+    slug = current.show or next(iter(snapshot.slugs))
+    if slug not in snapshot.slugs:
+        raise MatbenchError(f"there is no report or plot '{slug}': {did_you_mean(slug, snapshot.slugs)}")
+    name = snapshot.slugs[slug]
+    deferred = Deferred(wanted, current.cfg, key_of(snapshot, current))
+    shown = catalogue.shown_by(run_page.addresses(snapshot, current), deferred.section, deferred.place)
+    if name in snapshot.reports:
+        report = shown.report(name)
+        own = [*limits(catalogue.study), *report.controls()]
+        cfg, boxes = read_cfg(own, current.cfg)
+        args = shown.arguments(cfg, current.order)
+        made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*args))
+        elements = convert(made, deferred)
+        plots = [control for plot in report.drawn for control in _controls(plot)]
+        heading = _heading(_title(name), report.description)
+        # A report may offer other values, now that it knows what was chosen.
+        found = [*limits(catalogue.study), *report.controls(), *plots]
+        boxes += _unknown(shown, found, current.cfg)
+        return Content(_title(name), [*heading, *boxes, *elements], deferred, found)
+    plot = shown.plot(name)
+    args = shown.arguments({}, current.order)
+    place = deferred.place(lambda: deferred.plot_parts(plot, args), plot.height_px())
+    found = [*limits(catalogue.study), *_controls(plot)]
+    boxes = [*read_cfg(limits(catalogue.study), current.cfg)[1], *_unknown(shown, found, current.cfg)]
+    return Content(name, [*_heading(name, ""), *boxes, place], deferred, found)
+
+
+def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str, str]) -> list[Any]:
+    """A box for what an address says of a control that no page has; those of this page were *found*."""
+    names = {control.name for control in found}
+    if names.issuperset(texts):
+        return []
+    pages: list[Plot | Report] = [*map(catalogue.plot, catalogue.plots), *map(catalogue.report, catalogue.reports)]
+    names.update(control.name for page in pages for control in _controls(page))
+    return [
+        problems.box(sentence(f"No page has a choice 'cfg.{name}': {did_you_mean(name, names)}"))
+        for name in texts
+        if name not in names
+    ]
+
+
+def _controls(plot: Plot | Report) -> Sequence[Control]:
+    """Those of *plot*; none where that fails, which its own part says."""
+    try:
+        return plot.controls()
+    except Exception:  # noqa: BLE001  the others must stay usable
+        return ()
+
+
+def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Data) -> Content:
+    entry = find_run(snapshot.study.runs, current.run)
+    if current.beside:
+        other = find_run(snapshot.study.runs, current.beside)
+        elements = run_page.side_by_side(snapshot, catalogue.study, current, entry, other)
+        title = f"{entry.name} beside {other.name}"
+    else:
+        elements = run_page.elements(snapshot, catalogue.study, current, entry, data)
+        title = entry.name
+    return Content(title, convert(elements, None), Deferred(), ())
+
+
+def _heading(title: str, description: str) -> list[Any]:
+    return [html.H1(title), *([html.P(description, className="description")] if description else [])]
+
+
+def _title(name: str) -> str:
+    return name.removeprefix("report:").strip()

@@ -14,7 +14,6 @@ import threading
 import time
 import traceback
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from ...workload import Workload
 from .. import site
 from ..catalogue import Catalogue
 from .facets import Facets, short_ids
-from .view import write_filters
+from .view import read_filters, write_filters
 
 Progress = Callable[[int, int], None]
 _KEPT_SELECTIONS = 12
@@ -59,11 +58,6 @@ class Source:
     past: Callable[[Matrix], Matrix | None] = lambda matrix: None
     given: Given | None = None
 
-    def study(self, read: Matrix, past: Matrix | None) -> Study:
-        """What is shown of what was *read*, and of the *past*."""
-        given = Given(place=self.place) if self.given is None else self.given
-        return Study.of(read, self.workload, filters=self.filters, past=past, given=given)
-
 
 class Snapshot:
     """One state of the data, and what was computed from it; its *number* grows.
@@ -76,7 +70,7 @@ class Snapshot:
         self.number = number
         self.problem = problem
         self.read_at = dt.datetime.now().astimezone()
-        self._selections: OrderedDict[Any, Catalogue] = OrderedDict()
+        self._selected = functools.lru_cache(_KEPT_SELECTIONS)(self._select)
         self._lock = threading.RLock()
 
     @functools.cached_property
@@ -108,19 +102,16 @@ class Snapshot:
         Raises:
             ConfigError: a filter on a setting that no entry has.
         """
-        key = (write_filters(filters), tuple(order))
         with self._lock:
-            if key in self._selections:
-                self._selections.move_to_end(key)
-                return self._selections[key]
-            self.facets.check(filters)
-            study = self.study.selected(filters, ordered(self.facets.select(filters), order))
-            study.findings = self.study.findings
-            _ = study.of_all
-            self._selections[key] = Catalogue(study)
-            if len(self._selections) > _KEPT_SELECTIONS:
-                self._selections.popitem(last=False)
-            return self._selections[key]
+            return self._selected(write_filters(filters), tuple(order))
+
+    def _select(self, text: str, order: tuple[str, ...]) -> Catalogue:
+        filters = read_filters(text)
+        self.study.matrix.check_values(filters)
+        study = self.study.selected(filters, ordered(self.facets.select(filters), order))
+        study.findings = self.study.findings
+        _ = study.of_all
+        return Catalogue(study)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -202,7 +193,9 @@ class Data:
             past = self.source.past(read)
         except MatbenchError as error:  # the results can be read, and are shown without it
             problem = f"Shown are the results alone: {error}."
-        study = self.source.study(read, past)
+        source = self.source
+        given = Given(place=source.place) if source.given is None else source.given
+        study = Study.of(read, source.workload, filters=source.filters, past=past, given=given)
         if (
             not is_asked
             and current is not None

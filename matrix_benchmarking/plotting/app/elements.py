@@ -24,15 +24,28 @@ from .sidebar import read_cfg
 
 FIGURE_HEIGHT_PX = 440
 """About what a figure takes with its text; what comes late shall not push what is below it."""
+SHORT_ROWS = 12
+"""Up to so many rows a grid is as high as they are; a longer one scrolls."""
+HEIGHT_PX = 520
+HEADER_PX, ROW_PX = 42, 36
+"""The least that the header and a row of :data:`THEME` take: the place of a short grid until it is made."""
+WRAPPED_ROWS = 200
+"""Beyond, no text is broken into lines: the height of each row would have to be measured."""
+FEW_COLUMNS = 4
+"""So few columns share the width; more are as wide as what they hold, and scroll."""
+THEME = (
+    "themeQuartz.withParams({fontFamily: 'system-ui, sans-serif', fontSize: 14, "
+    "spacing: 6, backgroundColor: 'var(--page)', foregroundColor: 'var(--text)', accentColor: 'var(--accent)', "
+    "headerBackgroundColor: 'var(--raised)', borderColor: 'var(--line)', wrapperBorderRadius: 4})"
+)
+"""ag-grid's theme in the colours of the page, which change with the system's."""
+Piece = str | dict[str, str]
 
 
 class Deferred:
-    """The parts of one page that are made when they are seen.
+    """The parts of the page *key* that are made when they are seen, but for those *wanted*, which are in view already.
 
-    Args:
-        wanted: the numbers of those that are in view already, which are made at once.
-        cfg: the plots' configuration, as text.
-        key: of the page: what is made late for one page has no place on another.
+    *cfg* is the plots' configuration, as text.
     """
 
     def __init__(self, wanted: Collection[int] = (), cfg: Mapping[str, str] | None = None, key: str = "") -> None:
@@ -146,24 +159,6 @@ class _Conversion:
         return f"{self._prefix}-{kind}-{self._count}"
 
 
-SHORT_ROWS = 12
-"""Up to so many rows a grid is as high as they are; a longer one scrolls."""
-HEIGHT_PX = 520
-HEADER_PX, ROW_PX = 42, 36
-"""The least that the header and a row of :data:`THEME` take: the place of a short grid until it is made."""
-WRAPPED_ROWS = 200
-"""Beyond, no text is broken into lines: the height of each row would have to be measured."""
-FEW_COLUMNS = 4
-"""So few columns share the width; more are as wide as what they hold, and scroll."""
-THEME = (
-    "themeQuartz.withParams({fontFamily: 'system-ui, sans-serif', fontSize: 14, "
-    "spacing: 6, backgroundColor: 'var(--page)', foregroundColor: 'var(--text)', accentColor: 'var(--accent)', "
-    "headerBackgroundColor: 'var(--raised)', borderColor: 'var(--line)', wrapperBorderRadius: 4})"
-)
-"""ag-grid's theme in the colours of the page, which change with the system's."""
-Piece = str | dict[str, str]
-
-
 def grid(table: Table, identity: str) -> Any:
     """*table* as an element of a page, with its caption and a button that exports it."""
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
@@ -234,7 +229,12 @@ def _row(row: Any, columns: Any, number: int) -> dict[str, Any]:
     for place, (cell, column) in enumerate(zip(row, columns, strict=True)):
         if isinstance(cell, str):
             cell = Cell(cell)
-        parts = _merged(content(cell.content))
+        parts: list[Piece] = []
+        for part in content(cell.content):
+            if isinstance(part, str) and parts and isinstance(parts[-1], str):
+                parts[-1] += part
+            else:
+                parts.append(part)
         text = "".join(part if isinstance(part, str) else part["text"] for part in parts)
         name = f"c{place}"
         # What a column of numbers is sorted, filtered and exported by is the number; all else goes by its text.
@@ -278,14 +278,3 @@ def content(node: Any) -> Iterator[Piece]:
             yield f"{text} "
         else:
             yield from content(properties.get("children"))
-
-
-def _merged(parts: Iterator[Piece]) -> list[Piece]:
-    """Neighbouring texts as one."""
-    merged: list[Piece] = []
-    for part in parts:
-        if isinstance(part, str) and merged and isinstance(merged[-1], str):
-            merged[-1] += part
-        else:
-            merged.append(part)
-    return merged

@@ -8,18 +8,16 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy
 
 from ... import filters as filter_language
 from ...filters import Filters, Value, cut, show
-from ...matrix import NOT_SET, Entry, Matrix, NotSet, order, typed
+from ...matrix import NOT_SET, Matrix, NotSet, order, typed
 from .. import controls
 
-if TYPE_CHECKING:
-    import numpy
-
-    Mask = numpy.ndarray[Any, numpy.dtype[numpy.bool_]]
-    Codes = numpy.ndarray[Any, numpy.dtype[numpy.int32]]
+Mask = numpy.ndarray[Any, numpy.dtype[numpy.bool_]]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,16 +57,13 @@ class Facets:
         self.matrix = matrix
         known = places or {}
         names = dict.fromkeys(name for entry in matrix for name in entry.settings)
-        self._columns = {name: _Column(name, matrix.entries, places=known.get(name)) for name in names}
-        self.varying = [name for name, column in self._columns.items() if len(column.values) > 1]
-        self.constant = {name: column.values[0] for name, column in self._columns.items() if len(column.values) == 1}
-        self._repeat = _Column("repeat", matrix.entries, [entry.repeat for entry in matrix])
-
-    def check(self, filters: Filters) -> None:
-        """Raises ConfigError for a filter on a setting that no entry has."""
-        unfinished = {name for entry in self.matrix.unfinished for name in entry.settings}
-        filter_language.check_names(filters, {*self._columns, *unfinished, "repeat"})
-        filter_language.check_values(filters, {name: self._there(name) for name in filters})
+        columns = {
+            name: _Column([entry.settings.get(name, NOT_SET) for entry in matrix], known.get(name, {}))
+            for name in names
+        }
+        self.varying = [name for name, column in columns.items() if len(column.values) > 1]
+        self.constant = {name: column.values[0] for name, column in columns.items() if len(column.values) == 1}
+        self._columns = {**columns, "repeat": _Column([entry.repeat for entry in matrix], {})}
 
     def select(self, filters: Filters) -> Matrix:
         """The entries that *filters* leave; none is fine."""
@@ -81,8 +76,6 @@ class Facets:
 
     def facets(self, filters: Filters) -> Iterator[Facet]:
         """A selector for each setting that varies in the whole matrix, with counts under *filters*."""
-        import numpy
-
         for name in self.varying:
             column = self._columns[name]
             mask = self._mask({other: wanted for other, wanted in filters.items() if other != name})
@@ -90,22 +83,15 @@ class Facets:
             wanted = filters.get(name, ())
             yield Facet(name, list(_options(column, counts, wanted)))
 
-    def _there(self, name: str) -> Iterator[Any]:
-        """The values of the setting *name*, of tests that did not finish, too."""
-        column = self._repeat if name == "repeat" else self._columns.get(name)
-        yield from () if column is None else column.cells
-        yield from (e.repeat if name == "repeat" else e.settings.get(name) for e in self.matrix.unfinished)
-
     def _mask(self, filters: Filters) -> Mask:
-        import numpy
-
         mask = numpy.ones(len(self.matrix), dtype=bool)
         for name, wanted in filters.items():
-            column = self._repeat if name == "repeat" else self._columns.get(name)
+            column = self._columns.get(name)
             if column is None:
                 mask &= any(value.matches(None) for value in wanted)
             else:
-                mask &= column.allows(wanted)[column.codes]
+                allowed = [any(value.matches(cell) for value in wanted) for cell in column.cells]
+                mask &= numpy.array(allowed, dtype=bool)[column.codes]
         return mask
 
 
@@ -131,29 +117,13 @@ class _Column:
     *places* are those of values whose order is known: those of versions; the others come after them.
     """
 
-    def __init__(
-        self,
-        name: str,
-        entries: Sequence[Entry],
-        cells: Sequence[Any] | None = None,
-        places: Mapping[Any, int] | None = None,
-    ) -> None:
-        import numpy
-
-        known = places or {}
-        cells = [entry.settings.get(name, NOT_SET) for entry in entries] if cells is None else cells
+    def __init__(self, cells: Sequence[Any], places: Mapping[Any, int]) -> None:
         seen = {typed(cell): cell for cell in cells}
-        self.values = sorted(seen.values(), key=lambda value: (known.get(typed(value), len(known)), order(value)))
+        self.values = sorted(seen.values(), key=lambda value: (places.get(typed(value), len(places)), order(value)))
         numbers = {typed(value): number for number, value in enumerate(self.values)}
-        self.codes: Codes = numpy.fromiter((numbers[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
+        self.codes = numpy.fromiter((numbers[typed(cell)] for cell in cells), dtype="int32", count=len(cells))
         self.written = _written(self.values)
         self.cells = [None if isinstance(value, NotSet) else value for value in self.values]
-
-    def allows(self, wanted: Sequence[Value]) -> Mask:
-        """For each value whether one of *wanted* is it."""
-        import numpy
-
-        return numpy.array([any(one.matches(cell) for one in wanted) for cell in self.cells], dtype=bool)
 
 
 def _written(values: Sequence[Any]) -> list[Value]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import urllib.parse
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...analyze.study import Study
@@ -46,10 +45,25 @@ def elements(snapshot: Snapshot, study: Study, current: View, entry: Entry, data
     repeats = repeats_of(snapshot, entry)
     back = html.A("← back", href=view.write(current.with_run("")), className="back")
     parts: list[Any] = [html.P(back), html.H1(entry.name), *_state(entry)]
-    parts += [html.H2("Settings"), _settings(entry)]
-    parts += [html.H2("KPIs"), _kpis(study, entry, repeats), *_unknown(entry)]
+    settings = [*entry.settings.items(), ("repeat", entry.repeat)]
+    parts += [html.H2("Settings"), _facts((name, html.Span(show(value))) for name, value in settings)]
+    parts += [html.H2("KPIs"), _kpis(study, entry, repeats)]
+    unknown = len(entry.missing_kpis)
+    if unknown:
+        title = html.Summary(f"{unknown} {'KPI is' if unknown == 1 else 'KPIs are'} unknown: why?")
+        parts.append(html.Details([title, _facts(entry.missing_kpis.items())]))
     parts += _beside(snapshot, study, current, entry, repeats)
-    parts += _environment(entry.environment)
+    environment = entry.environment
+    measured = "Where this run took place was not recorded."
+    if environment != Environment():
+        measured = f"Measured on {circumstances([environment])}."
+    parts += [html.H2("Environment"), html.P(measured)]
+    if environment.command:
+        # A command line with a button that copies it.
+        copy = {"data-copy": environment.command}
+        button = html.Button("Copy", className="tool", title="Copy the command", **copy)
+        box = html.Div([html.Pre(html.Code(environment.command)), button], className="command")
+        parts += [html.H2("Repeat it"), box]
     parts += [html.H2("Artifacts"), problems.guarded(lambda: _artifacts(current, entry, data), "The artifacts")]
     return parts
 
@@ -74,12 +88,14 @@ def _state(entry: Entry) -> list[Any]:
     if entry.missing_files:
         lines.append(html.P(f"Missing: {', '.join(entry.missing_files)}.", className="warning"))
     box = [html.Div(lines, className="verdict")] if lines else []
+    nearby = os.path.relpath(entry.location)  # a path as one would type it here
+    nearby = str(entry.location) if nearby.startswith(os.pardir) else nearby
     return [
         *box,
         html.P(
             [
                 "Test directory: " if entry.kept_in is None else "History: ",
-                html.Code(entry.kept_in or _nearby(entry.location)),
+                html.Code(entry.kept_in or nearby),
                 f" · id {entry.test_uuid}",
             ],
             className="provenance",
@@ -87,15 +103,8 @@ def _state(entry: Entry) -> list[Any]:
     ]
 
 
-def _nearby(location: Path) -> str:
-    """A path as one would type it here: relative where it is below the current directory."""
-    relative = os.path.relpath(location)
-    return str(location) if relative.startswith(os.pardir) else relative
-
-
-def _settings(entry: Entry) -> Any:
-    items = [*entry.settings.items(), ("repeat", entry.repeat)]
-    facts = [html.Li([html.Span(name, className="key"), " ", html.Span(show(value))]) for name, value in items]
+def _facts(items: Iterable[tuple[str, Any]]) -> Any:
+    facts = [html.Li([html.Span(name, className="key"), " ", said]) for name, said in items]
     return html.Ul(facts, className="facts")
 
 
@@ -113,20 +122,9 @@ def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Any:
     return table(columns, rows, caption=f"KPIs; {count}")
 
 
-def _unknown(entry: Entry) -> list[Any]:
-    """Why KPIs have no value."""
-    reasons = [html.Li([html.Span(name, className="key"), f" {why}"]) for name, why in entry.missing_kpis.items()]
-    if not reasons:
-        return []
-    count = f"{len(reasons)} {'KPI is' if len(reasons) == 1 else 'KPIs are'} unknown: why?"
-    return [html.Details([html.Summary(count), html.Ul(reasons, className="facts")])]
-
-
 def value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
     """The entry's value of *kpi*; ``unknown`` where there is none."""
-    if kpi.name not in entry.kpis:
-        return "unknown"
-    return kpi_cell(kpi, entry.kpis[kpi.name])
+    return kpi_cell(kpi, entry.kpis[kpi.name]) if kpi.name in entry.kpis else "unknown"
 
 
 def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repeats: Sequence[Entry]) -> list[Any]:
@@ -151,21 +149,6 @@ def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repea
     )
     label = html.Label([html.Span("Another run, by its id or its name ", className="facet-name"), field])
     return [html.H2("Put another run beside it"), html.Ul(links, className="inline"), label]
-
-
-def _environment(environment: Environment) -> list[Any]:
-    if environment == Environment():
-        return [html.H2("Environment"), html.P("Where this run took place was not recorded.")]
-    parts: list[Any] = [html.H2("Environment"), html.P(f"Measured on {circumstances([environment])}.")]
-    if environment.command:
-        parts += [html.H2("Repeat it"), command_box(environment.command)]
-    return parts
-
-
-def command_box(command: str) -> Any:
-    """A command line with a button that copies it."""
-    button = html.Button("Copy", className="tool", title="Copy the command", **{"data-copy": command})
-    return html.Div([html.Pre(html.Code(command)), button], className="command")
 
 
 def _artifacts(current: View, entry: Entry, data: Data) -> Any:

@@ -207,14 +207,10 @@ def _is_own_name(name: str, hosts: frozenset[str]) -> bool:
         return True
     if not hosts & _EVERYWHERE:
         return False
-    return name in {socket.gethostname().lower(), socket.getfqdn().lower()} or _is_number(name)
-
-
-def _is_number(name: str) -> bool:
     try:
         ipaddress.ip_address(name)
     except ValueError:
-        return False
+        return name in {socket.gethostname().lower(), socket.getfqdn().lower()}
     return True
 
 

@@ -72,7 +72,12 @@ def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None)
         heading.append(_movers(current, names, place))
     options = [_option(facet, option, current) for option in facet.options]
     many = len(options) > MANY_OPTIONS
-    search = [_search(facet)] if many else []
+    search: list[Any] = []
+    if many:  # a field that hides the values without its text; the page's script does that
+        identity_of_field = {"type": "search", "name": facet.name}
+        field = dcc.Input(id=identity_of_field, type="search", placeholder="search", className="field", value="")
+        title = html.Span(f"Search the values of {facet.name}", className="unseen")
+        search = [html.Label([title, field])]
     listed = html.Div(
         options, className="options many" if many else "options", role="group", **{"aria-labelledby": identity}
     )
@@ -82,14 +87,6 @@ def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None)
         draggable="true" if place is not None else None,
         **{"data-name": facet.name},
     )
-
-
-def _search(facet: Facet) -> Any:
-    """A field that hides the values without its text; the page's script does that."""
-    field = dcc.Input(
-        id={"type": "search", "name": facet.name}, type="search", placeholder="search", className="field", value=""
-    )
-    return html.Label([html.Span(f"Search the values of {facet.name}", className="unseen"), field])
 
 
 def _option(facet: Facet, option: Option, current: View) -> Any:
@@ -176,7 +173,9 @@ def _input(control: Control, current: View, without: View) -> Any:
 
 def _pills(control: Choice | Number, current: View, without: View, labels: Mapping[str, str]) -> Any:
     """Each value as a link; the one in force is marked."""
-    default = "" if control.default is None else _text(control.default)
+    default = "" if control.default is None else show(control.default)
+    if isinstance(control, Number) and control.default is not None:
+        default = f"{control.default:g}"
     chosen = current.cfg.get(control.name, default)
     links = [
         html.A(
@@ -189,10 +188,6 @@ def _pills(control: Choice | Number, current: View, without: View, labels: Mappi
         for text, label in labels.items()
     ]
     return html.Div(links, className="pills", role="radiogroup", **{"aria-labelledby": f"cfg-{control.name}"})
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, (int, float)) and not isinstance(value, bool) else show(value)
 
 
 def _dropdown(control: Choice, current: View) -> Any:

@@ -78,7 +78,7 @@ def test_a_selection_that_leaves_nothing_is_empty() -> None:
 
 def test_a_filter_on_an_unknown_setting_is_an_error() -> None:
     with pytest.raises(ConfigError, match="no test has a setting 'hv'"):
-        Facets(MATRIX).check(filters.parse("hv=cpu"))
+        MATRIX.check_values(filters.parse("hv=cpu"))
 
 
 def test_a_text_that_reads_like_another_value_is_written_in_quotes() -> None:
@@ -127,4 +127,4 @@ def test_an_id_is_shortened_as_far_as_it_is_the_only_one() -> None:
 @pytest.mark.parametrize("text", ["hw=gpux", "hw=cpu:gpux", "repeat=77"])
 def test_a_filter_value_that_nothing_has_is_an_error_beside_others_too(text: str) -> None:
     with pytest.raises(ConfigError, match=f"no test has {text[:2]}.*: (known|did you mean)"):
-        Facets(MATRIX).check(filters.parse(text))
+        MATRIX.check_values(filters.parse(text))

@@ -16,7 +16,7 @@ from plotting_support.app_support import elements, pages_over, texts
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import Entry, Matrix, Problem
-from matrix_benchmarking.plotting.app import pages as app_pages
+from matrix_benchmarking.plotting.app import answers as app_answers
 from matrix_benchmarking.plotting.app.answers import Pages
 from matrix_benchmarking.plotting.app.data import Data, Source
 from matrix_benchmarking.workload import Workload
@@ -451,14 +451,14 @@ def test_the_cheapest_of_the_public_study_is_found(
 
 def test_a_page_that_many_ask_for_at_once_is_made_once(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    make = app_pages.content
+    make = app_answers.content
 
     def slow(*arguments: Any) -> Any:
         made.append(arguments)
         time.sleep(0.5)
         return make(*arguments)
 
-    monkeypatch.setattr(app_pages, "content", slow)
+    monkeypatch.setattr(app_answers, "content", slow)
     with ThreadPoolExecutor(20) as executor:
         answers = list(executor.map(lambda number: pages.page("?show=error-report" if number else "", []), range(20)))
     assert len(made) == 2
