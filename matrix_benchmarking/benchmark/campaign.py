@@ -13,10 +13,11 @@ from typing import Any, Protocol
 from ..errors import MatbenchError, OutputError
 from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
-from . import environment, run_directory, search
+from . import run_directory, search
 from .expand import Point, SearchCase
 from .plan import Group, Plan
 from .run_directory import Outcome, ServerLog
+from .targets import make_target
 from .targets.servers import Endpoint, Target, TargetError
 
 
@@ -25,12 +26,7 @@ class LimitReached(MatbenchError):
 
 
 class Limits:
-    """The limits of one run of the benchmark.
-
-    Args:
-        max_duration_s: no point is started after so many seconds.
-        max_usd: what may be spent in all.
-    """
+    """No point is started after *max_duration_s*, and no more than *max_usd* are spent in all."""
 
     def __init__(self, max_duration_s: float | None = None, max_usd: float | None = None) -> None:
         self._deadline = None if max_duration_s is None else time.monotonic() + max_duration_s
@@ -157,28 +153,19 @@ class StopOnError(MatbenchError):
 class Campaign:
     """One run of a plan, with an id of its own: what it measures it measures together.
 
-    Args:
-        plan: what is to be done.
-        runner: how a point is measured.
-        make_target: gives the target of a group, not started.
-        limits: how long and how expensive it may become.
-        listener: is told what happens.
-        record: what is recorded of each point's circumstances, from its endpoint's description.
-        stop_on_error: stop after the first point that fails.
+    *record* gives what is recorded of each point's circumstances, from its endpoint's description.
     """
 
     def __init__(
         self,
         plan: Plan,
         runner: Runner,
-        make_target: Callable[[Group], Target],
         limits: Limits,
         listener: Listener,
-        *,
         record: Callable[[Point, Mapping[str, Any]], Mapping[str, Any]],
-        stop_on_error: bool = False,
+        stop_on_error: bool,
     ) -> None:
-        self._plan, self._runner, self._make_target = plan, runner, make_target
+        self._plan, self._runner = plan, runner
         self._limits, self._listener, self._record = limits, listener, record
         self._stop_on_error = stop_on_error
         self._id = uuid.uuid4().hex
@@ -213,11 +200,11 @@ class Campaign:
         if group.key in self._cannot_start:
             self._give_up(group, points, searches, self._cannot_start[group.key])
             return
-        self._check_start(group, (points or [case.point(case.range.start, 0) for case in searches])[0])
+        self._check_start(group, (points or [searches[0].first])[0])
         deaths = 0
         while points or searches:
             try:
-                with self._running(group, (points or [searches[0].point(searches[0].range.start, 0)])[0]) as served:
+                with self._running(group, (points or [searches[0].first])[0]) as served:
                     while points and served.alive:
                         self._run_point(served, points.pop(0), group.round)
                         points = [point for point in points if self._plan.status(point) != "done"]
@@ -240,9 +227,9 @@ class Campaign:
             yield Served(group, None, None, None)
             return
         log = ServerLog(self._plan.root / TARGETS_DIRECTORY)
-        target = self._make_target(group)
-        self._listener.target_starts(group)
         price = self._plan.usd_per_hour(group.target, group.settings)
+        target = make_target(group.target, self._plan.base, self._plan.root, price)
+        self._listener.target_starts(group)
         try:
             # Nobody is charged for a process of ours, unless the file says what it costs.
             self._limits.start_meter(price if target.paid or group.target.usd_per_hour is not None else None)
@@ -374,14 +361,3 @@ def _secrets(endpoint: Endpoint | None) -> list[str]:
     """What must not be in a log: the values of the headers, with and without the word before them."""
     values = list(endpoint.headers.values()) if endpoint else []
     return [*values, *(value.rpartition(" ")[2] for value in values)]
-
-
-def recorder(command: Callable[[Point], str]) -> Callable[[Point, Mapping[str, Any]], Mapping[str, Any]]:
-    """What is recorded of each point: the machine, the versions, and *command*, which repeats it."""
-    machine = environment.describe()
-
-    def record(point: Point, description: Mapping[str, Any]) -> Mapping[str, Any]:
-        versions = {**machine["versions"], **description.get("versions", {})}
-        return {**machine, "versions": versions, "command": command(point)}
-
-    return record

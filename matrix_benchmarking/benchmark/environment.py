@@ -33,42 +33,35 @@ long before."""
 
 
 class Gpus:
-    """All GPUs that NVML shows us.
-
-    Args:
-        nvml: the module ``pynvml``, imported where left out.
-    """
+    """All GPUs that *nvml* (the module ``pynvml``) shows us; without one, a library or a driver none: not idle ones."""
 
     def __init__(self, nvml: Any = None) -> None:
-        self._nvml = nvml if nvml is not None else _import_nvml()
+        if nvml is None:
+            with contextlib.suppress(ImportError):
+                import pynvml
+
+                nvml = pynvml
+        self._nvml = nvml
         self._handles = self._find()
 
     def loads(self) -> list[float]:
         """The share of NVML's last sampling period in which each GPU computed anything; empty if one can't be read."""
-        if not self._handles:
-            return []
-        try:
-            return [self._nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100 for handle in self._handles]
-        except self._nvml.NVMLError:
-            return []
+        return [rates.gpu / 100 for rates in self._each("nvmlDeviceGetUtilizationRates")]
 
     def memory(self) -> list[float]:
         """The share of each GPU's memory that is in use, 0 to 1; empty if one can't be read."""
-        if not self._handles:
-            return []
-        try:
-            infos = [self._nvml.nvmlDeviceGetMemoryInfo(handle) for handle in self._handles]
-        except self._nvml.NVMLError:
-            return []
-        return [info.used / info.total for info in infos]
+        return [info.used / info.total for info in self._each("nvmlDeviceGetMemoryInfo")]
 
     def processes(self) -> list[set[int]]:
         """The ids of the processes that compute on each GPU; in a container NVML may show none, or the host's ids."""
+        found = self._each("nvmlDeviceGetComputeRunningProcesses")
+        return [{process.pid for process in on_one} for on_one in found]
+
+    def _each(self, question: str) -> list[Any]:
         try:
-            found = [self._nvml.nvmlDeviceGetComputeRunningProcesses(handle) for handle in self._handles]
+            return [getattr(self._nvml, question)(handle) for handle in self._handles]
         except self._nvml.NVMLError:
             return []
-        return [{process.pid for process in on_one} for on_one in found]
 
     def describe(self) -> list[dict[str, Any]]:
         """Model, memory in bytes and driver version of each GPU."""
@@ -95,14 +88,6 @@ class Gpus:
             return [self._nvml.nvmlDeviceGetHandleByIndex(at) for at in range(self._nvml.nvmlDeviceGetCount())]
         except self._nvml.NVMLError:
             return []
-
-
-def _import_nvml() -> Any:
-    try:
-        import pynvml
-    except ImportError:
-        return None
-    return pynvml
 
 
 def _text(value: str | bytes) -> str:

@@ -58,6 +58,10 @@ class SearchCase:
     def point(self, vus: int, repeat: int) -> Point:
         return Point(self.experiment, {**self.settings, SEARCHABLE: vus}, repeat)
 
+    @property
+    def first(self) -> Point:
+        return self.point(self.range.start, 0)
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expansion:
@@ -69,11 +73,7 @@ class Expansion:
 
 
 def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = ()) -> Expansion:
-    """The points of the *experiments* (all where empty) that the *filters* select.
-
-    Raises:
-        ConfigError: an experiment that is not there, no points, or far too many.
-    """
+    """The points of the *experiments* (all where empty) that the *filters* select; ConfigError if none or too many."""
     for name in experiments:
         if name not in file.expe:
             raise ConfigError(f"there is no experiment '{name}': {did_you_mean(name, file.expe)}")
@@ -209,25 +209,25 @@ def _check_size(file: BenchmarkFile, experiments: Mapping[str, Experiment]) -> N
 LONGEST_NAME = 120
 
 
-def default_template(points: Sequence[Mapping[str, Scalar]], searched: Iterable[str] = ()) -> str:
-    """``{experiment}``, then the settings that vary, then the repeat."""
+def varying(points: Sequence[Mapping[str, Scalar]]) -> list[str]:
+    """The settings with more than one value among those of *points*, or that only some of them have."""
     values: dict[str, set[tuple[type, Scalar]]] = {}
     for settings in points:
         for name, value in settings.items():
             values.setdefault(name, set()).add((type(value), value))
-    everywhere = [name for name in values if all(name in settings for settings in points)]
-    varying = [name for name in everywhere if len(values[name]) > 1]
-    varying += [name for name in searched if name not in varying]
-    steps = [f"{_escaped(name)}_{{{name}}}" for name in varying if "{" not in name and "}" not in name]
+    return [name for name in values if len(values[name]) > 1 or any(name not in settings for settings in points)]
+
+
+def default_template(points: Sequence[Mapping[str, Scalar]], searched: Iterable[str] = ()) -> str:
+    """``{experiment}``, then the settings that vary, then the repeat."""
+    names = [name for name in varying(points) if all(name in settings for settings in points)]
+    names += [name for name in searched if name not in names]
+    steps = [f"{_escaped(name)}_{{{name}}}" for name in names if "{" not in name and "}" not in name]
     return "/".join(["{experiment}", *steps[:-1], "__".join([*steps[-1:], "repeat_{repeat}"])])
 
 
 def directory(template: str, point: Point) -> PurePosixPath:
-    """The test directory of *point*, relative to the results directory.
-
-    Raises:
-        ConfigError: the template names a setting that the point doesn't have, or leads out of the directory.
-    """
+    """The test directory of *point* in the results directory; ConfigError where the template leads out of that."""
     names = {name: _safe(value) for name, value in point.all_settings.items()}
     path = PurePosixPath(fill(template, {"experiment": _safe(point.experiment), **names}))
     if path.is_absolute() or ".." in path.parts or not path.parts or any(part.startswith(".") for part in path.parts):

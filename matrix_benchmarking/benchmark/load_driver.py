@@ -50,7 +50,7 @@ class LoadRunner:
         self._inputs: dict[Path, tuple[Sequence[Input], str]] = {}
         self._references = _References(plan, limits)
         self._answers = plan.file.answers or schema.Answers()
-        for point in (*plan.points, *(case.point(case.range.start, 0) for case in plan.searches)):
+        for point in plan.samples():
             load = plan.load_of(point)
             self.inputs(load)
             processes.check_cores(cores(load.cpus))

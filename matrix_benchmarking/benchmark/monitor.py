@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import psutil
 
@@ -19,19 +18,6 @@ DIRECTORY, FILE = "001__monitor", "utilization.json"
 """Where its samples are in a test directory."""
 
 
-class Devices(Protocol):
-    """The GPUs of this machine, or their stand-in."""
-
-    def loads(self) -> list[float]:
-        """The load of each, 0 to 1."""
-
-    def memory(self) -> list[float]:
-        """The share of each one's memory that is in use, 0 to 1."""
-
-    def processes(self) -> list[set[int]]:
-        """The ids of the processes that compute on each."""
-
-
 class Monitor:
     """Samples between entering and leaving the ``with`` block; each value is the mean since the sample before.
 
@@ -41,7 +27,7 @@ class Monitor:
             on some of them, only these are kept.
     """
 
-    def __init__(self, processes: Mapping[str, Sequence[int]], gpus: Devices | None = None) -> None:
+    def __init__(self, processes: Mapping[str, Sequence[int]], gpus: Gpus | None = None) -> None:
         self._processes = {name: _processes(ids) for name, ids in processes.items()}
         self._gpus = gpus if gpus is not None else Gpus()
         self._time: list[float] = []
@@ -59,9 +45,7 @@ class Monitor:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._stopped.set()
         self._thread.join()
 

@@ -22,6 +22,7 @@ from .expand import (
     default_template,
     directory,
     expand,
+    varying,
 )
 from .file import BenchmarkFile, fill_model, named_in
 from .load.inputs import TASKS
@@ -62,11 +63,9 @@ class Estimate:
 
 
 class Plan:
-    """A benchmark file, expanded, and compared with what is in the results directory.
+    """A benchmark file, its paths relative to *base*, expanded, and compared with what is in the results directory.
 
     Args:
-        file: the benchmark file.
-        base: the directory that its paths are relative to.
         root: the results directory, which may not exist yet.
         filters, experiments: what is selected.
         price_of: from settings to USD per hour, for targets whose price the file doesn't tell.
@@ -95,11 +94,15 @@ class Plan:
         self.points, self.searches, self.notes = expansion.points, expansion.searches, list(expansion.notes)
         self._everything = expansion if not filters and not experiments else expand(file, {}, ())
         self.template = file.path_tpl or self._default_template()
-        check_distinct(self.template, [*self.points, *(case.point(1, 0) for case in self.searches)])
+        check_distinct(self.template, self.samples())
         self.found: dict[PointKey, FoundRun] = run_directory.scan(self.root)
         self._check_places()
-        for point in (*self.points, *(case.point(case.range.start, 0) for case in self.searches)):
+        for point in self.samples():
             describe_point(self, point)  # whatever can't be filled in is better said now than after an hour
+
+    def samples(self) -> list[Point]:
+        """All points, and one of each search."""
+        return [*self.points, *(case.first for case in self.searches)]
 
     def path_of(self, point: Point) -> PurePosixPath:
         """The point's test directory, relative to the results directory."""
@@ -152,11 +155,10 @@ class Plan:
             for point in points:
                 by_target.setdefault(target_key(self.target_of(point)), ([], []))[0].append(point)
             for case in searches:
-                start = case.point(case.range.start, 0)
-                by_target.setdefault(target_key(self.target_of(start)), ([], []))[1].append(case)
+                by_target.setdefault(target_key(self.target_of(case.first)), ([], []))[1].append(case)
             searches = []
             for of_target, cases in by_target.values():
-                first = of_target[0] if of_target else cases[0].point(cases[0].range.start, 0)
+                first = of_target[0] if of_target else cases[0].first
                 of_round = number if is_interleaved else None
                 yield Group(self.target_of(first), first.settings, of_target, cases, of_round)
 
@@ -203,7 +205,7 @@ class Plan:
         seconds, usd = 0.0, 0.0
         known = priced = True
         for group in self.groups():
-            usual = [case.point(case.range.start, 0) for case in group.searches for _ in range(USUAL_SEARCH)]
+            usual = [case.first for case in group.searches for _ in range(USUAL_SEARCH)]
             durations = [self.point_s(point) for point in (*group.points, *usual)]
             known = known and None not in durations
             group_s = sum(each or 0.0 for each in durations) + start_s(group.target)
@@ -215,15 +217,9 @@ class Plan:
 
     def varying(self, experiment: str) -> list[str]:
         """The settings with more than one value in *experiment*: those that tell its points apart."""
-        values: dict[str, set[tuple[type, Scalar]]] = {}
         settings = [point.settings for point in self._everything.points if point.experiment == experiment]
         searched = [case for case in self._everything.searches if case.experiment == experiment]
-        settings += [case.settings for case in searched]
-        for each in settings:
-            for name, value in each.items():
-                values.setdefault(name, set()).add((type(value), value))
-        uneven = {name for name in values if any(name not in each for each in settings)}
-        names = [name for name, known in values.items() if len(known) > 1 or name in uneven]
+        names = varying([*settings, *(case.settings for case in searched)])
         return names + ([SEARCHABLE] if searched and SEARCHABLE not in names else [])
 
     def filter_of(self, point: Point) -> str:

@@ -42,11 +42,7 @@ def environment(extra: Mapping[str, str] | None = None, without: str | None = No
 
 
 def which(program: str, directory: Path | None = None) -> str:
-    """The path of *program*, looked for in this virtual environment first.
-
-    Raises:
-        ProcessError: there is none.
-    """
+    """The path of *program*, looked for in this virtual environment first; ProcessError where there is none."""
     if os.sep in program:
         path = (directory or Path()) / program
         if path.is_file() and os.access(path, os.X_OK):
@@ -59,14 +55,10 @@ def which(program: str, directory: Path | None = None) -> str:
 
 
 class GuardedProcess:
-    """A running command that ends with us, however we end.
+    """A running command that ends with us, however we end. Its program is looked for in this virtual environment first.
 
     Args:
-        command: the command and its arguments; its program is looked for in this virtual environment first.
-        directory: where it runs.
         output: file that gets its standard output, and its standard error unless *errors* is given.
-        errors: file for its standard error.
-        extra_environment: environment variables beside our own.
         without_variables: variables of ours that begin so are kept from the command.
         cpus: cores that it may use; all where None.
         grace_s: how long it may take to end by itself after an interrupt.

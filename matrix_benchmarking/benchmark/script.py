@@ -27,13 +27,7 @@ TIMED_OUT = 124
 
 
 class ScriptRunner:
-    """Runs the script of each point.
-
-    Args:
-        script: the file's description, settings not filled in yet.
-        base: the directory that its paths are relative to.
-        context: gives what its templates may name at a point.
-    """
+    """Runs the *script*, settings not filled in yet, of each point; *context* gives what its templates may name."""
 
     def __init__(self, script: schema.Script, base: Path, context: Callable[[Point], Mapping[str, Scalar]]) -> None:
         self._script, self._base, self._context = script, base, context

@@ -8,15 +8,14 @@ from typing import Any
 
 from ..errors import ConfigError, MatbenchError, needing
 from ..files import only_one
-from . import processes
-from .campaign import Campaign, Limits, Listener, Report, Runner, recorder
+from . import environment, processes
+from .campaign import Campaign, Limits, Listener, Report, Runner
 from .expand import Point
 from .file import BenchmarkFile
-from .plan import Group, Plan, script_of
+from .plan import Plan, script_of
 from .run_directory import OWN_DIRECTORY
 from .script import ScriptRunner
-from .targets import hf_endpoint, make_target
-from .targets.servers import Target
+from .targets import hf_endpoint
 
 LOCK_FILE = f"{OWN_DIRECTORY}/lock"
 
@@ -43,25 +42,18 @@ def run(
                 listener.note(f"left behind by an earlier run: {sentence}")
         limits = Limits(max_duration_s, max_usd)
         runner, versions = make_runner(plan, limits, listener)
-        record = recorder(repeat_command)
+        machine = environment.describe()
 
-        def record_with_versions(point: Point, description: Mapping[str, Any]) -> Mapping[str, Any]:
-            return record(point, {**description, "versions": {**description.get("versions", {}), **versions}})
+        def record(point: Point, description: Mapping[str, Any]) -> Mapping[str, Any]:
+            known = {**machine["versions"], **description.get("versions", {}), **versions}
+            return {**machine, "versions": known, "command": repeat_command(point)}
 
-        campaign = Campaign(
-            plan,
-            runner,
-            lambda group: target_of(plan, group),
-            limits,
-            listener,
-            record=record_with_versions,
-            stop_on_error=stop_on_error,
-        )
-        report = campaign.run()
+        report = Campaign(plan, runner, limits, listener, record, stop_on_error).run()
         left = hf_endpoint.read_leases(plan.root)
         if left and not report.left_behind:
+            names = ", ".join(f"{lease.namespace}/{lease.name}" for lease in left)
             report.left_behind.append(
-                f"the endpoints {hf_endpoint.describe(left)} may still cost money: run matbench benchmark --cleanup "
+                f"the endpoints {names} may still cost money: run matbench benchmark --cleanup "
                 f"--results-dirname={plan.results}"
             )
         return report
@@ -117,9 +109,3 @@ def make_runner(plan: Plan, limits: Limits, listener: Listener) -> tuple[Runner,
 
     runner = LoadRunner(plan, limits, listener.rate)
     return runner, {"k6": runner.k6_version}
-
-
-def target_of(plan: Plan, group: Group) -> Target:
-    assert group.target is not None
-    price = plan.usd_per_hour(group.target, group.settings)
-    return make_target(group.target, plan.base, plan.root, price)

@@ -39,11 +39,7 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EO
 
 
 class ArchiveSource(Source):
-    """Reads an archive at *path*.
-
-    Raises:
-        DownloadError: it is damaged, or would become more than *max_bytes* or MAX_ENTRIES.
-    """
+    """Reads an archive at *path*; DownloadError if it is damaged, or would become more than *max_bytes* or MAX_ENTRIES."""
 
     parallel = False
     errors = (OSError, NotImplementedError, RuntimeError, ValueError, *_DAMAGED)
@@ -205,11 +201,7 @@ class _Part:
 
 
 class _ForwardReader:
-    """Decompresses *path* as a tar file needs it, forwards only: a forged header can't make it hold much at a time.
-
-    Attributes:
-        last: what was read last.
-    """
+    """Decompresses *path* as a tar file needs it, forwards only: a forged header can't make it hold much at a time."""
 
     def __init__(self, path: Path, suffix: str) -> None:
         self._stream = _decompressed(path, suffix)

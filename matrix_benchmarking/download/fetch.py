@@ -56,11 +56,7 @@ class Destination:
         return Destination(self.root)
 
     def path(self, name: str) -> Path:
-        """Where the file *name* is.
-
-        Raises:
-            OutputError: the name leads out, or a link on its way does.
-        """
+        """Where the file *name* is; OutputError where the name leads out, or a link on its way does."""
         reason = unsafe(name)
         if reason is not None:
             raise OutputError(f"cannot write {shown(name)}: {reason}")
@@ -104,9 +100,7 @@ class Destination:
     def write(self, file: File, chunks: Iterable[bytes]) -> int:
         """Write *chunks* to the file's place, whole or not at all, with its modification time; gives its size.
 
-        Raises:
-            OutputError: it can't be written.
-            Incomplete: there is less of it, or more, than the file's size.
+        Incomplete says that there is less of it, or more, than the file's size.
         """
         size = 0
         with atomic_write(self.path(file.name), durable=False) as stream:
@@ -180,11 +174,7 @@ class Budget:
         self.spent = 0
 
     def spend(self, size: int) -> None:
-        """Count *size* bytes.
-
-        Raises:
-            LimitReached: they are too many.
-        """
+        """Count *size* bytes; LimitReached if they are too many."""
         with self._lock:
             self.spent += size
             if self.spent > self.max_bytes:
@@ -242,13 +232,7 @@ def described(source: Source, files: list[File], means: Means) -> list[File]:
 
 
 def fetch_one(source: Source, file: File, means: Means) -> Held:
-    """Fetch one file; gives its state at the source.
-
-    Raises:
-        DownloadError: it can't be fetched.
-        OutputError: it can't be written.
-        LimitReached: there were more bytes than allowed.
-    """
+    """Fetch one file; gives its state at the source. DownloadError, OutputError, LimitReached say why it can't be."""
 
     def once() -> Held:
         with source.open(file) as (now, content):
@@ -271,46 +255,26 @@ def fetch_all(
     Raises:
         OutputError, LimitReached: none of the others could be fetched either.
     """
-    lock, waiting = threading.Lock(), iter(files)
-    done, next_save = 0, time.monotonic() + SAVE_EVERY_S
-
-    def note(file: File, state: Held) -> None:
-        nonlocal next_save
-        held[file.name] = state
-        outcome.fetched += 1
-        outcome.fetched_bytes += state.size or 0
-        if (start := time.monotonic()) >= next_save:
-            save()
-            end = time.monotonic()
-            next_save = end + max(SAVE_EVERY_S, (end - start) / SAVE_SHARE)
-        if means.progress is not None:
-            means.progress(done, len(files))
-
-    def work() -> None:
-        nonlocal done
-        while not means.stop.is_set():
-            with lock:
-                file = next(waiting, None)
-            if file is None:
-                return
+    next_save = time.monotonic() + SAVE_EVERY_S
+    with _threads(source, means) as pool:
+        running = {pool.submit(fetch_one, source, file, means): file for file in files}
+        for done, future in enumerate(concurrent.futures.as_completed(running), start=1):
+            file = running[future]
             try:
-                state = fetch_one(source, file, means)
+                held[file.name] = state = future.result()
             except LimitReached:
                 raise
             except DownloadError as error:
-                with lock:
-                    done += 1
-                    outcome.problems.append(f"{shown(file.name)}: {error}")
+                outcome.problems.append(f"{shown(file.name)}: {error}")
                 continue
-            with lock:
-                done += 1
-                note(file, state)
-
-    with _threads(source, means) as pool:
-        running = [pool.submit(work) for _ in range(min(means.jobs, len(files)))]
-        ended, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_EXCEPTION)
-        for future in ended:
-            future.result()
+            outcome.fetched += 1
+            outcome.fetched_bytes += state.size or 0
+            if (start := time.monotonic()) >= next_save:
+                save()
+                end = time.monotonic()
+                next_save = end + max(SAVE_EVERY_S, (end - start) / SAVE_SHARE)
+            if means.progress is not None:
+                means.progress(done, len(files))
 
 
 def _chunks(source: Source, content: Readable, means: Means) -> Iterator[bytes]:

@@ -239,11 +239,7 @@ def parse_html(text: str, url: str, directory: str) -> Directory:
 
 
 def parse_json(text: str, directory: str) -> Directory:
-    """What nginx's ``autoindex_format json`` says about *directory*.
-
-    Raises:
-        DownloadError: it is not of that format.
-    """
+    """What nginx's ``autoindex_format json`` says about *directory*; DownloadError for another format."""
     try:
         rows = json.loads(text)
     except (ValueError, RecursionError):

@@ -66,11 +66,7 @@ def download(
 
 
 def artifacts_directory(environment: Mapping[str, str]) -> Path:
-    """The artifacts directory that the environment names.
-
-    Raises:
-        DownloadError: it names none.
-    """
+    """The artifacts directory that the environment names; DownloadError where it names none."""
     named = environment.get(VARIABLE)
     if not named:
         raise DownloadError(
@@ -83,10 +79,6 @@ def save_to_artifacts(root: Path, directory: Path, *, jobs: int) -> Path:
     """Copy what was downloaded to *root* into a directory of its name in *directory*; gives that directory.
 
     Nothing is copied where *root* lies in *directory* already.
-
-    Raises:
-        DownloadError: a file can't be copied.
-        OutputError: the directory can't be written.
     """
     root, there = Path(os.path.realpath(root)), Path(os.path.realpath(directory))
     if there in root.parents:
@@ -140,12 +132,7 @@ class _Work:
         self._destination = means.destination
 
     def run(self) -> None:
-        """Fetch what is wanted and missing.
-
-        Raises:
-            DownloadError: nothing, or nothing more, of it can be fetched.
-            OutputError: the destination can't be written.
-        """
+        """Fetch what is wanted and missing; DownloadError where nothing, or nothing more, of it can be."""
         tree = self._tree
         mode: DownloadMode = "all" if self._wish is None else self._wish.mode
         workload = None if self._wish is None else self._wish.workload
@@ -284,11 +271,7 @@ class _Work:
             return False
 
     def _check_found(self, chooser: OfTests) -> None:
-        """Say how many tests there are, and which are left out.
-
-        Raises:
-            DownloadError: there is none.
-        """
+        """Say how many tests there are, and which are left out; DownloadError where there is none."""
         outcome, wish = self._outcome, chooser.wish
         outcome.tests = len(chooser.tests) - len(chooser.without_cache)
         if not chooser.tests:
@@ -320,11 +303,7 @@ def _remote(address: Address) -> Source:
 
 
 def _source(address: Address, tree: Tree, means: Means) -> Source | None:
-    """The source of the tree at *address*; None for an archive from which *tree* already has everything.
-
-    Raises:
-        DownloadError: it can't be reached, or is no results tree.
-    """
+    """The source of the tree at *address*; None for an archive from which *tree* already has everything."""
     if not address.archive or os.path.isdir(address.location):
         return _remote(address)
     path: Path | None = Path(address.location)

@@ -28,14 +28,7 @@ MOST_SCORES = 5
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one input.
-
-    Attributes:
-        vector: the embedding, float32.
-        label: the label with the highest score.
-        scores: the highest scores by label.
-        invalid: why it is no answer; None for one that is.
-    """
+    """The answer to one input: an embedding, the label with the highest score, or why it is neither."""
 
     vector: Vector | None = None
     label: str | None = None
@@ -67,11 +60,7 @@ def encode(answer: Answer) -> dict[str, Any]:
 
 
 def decode(content: Any) -> Answer:
-    """What :func:`encode` gave.
-
-    Raises:
-        ValueError: it is something else.
-    """
+    """What :func:`encode` gave; ValueError for something else."""
     import numpy
 
     if not isinstance(content, dict):
@@ -143,11 +132,7 @@ class ReferenceAnswers:
 def write_reference(
     path: Path, name: str, task: str, model: str, inputs: Sequence[str], answers: Sequence[Answer]
 ) -> None:
-    """Write the answers of the reference *name*.
-
-    Raises:
-        UnusableReference: one of the answers is invalid: that is no reference.
-    """
+    """Write the answers of the reference *name*; UnusableReference if one of them is invalid."""
     for text, answer in zip(inputs, answers, strict=True):
         if answer.invalid is not None:
             raise UnusableReference(f"the reference, {name}, doesn't answer {text[:40]!r}: {answer.invalid}")
@@ -241,14 +226,7 @@ DIGITS = 6
 def compare(
     answers: Sequence[Answer], labels: Sequence[str | None], reference: ReferenceAnswers | None, classification: bool
 ) -> dict[str, Any]:
-    """What ``fidelity.json`` holds; what is unknown is None.
-
-    Args:
-        answers: of the engine that is measured.
-        labels: for each input the right label, where it is known.
-        reference: answers to the same inputs; None where there is no reference.
-        classification: labels are compared instead of embeddings.
-    """
+    """What ``fidelity.json`` holds of *answers*, with what is known of the right labels; what is unknown is None."""
     if classification:
         return _labels(answers, labels, reference)
     return _embeddings(answers, reference)

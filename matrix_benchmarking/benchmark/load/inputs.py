@@ -16,13 +16,7 @@ from ...files import atomic_write, read_regular
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Task:
-    """One kind of request.
-
-    Attributes:
-        name: value of the setting ``task``.
-        route: where it is posted to, unless the benchmark file says otherwise.
-        modality: ``image`` where inputs are images as data URIs.
-    """
+    """One kind of request, posted to *route* unless the file says otherwise; *modality* is ``image`` for data URIs."""
 
     name: str
     route: str

@@ -61,14 +61,8 @@ class K6Load:
     """One run of k6.
 
     Attributes:
-        task: what is asked.
-        url, route, model: of whom.
-        inputs: JSON Lines, as ``inputs.write_inputs`` writes them.
-        inputs_per_request: how many go into a request.
-        users: the load model.
-        request_timeout_s: a request that takes longer has failed.
+        inputs: JSON Lines, as ``inputs.write_inputs`` writes them; *offset* is the first that is asked.
         headers: sent with each request; they may hold a key, and are never on a command line or in a record.
-        offset: the first input that is asked.
         script: a k6 script instead of our own.
     """
 
@@ -103,11 +97,7 @@ class Headline:
 
 
 def find_k6() -> str:
-    """The path of k6: that of this virtual environment, else the one on the PATH.
-
-    Raises:
-        K6Error: there is none.
-    """
+    """The path of k6: that of this virtual environment, else the one on the PATH; K6Error where there is none."""
     found = shutil.which("k6", path=processes.environment()["PATH"])
     if found is None:
         raise K6Error(
@@ -118,11 +108,7 @@ def find_k6() -> str:
 
 
 def k6_version(k6: str) -> str:
-    """The version of the program *k6*, such as ``1.1.0``.
-
-    Raises:
-        K6Error: it doesn't tell.
-    """
+    """The version of the program *k6*, such as ``1.1.0``; K6Error if it doesn't tell."""
     try:
         answer = subprocess.run([k6, "version"], capture_output=True, text=True, timeout=30, check=True)
         name, version = answer.stdout.split()[:2]
@@ -155,13 +141,7 @@ def environment(load: K6Load, summary: Path | None) -> dict[str, str]:
 
 
 def recorded(load: K6Load, version: str, source: Path, count: int, digest: str) -> dict[str, Any]:
-    """What ``load_generator.json`` holds of a run; the headers are no part of it.
-
-    Args:
-        load: the run.
-        version: of k6.
-        source, count, digest: the file of inputs, how many it has, and their digest.
-    """
+    """What ``load_generator.json`` holds of a run with *count* inputs from *source*; the headers are no part of it."""
     return {
         "command": ["k6", "run", (load.script or SCRIPT).name],
         "environment": _settings(load),
@@ -182,11 +162,7 @@ def load_window(summary: Any, started: float, ended: float) -> dict[str, float]:
 
 
 def headline(summary: Any) -> Headline:
-    """Throughput and p95 of the decoded *summary*.
-
-    Raises:
-        ValueError: it is no summary with HTTP requests.
-    """
+    """Throughput and p95 of the decoded *summary*; ValueError if it is none with HTTP requests."""
     if summary is None:
         raise ValueError("there is none")
     try:

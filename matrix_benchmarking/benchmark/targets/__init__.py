@@ -10,14 +10,7 @@ from .servers import ProcessTarget, Target, UrlTarget
 
 
 def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None) -> Target:
-    """The target that *spec* describes, not started.
-
-    Args:
-        spec: the file's description, its settings filled in.
-        base: the directory that its paths are relative to.
-        results: the results directory, where leases of paid targets are kept.
-        usd_per_hour: its price, where known.
-    """
+    """The target that *spec*, settings filled in, describes, not started; *base* is what its paths are relative to."""
     if spec.process is not None:
         return ProcessTarget(spec.process, base)
     if spec.hf_endpoint is not None:

@@ -8,7 +8,6 @@ name of the environment variable that does.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import re
 import secrets
@@ -34,15 +33,7 @@ VERSION = 1
 
 
 class Lease(pydantic.BaseModel):
-    """A paid endpoint that is ours to tear down.
-
-    Attributes:
-        name, namespace: which endpoint, and who pays.
-        finally_: what is to happen to it.
-        token_env: the environment variable with the token.
-        created: seconds since the epoch.
-        usd_per_hour: its price, where known.
-    """
+    """A paid endpoint that is ours to tear down: who pays, since when (seconds since the epoch), where this is kept."""
 
     model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
@@ -55,6 +46,7 @@ class Lease(pydantic.BaseModel):
     token_env: str
     created: float
     usd_per_hour: float | None = None
+    path: Path = pydantic.Field(exclude=True)
 
     def cost(self) -> str:
         """How long it ran until now and what that cost, in words."""
@@ -63,38 +55,13 @@ class Lease(pydantic.BaseModel):
         return f"{hours * 60:.0f} min{usd}"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class LeaseFile:
-    """A lease and where it is kept."""
-
-    lease: Lease
-    path: Path
-
-    def remove(self) -> None:
-        """The endpoint is gone. May be called twice."""
-        self.path.unlink(missing_ok=True)
-
-
-def write_lease(results: Path, lease: Lease) -> LeaseFile:
-    """Keep *lease* in the results directory, durably."""
-    path = results / LEASES / f"{lease.namespace}__{lease.name}.json"
-    with atomic_write(path) as stream:
-        stream.write(lease.model_dump_json(indent=2).encode())
-    return LeaseFile(lease, path)
-
-
-def read_leases(results: Path) -> list[LeaseFile]:
+def read_leases(results: Path) -> list[Lease]:
     """The leases of a results directory.
 
     Raises:
         MatbenchError: one can't be read; it names the file, since somebody may be paying.
     """
-    return [LeaseFile(_read(path), path) for path in sorted((results / LEASES).glob("*.json"))]
-
-
-def describe(files: Sequence[LeaseFile]) -> str:
-    """The names of the endpoints, for a sentence."""
-    return ", ".join(f"{file.lease.namespace}/{file.lease.name}" for file in files)
+    return [_read(path) for path in sorted((results / LEASES).glob("*.json"))]
 
 
 def _read(path: Path) -> Lease:
@@ -102,10 +69,10 @@ def _read(path: Path) -> Lease:
     content: Any = None
     try:
         content = json.loads(read_regular(path))
-        return Lease.model_validate(content)
+        return Lease.model_validate({**content, "path": path})
     except OSError as error:
         raise MatbenchError(f"the lease {path} can't be read: {os_reason(error).lower()}; {hint}") from error
-    except (ValueError, RecursionError) as error:  # a validation error is a ValueError
+    except (ValueError, TypeError, RecursionError) as error:  # a validation error is a ValueError
         with contextlib.suppress(AttributeError):
             if content is not None and content.get("version") != VERSION:
                 version = content.get("version")
@@ -127,23 +94,13 @@ _NO_ANSWER = (KeyError, TypeError, ValueError)
 
 
 class HFEndpoint:
-    """An endpoint that is made for the benchmark.
-
-    Args:
-        spec: the file's description, its settings filled in.
-        results: the results directory, where the lease is kept.
-        usd_per_hour: its price, where known.
-        poll_s: how often its state is asked for.
-    """
+    """An endpoint that is made for the benchmark as *spec*, settings filled in, says; its lease is kept in *results*."""
 
     paid = True
 
-    def __init__(
-        self, spec: schema.HFEndpointTarget, results: Path, usd_per_hour: float | None, poll_s: float | None = None
-    ) -> None:
+    def __init__(self, spec: schema.HFEndpointTarget, results: Path, usd_per_hour: float | None) -> None:
         self._spec, self._results, self._usd_per_hour = spec, results, usd_per_hour
-        self._poll_s = POLL_S if poll_s is None else poll_s
-        self._lease: LeaseFile | None = None
+        self._lease: Lease | None = None
         self._next_check = 0.0
 
     def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
@@ -153,7 +110,7 @@ class HFEndpoint:
         namespace = spec.namespace or _namespace(api)
         name = spec.name or _new_name(spec.repository)
         _refuse_existing(api, name, namespace)
-        lease = Lease(
+        self._lease = lease = Lease(
             name=name,
             namespace=namespace,
             repository=spec.repository,
@@ -161,8 +118,10 @@ class HFEndpoint:
             token_env=spec.token_env,
             created=time.time(),
             usd_per_hour=self._usd_per_hour,
+            path=self._results / LEASES / f"{namespace}__{name}.json",
         )
-        self._lease = write_lease(self._results, lease)
+        with atomic_write(lease.path) as stream:
+            stream.write(lease.model_dump_json(indent=2).encode())
         try:
             self._create(api, lease)
             url = self._wait(api, lease, log, keep_on)
@@ -181,7 +140,7 @@ class HFEndpoint:
         if self._lease is None or time.monotonic() < self._next_check:
             return
         self._next_check = time.monotonic() + CHECK_S
-        lease = self._lease.lease
+        lease = self._lease
         try:
             state = api_of(lease.token_env).get_inference_endpoint(lease.name, namespace=lease.namespace).status
         except _http_errors():
@@ -223,8 +182,7 @@ class HFEndpoint:
             )
         except _http_errors() as error:
             if _status(error) == CONFLICT:  # somebody else's: it is not ours to tear down
-                assert self._lease is not None
-                self._lease.remove()
+                lease.path.unlink(missing_ok=True)
                 self._lease = None
             raise TargetError(f"the endpoint '{lease.name}' could not be created: {_told(error)}") from error
 
@@ -246,7 +204,7 @@ class HFEndpoint:
             if endpoint is not None and state not in (*STARTING, "running"):
                 message = endpoint.raw.get("status", {}).get("message") or "no reason is given"
                 raise TargetError(f"the endpoint '{lease.name}' is {state}: {message}")
-            _pause(self._poll_s, keep_on)
+            _pause(POLL_S, keep_on)
         raise TargetError(f"the endpoint '{lease.name}' was not ready after {self._spec.ready_timeout_s:.0f} s: {said}")
 
     def _wait_for_answers(self, url: str, headers: dict[str, str], log: Path, keep_on: Callable[[], None]) -> None:
@@ -263,17 +221,16 @@ class HFEndpoint:
             except httpx.HTTPError as error:
                 reason = type(error).__name__
             _write(log, reason)
-            _pause(self._poll_s, keep_on)
+            _pause(POLL_S, keep_on)
         raise TargetError(f"{url} doesn't answer: {reason}")
 
 
-def tear_down(file: LeaseFile) -> str:
+def tear_down(lease: Lease) -> str:
     """Delete or pause the endpoint of a lease, make sure of it, and remove the lease; a sentence on what happened.
 
     Raises:
         TargetError: it could not be confirmed. The lease stays, for the next attempt.
     """
-    lease = file.lease
     place = f"{WEB_ADDRESS}/{lease.namespace}/endpoints/{lease.name}"
     reason = ""
     try:
@@ -287,13 +244,13 @@ def tear_down(file: LeaseFile) -> str:
             reason = _told(error)
         else:
             if done is not None:
-                file.remove()
+                lease.path.unlink(missing_ok=True)
                 return f"{done} endpoint '{lease.name}' ({lease.cost()})"
             reason = f"the service doesn't confirm that it will {lease.finally_} it"
         time.sleep(BACKOFF_S * attempt)
     raise TargetError(
         f"the endpoint '{lease.name}' may still cost money: {reason}. Look at {place}, or try again with "
-        f"matbench benchmark --cleanup --results-dirname={file.path.parents[2]}"
+        f"matbench benchmark --cleanup --results-dirname={lease.path.parents[2]}"
     )
 
 
@@ -305,9 +262,9 @@ def cleanup(results: Path) -> list[str]:
     """
     sentences: list[str] = []
     problems: list[str] = []
-    for file in read_leases(results):
+    for lease in read_leases(results):
         try:
-            sentences.append(tear_down(file))
+            sentences.append(tear_down(lease))
         except TargetError as error:
             problems.append(str(error))
     if problems:

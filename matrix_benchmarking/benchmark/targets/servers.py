@@ -76,11 +76,7 @@ TIMEOUT_S = 10.0
 
 
 class UrlTarget:
-    """A server at a URL.
-
-    Args:
-        spec: the file's description, its settings filled in.
-    """
+    """A server at a URL: nothing to start, nothing to stop."""
 
     paid = False
 
@@ -153,12 +149,7 @@ LOG_LINES = 5
 
 
 class ProcessTarget:
-    """A server process.
-
-    Args:
-        spec: the file's description, its settings filled in; ``{port}`` may still stand in the command.
-        base: the directory that the description's paths are relative to.
-    """
+    """A server process; in its *spec* ``{port}`` may still stand, and paths are relative to *base*."""
 
     paid = False
 

@@ -16,7 +16,8 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeApi]:
     from huggingface_hub import constants, hf_api
 
     monkeypatch.setenv("HF_TOKEN", TOKEN)
-    monkeypatch.setattr(hf_endpoint, "BACKOFF_S", 0.02)
+    for name in ("BACKOFF_S", "POLL_S"):
+        monkeypatch.setattr(hf_endpoint, name, 0.02)
     with FakeApi() as service:
         monkeypatch.setattr(constants, "INFERENCE_ENDPOINTS_ENDPOINT", f"{service.url}/v2")
         monkeypatch.setattr(constants, "ENDPOINT", service.url)

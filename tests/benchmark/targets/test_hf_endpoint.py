@@ -20,7 +20,7 @@ from matrix_benchmarking.errors import MatbenchError
 
 def endpoint(results: Path, **changes: object) -> HFEndpoint:
     spec = {"repository": "sentence-transformers/all-MiniLM-L6-v2", "instance_type": "nvidia-l4"} | changes
-    return HFEndpoint(schema.HFEndpointTarget(**spec), results, 0.8, poll_s=0.02)
+    return HFEndpoint(schema.HFEndpointTarget(**spec), results, 0.8)
 
 
 def go_on() -> None:
@@ -32,7 +32,7 @@ def test_it_is_created_waited_for_and_deleted_once(api, tmp_path):
     started = target.start(tmp_path / "log", go_on)
     assert started.url.startswith(f"{api.url}/served/mb-all-minilm-l6-v2-")
     assert started.headers == {"Authorization": f"Bearer {TOKEN}"}
-    assert [file.lease.namespace for file in read_leases(tmp_path)] == [NAMESPACE]
+    assert [lease.namespace for lease in read_leases(tmp_path)] == [NAMESPACE]
     target.check()
     target.stop()
     target.stop()
@@ -215,10 +215,11 @@ import sys, time, pathlib
 from huggingface_hub import constants
 constants.INFERENCE_ENDPOINTS_ENDPOINT = sys.argv[1] + "/v2"
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets.hf_endpoint import HFEndpoint
+from matrix_benchmarking.benchmark.targets import hf_endpoint
+hf_endpoint.POLL_S = 0.02
 results = pathlib.Path(sys.argv[2])
 spec = schema.HFEndpointTarget(repository="a/b", instance_type="c", namespace="team")
-HFEndpoint(spec, results, 0.8, poll_s=0.02).start(results / "log", lambda: None)
+hf_endpoint.HFEndpoint(spec, results, 0.8).start(results / "log", lambda: None)
 print("started", flush=True)
 time.sleep(600)
 """
