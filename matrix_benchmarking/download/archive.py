@@ -39,7 +39,7 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EO
 
 
 class ArchiveSource(Source):
-    """Reads an archive at *path*; DownloadError if it is damaged, or would become more than *max_bytes* or MAX_ENTRIES."""
+    """Reads an archive at *path*; DownloadError if it is damaged, or of more than *max_bytes* or MAX_ENTRIES."""
 
     parallel = False
     errors = (OSError, NotImplementedError, RuntimeError, ValueError, *_DAMAGED)

@@ -94,7 +94,7 @@ _NO_ANSWER = (KeyError, TypeError, ValueError)
 
 
 class HFEndpoint:
-    """An endpoint that is made for the benchmark as *spec*, settings filled in, says; its lease is kept in *results*."""
+    """An endpoint made for the benchmark as *spec*, its settings filled in, says; its lease is kept in *results*."""
 
     paid = True
 
