@@ -28,7 +28,7 @@ from history_support.payloads import payload  # noqa: E402
 from matrix_benchmarking import history  # noqa: E402
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs  # noqa: E402
 from matrix_benchmarking.cli import garbage_is_rare  # noqa: E402
-from matrix_benchmarking.history import location, read, rows  # noqa: E402
+from matrix_benchmarking.history import location, read, records  # noqa: E402
 from matrix_benchmarking.history.opensearch_location import Credentials  # noqa: E402
 from matrix_benchmarking.workload import RegressionKeys  # noqa: E402
 
@@ -156,7 +156,7 @@ def _opensearch() -> Iterator[Place]:
                 client.indices.create(index="bare", body={"mappings": indices.PAYLOADS, "settings": indices.SETTINGS})
 
                 def write(payloads: list[dict[str, Any]]) -> None:
-                    made = (rows.row_of(history.record(each, (1, 1))) for each in payloads)
+                    made = (records.row_of(history.record(each, (1, 1))) for each in payloads)
                     actions = ({"_index": "bare", "_id": row.id, "_source": _document(row)} for row in made)
                     helpers.bulk(client, actions, chunk_size=500)
                     client.indices.refresh(index="bare")
@@ -170,11 +170,11 @@ def _opensearch() -> Iterator[Place]:
 
 
 def history_columns() -> tuple[str, ...]:
-    return (*rows.Row._fields[:9], "payload")
+    return (*records.Row._fields[:9], "payload")
 
 
 def _in_chunks(payloads: list[dict[str, Any]], cursor: Any, mark: str, table: str = "both") -> None:
-    made = [rows.row_of(history.record(each, (1, 1)))[:10] for each in payloads]
+    made = [records.row_of(history.record(each, (1, 1)))[:10] for each in payloads]
     for start in itertools.count(0, 500):
         if not (some := made[start : start + 500]):
             return

@@ -70,6 +70,24 @@ class OutputError(MatbenchError):
     """An output that can't be written."""
 
 
+class HistoryError(MatbenchError):
+    """A history that can't be opened, read or written."""
+
+
+class UnavailableError(HistoryError):
+    """The history's server is away, refuses us or gave up in the middle: what it didn't acknowledge can be sent later.
+
+    Attributes:
+        acknowledged: how many of the records, in their order, are dealt with.
+        not_kept: the ids of those among them that were refused, or are in conflict.
+    """
+
+    def __init__(self, sentence: str, acknowledged: int = 0) -> None:
+        super().__init__(sentence)
+        self.acknowledged = acknowledged
+        self.not_kept: list[str] = []
+
+
 @contextlib.contextmanager
 def needing(what: str, extra: str, kind: type[Exception] = ConfigError) -> Iterator[None]:
     """Turn a failing import, which *what* needs, into an error that says which *extra* brings it."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from ..errors import ConfigError, did_you_mean
 from ..filters import exact
 from ..history.alarms import Action, AlarmEvent
-from ..history.port import KeptRun
+from ..history.records import KeptRun
 from ..matrix import typed
 from .select.order_sources import named
 from .select.versions import is_commit, key, same_kind

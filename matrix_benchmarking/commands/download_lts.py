@@ -10,7 +10,7 @@ import click
 from .. import filters as filtering
 from .. import lts, moments
 from ..errors import ConfigError
-from ..history import Query, files, open_history
+from ..history import Query, open_history, transfer
 from .options import Command, flag, is_typed, option
 from .printing import say, write
 from .run import load_workload
@@ -65,7 +65,7 @@ def command(
     with open_history(location, writable=False) as history:
         if is_typed("filters"):
             _check_values(history, chosen.name, query.filters)
-        written = files.write_payloads(history.records(query), lts_results_dirname, force=force, clean=clean)
+        written = transfer.write_payloads(history.records(query), lts_results_dirname, force=force, clean=clean)
     total = written.written + written.unchanged
     if total == 0:
         raise ConfigError(f"no run of workload '{chosen.name}' in {location} is selected")

@@ -11,8 +11,8 @@ import click
 
 from .. import filters, moments
 from ..errors import ConfigError, did_you_mean
-from ..history import delivery, moment, open_history, prune, transfer
-from ..history.outbox import Outbox
+from ..history import delivery, moment, open_history, transfer
+from ..history.delivery import Outbox
 from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, configuration, flag, option
 from .outcome import print_pushed
 from .printing import answer_console, printable, progress_bar, say, table, warn, write
@@ -136,7 +136,7 @@ def prune_(
             raise ConfigError(
                 f"{location} has no workload '{only_workload}': {did_you_mean(only_workload, sorted(runs))}"
             )
-        chosen = prune.prunable(history, prune.Choice(before_us, keep, only_workload))
+        chosen = history.prunable(only_workload, before_us=before_us, keep=keep)
         total = runs.total()
         if delete:
             say(f"{location}: {history.delete(chosen)} of {total} runs deleted")

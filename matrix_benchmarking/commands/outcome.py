@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..analyze.study import Study
     from ..history import Location, Pushed
     from ..history.delivery import Delivered
-    from ..history.port import Corrected, Refused
+    from ..history.plan import Corrected, Refused
     from ..lts import GoodRuns
 
 SHOWN = 10

@@ -18,7 +18,7 @@ from .. import download, store
 from .. import lts as long_term_storage
 from ..analyze import check
 from ..errors import ConfigError, MatbenchError, VerdictError
-from ..history import horreum, outbox
+from ..history import delivery, horreum
 from . import outcome, run
 from .options import FILE_OR_STDOUT, Command, configuration, flag, option
 from .printing import STDOUT, as_warnings, check_outputs, say, show, warn, write
@@ -170,7 +170,7 @@ def _post(study: Study, test_name: str) -> None:
     with outcome.accounting_for(good, err=True), tempfile.TemporaryFile() as spool:
         good.write(spool)
         spool.seek(0)
-        records = outbox.records(spool, "the payloads")
+        records = delivery.records(spool, "the payloads")
         pushed = horreum.post(records, to, test_name, horreum.ledgers())
         say(f"{to.url}, test '{test_name}': {outcome.counts(pushed)}", err=True)
         outcome.raise_for(pushed.conflicts, pushed.rejected, outcome.names_of(study), can_replace=False)

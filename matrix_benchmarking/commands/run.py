@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .. import workload
 from ..errors import ConfigError
-from ..history import outbox
+from ..history import delivery
 from .options import BY_ENVIRONMENT, BY_FLAG, configuration, is_typed, not_given, strength
 from .printing import progress_bar, warn
 
@@ -123,7 +123,7 @@ def require_results(selection: RunOptions) -> Path:
 
 def outboxes() -> Path:
     """The directory of the outboxes."""
-    return outbox.directory(os.environ)
+    return delivery.outboxes(os.environ)
 
 
 def warnings_of(matrix: Matrix) -> list[str]:

@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from .errors import HistoryError, UnavailableError
-from .history import History
+from ..errors import HistoryError, UnavailableError
+from .history import History, SeriesSummary, Span, Summary, WorkloadSummary
 from .location import DEFAULT, Location
 from .opensearch_location import Indices, OpenSearchLocation
-from .port import EVERYTHING, KeptRun, Pushed, Query
-from .records import Record, moment, record
+from .plan import Pushed
+from .port import EVERYTHING, Query
+from .records import KeptRun, Record, moment, record
 from .sqlite import SQLiteLocation
-from .summary import SeriesSummary, Span, Summary, WorkloadSummary
 
 __all__ = [
     "DEFAULT",

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from .errors import HistoryError
+from ..errors import HistoryError
 from .records import LONGEST_NAME, digest, moment
 
 

@@ -5,19 +5,68 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Self
+from typing import Any, Self
 
+from ..errors import HistoryError, UnavailableError
 from ..lts.heads import KPIs, digest_of
 from . import alarms, plan
 from .alarms import AlarmEvent
-from .errors import HistoryError, UnavailableError
-from .plan import CHUNK, Plan, Upload
-from .port import EVERYTHING, Event, KeptRun, Progress, Pushed, Query, Reader, Refused, Row, Storage, batched
-from .records import Record, next_moment
-from .rows import kpis_in, record_of, row_of, run_of
-from .summary import Summary, summary_of
+from .plan import CHUNK, Pushed, Refused, Upload, Write
+from .port import EVERYTHING, Event, Progress, Query, Reader, Storage, batched
+from .records import URLS_LABEL, KeptRun, Record, Row, digest, kpis_in, next_moment, record_of, row_of, run_of
 
 BATCH = 1000
+
+
+@dataclasses.dataclass(slots=True)
+class Span:
+    """How many there are, and when; None where no time is known.
+
+    Attributes:
+        count: of them.
+        first_us, last_us: of those whose time is known, in microseconds since 1970.
+    """
+
+    count: int = 0
+    first_us: int | None = None
+    last_us: int | None = None
+
+    def add(self, time_us: int | None) -> None:
+        """Count one in."""
+        self.count += 1
+        if time_us is not None:
+            self.first_us = time_us if self.first_us is None else min(self.first_us, time_us)
+            self.last_us = time_us if self.last_us is None else max(self.last_us, time_us)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SeriesSummary:
+    """One KPI in one unit with the same labels, without ``urls``, which lead to pages about single runs."""
+
+    workload: str
+    kpi: str
+    unit: str
+    labels: Mapping[str, Any]
+    span: Span
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WorkloadSummary:
+    """What a history holds of one workload."""
+
+    workload: str
+    runs: Span
+    series: int
+    values: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Summary:
+    """What a history holds, workload by workload in the order of their names, its series, and its size on disk."""
+
+    workloads: Sequence[WorkloadSummary]
+    series: Sequence[SeriesSummary]
+    size_bytes: int = 0
 
 
 class History(contextlib.AbstractContextManager["History"]):
@@ -52,20 +101,21 @@ class History(contextlib.AbstractContextManager["History"]):
         Raises:
             UnavailableError: it says how many of *records* are dealt with.
         """
-        pushed, done, upload = Pushed(), 0, Upload(replace, are_copies)
+        done, upload = 0, Upload(self._storage, replace=replace, are_copies=are_copies)
+        pushed = upload.pushed
         try:
             self._settle()  # what an upload that was interrupted wrote shows now
             for chunk in plan.writable(records, self._storage.at_once):
                 with self._storage.sentences(), self._storage.writing():
-                    outcome = self._carry_out(plan.plan(chunk, upload, self._storage), upload)
-                pushed.add(outcome)
+                    written = self._write(list(upload.plan(chunk)), upload)
+                pushed.add(written)
                 done += len(chunk)
                 if progress is not None:
                     progress(done)
             if upload.waiting:
                 with self._storage.sentences(), self._storage.writing():
-                    outcome = self._carry_out(plan.plan_waiting(upload, self._storage), upload)
-                pushed.add(outcome)
+                    written = self._write(list(upload.plan_waiting()), upload)
+                pushed.add(written)
             self._settle()
         except UnavailableError as error:
             error.acknowledged, error.not_kept = done, [each.id for each in (*pushed.conflicts, *pushed.rejected)]
@@ -108,9 +158,24 @@ class History(contextlib.AbstractContextManager["History"]):
         self._settle()
         return deleted
 
+    def prunable(self, workload: str | None, *, before_us: int | None = None, keep: int | None = None) -> list[str]:
+        """The ids of the runs (of *workload*, where given) before *before_us*, and of all but the newest *keep* of each
+        workload, newest first.
+
+        A run of unknown time is not known to be old; it is among the last that are kept by number.
+        """
+        seen: dict[str, int] = {}
+        found = []
+        for run in self.runs(Query(workload)):
+            seen[run.workload] = seen.get(run.workload, 0) + 1
+            is_old = before_us is not None and run.time_us is not None and run.time_us < before_us
+            if is_old or (keep is not None and seen[run.workload] > keep):
+                found.append(run.id)
+        return found
+
     def summary(self) -> Summary:
         """What is in it, counted from its runs."""
-        summary = summary_of(self.runs())
+        summary = _summary_of(self.runs())
         with self._storage.sentences():
             return dataclasses.replace(summary, size_bytes=self._storage.size_bytes())
 
@@ -144,29 +209,29 @@ class History(contextlib.AbstractContextManager["History"]):
         with self._storage.sentences():
             self._storage.settle()
 
-    def _carry_out(self, made: Plan, upload: Upload) -> Pushed:
-        """Do what was planned for some records of *upload*."""
-        for write in made.writes:
-            if write.over is None and write.record.recorded is None:
+    def _write(self, writes: Sequence[Write], upload: Upload) -> Pushed:
+        """Write what was planned for some records of *upload*."""
+        pushed = Pushed()
+        for write in writes:
+            if write.counted == "added" and write.record.recorded is None:
                 # The first chunk of an upload in which something is kept makes its moment known to all others.
                 if upload.moment_us is None:
                     upload.moment_us = next_moment(self._storage.last_recorded())
                 write.record = dataclasses.replace(write.record, recorded=(1, upload.moment_us))
-        rows = [row_of(write.record, None if write.over is None else write.over.version) for write in made.writes]
-        refused = self._storage.write(rows)
+        refused = self._storage.write([row_of(write.record, write.version) for write in writes])
         there = {row.id: row.digest for row in plan.found(list(refused), self._storage, payload=False)}
-        for write in made.writes:
+        for write in writes:
             of = write.record
             if of.id not in refused:
-                write.count(made.pushed)
+                write.count(pushed)
             elif (reason := refused[of.id]) is not None:
-                made.pushed.rejected.append(Refused(write.pushed_as, reason))
+                pushed.rejected.append(Refused(write.pushed_as, reason))
             elif there.get(of.id) == of.digest:
-                made.pushed.unchanged += 1
+                pushed.unchanged += 1
             else:
                 said = "another process wrote another content at the same time"
-                made.pushed.conflicts.append(Refused(write.pushed_as, said))
-        return made.pushed
+                pushed.conflicts.append(Refused(write.pushed_as, said))
+        return pushed
 
     def _runs(self, reader: Reader, query: Query) -> Iterator[KeptRun]:
         left = query.limit
@@ -204,3 +269,23 @@ def _records(reader: Reader, ids: Iterable[str]) -> Iterator[Record]:
     for chunk in batched(ids, CHUNK):
         found = {row.id: row for row in reader.find(chunk, payload=True)}
         yield from (record_of(found[run]) for run in chunk if run in found)
+
+
+def _summary_of(runs: Iterable[KeptRun]) -> Summary:
+    spans: dict[str, Span] = {}
+    series: dict[tuple[str, str, str, str], SeriesSummary] = {}
+    for run in runs:
+        spans.setdefault(run.workload, Span()).add(run.time_us)
+        labels = {name: value for name, value in (run.head.labels or {}).items() if name != URLS_LABEL}
+        key = digest(labels)
+        for kpi in run.kpis:
+            one = series.get(identity := (run.workload, kpi.name, kpi.unit, key))
+            if one is None:
+                one = series[identity] = SeriesSummary(run.workload, kpi.name, kpi.unit, labels, Span())
+            one.span.add(run.time_us)
+    in_order = [series[identity] for identity in sorted(series)]
+    workloads = []
+    for name in sorted(spans):
+        own = [each for each in in_order if each.workload == name]
+        workloads.append(WorkloadSummary(name, spans[name], len(own), sum(each.span.count for each in own)))
+    return Summary(workloads, in_order)

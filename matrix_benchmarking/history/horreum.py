@@ -18,9 +18,8 @@ import msgspec
 import platformdirs
 import urllib3
 
-from ..errors import OutputError, os_reason
-from .errors import HistoryError, UnavailableError
-from .port import Pushed, Refused
+from ..errors import HistoryError, OutputError, UnavailableError, os_reason
+from .plan import Pushed, Refused
 from .records import Record
 from .sameness import digest_of_before
 

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from .errors import HistoryError
+from ..errors import HistoryError
 from .port import Storage
 
 DEFAULT = "sqlite:///matbench.db"

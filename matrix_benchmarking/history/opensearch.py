@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
+from ..errors import HistoryError, UnavailableError
 from . import opensearch_indices as indices
-from .errors import HistoryError, UnavailableError
 from .opensearch_client import (
     ALREADY_THERE,
     BUSY,
@@ -30,9 +30,8 @@ from .opensearch_client import (
     search,
     sentences,
 )
-from .port import Event, Row, batched
-from .records import URLS_LABEL, moment
-from .rows import shape_and_head
+from .port import Event, batched
+from .records import URLS_LABEL, Row, moment, shape_and_head
 
 if TYPE_CHECKING:
     from .opensearch_location import OpenSearchLocation

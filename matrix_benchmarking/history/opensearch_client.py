@@ -21,7 +21,7 @@ import opensearchpy
 import urllib3
 from opensearchpy import exceptions
 
-from .errors import HistoryError, UnavailableError
+from ..errors import HistoryError, UnavailableError
 
 if TYPE_CHECKING:
     from .opensearch_location import OpenSearchLocation

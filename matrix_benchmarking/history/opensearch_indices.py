@@ -13,7 +13,7 @@ import msgspec
 import opensearchpy
 from opensearchpy import exceptions
 
-from .errors import HistoryError
+from ..errors import HistoryError
 from .opensearch_client import NotOpenSearchError, acknowledge, patiently, read, reading
 
 VERSION = 4

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import yaml_file
-from .errors import HistoryError
+from ..errors import HistoryError
 
 if TYPE_CHECKING:
     from .port import Storage

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
-from .errors import HistoryError
-from .port import Corrected, Pushed, Refused, Row, batched, conflict
-from .records import Record
-from .rows import record_of
+from ..errors import HistoryError
+from .port import Query, batched
+from .records import KeptRun, Record, Row, digest, record_of
 from .sameness import Difference, difference, identifies, may_be_corrected, renamed, said
-from .twins import twin_of
 
 CHUNK = 500
 """How many runs are looked up at once."""
@@ -27,6 +25,64 @@ LARGEST_WRITE_BYTES = 16_000_000
 _DAMAGED: Mapping[str, Any] = {"metadata": {}, "kpis": {}}
 """What is known of a payload that was damaged: it can be replaced."""
 
+Twin = tuple[str, int, str]
+"""What runs have in common of which one may be a changed copy: workload, time, digest of settings and repeat."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that was not kept, and why: perhaps since the same measurement is kept, otherwise described."""
+
+    id: str
+    reason: str
+    is_same_measurement: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Corrected:
+    """A run whose description was replaced.
+
+    Attributes:
+        id: of the run, which it keeps.
+        pushed_as: the id under which the correction came.
+        what: how it was described where the correction says otherwise.
+    """
+
+    id: str
+    pushed_as: str
+    what: str
+
+
+@dataclasses.dataclass(slots=True)
+class Pushed:
+    """What became of pushed records.
+
+    Attributes:
+        added: new ones.
+        unchanged: those that were there with the same content.
+        recomputed: those that were there, of the same measurement, with older computations, which were replaced.
+        replaced: those that were there with other content, which was replaced.
+        corrected: those of the replaced ones of which only the description was another one.
+        conflicts: those that are there with other content, which was left as it is.
+        rejected: those that the history can't hold.
+        new: of the ids of those that were added, by which a twin is known; see :func:`twins`.
+    """
+
+    added: int = 0
+    unchanged: int = 0
+    recomputed: int = 0
+    replaced: int = 0
+    corrected: list[Corrected] = dataclasses.field(default_factory=list)
+    conflicts: list[Refused] = dataclasses.field(default_factory=list)
+    rejected: list[Refused] = dataclasses.field(default_factory=list)
+    new: dict[str, Twin] = dataclasses.field(default_factory=dict, compare=False)
+
+    def add(self, other: Pushed) -> None:
+        """Count *other* in."""
+        for field in dataclasses.fields(self):
+            ours, theirs = getattr(self, field.name), getattr(other, field.name)
+            setattr(self, field.name, ours | theirs if isinstance(ours, dict) else ours + theirs)
+
 
 class Lookup(Protocol):
     """What a plan asks of a history; see :class:`.port.Storage`."""
@@ -36,47 +92,30 @@ class Lookup(Protocol):
     def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]: ...
 
 
-class Kept(NamedTuple):
-    """A run that is there, and what :class:`.port.Row` says of its version."""
+class Nothing:
+    """A history that is not there yet."""
 
-    record: Record
-    version: Any
+    def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]:
+        return ()
 
-
-@dataclasses.dataclass(slots=True)
-class Upload:
-    """One push, of several chunks.
-
-    Attributes:
-        replace, are_copies: see :meth:`.port.History.push`.
-        seen: the digests that it has brought so far, by id.
-        ids: all ids that it has brought so far.
-        waiting: records of which another id may be kept, which the rest of the push has to show.
-        moment_us: when its runs were first seen; None until there is a new one.
-    """
-
-    replace: bool = False
-    are_copies: bool = False
-    seen: dict[str, str] = dataclasses.field(default_factory=dict)
-    ids: set[str] = dataclasses.field(default_factory=set)
-    waiting: list[Record] = dataclasses.field(default_factory=list)
-    moment_us: int | None = None
+    def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]:
+        return ()
 
 
 @dataclasses.dataclass(slots=True)
 class Write:
-    """A record to be written, as new or in the place of *over*.
+    """A record to be written, as new or in the place of what is there at *version*.
 
     Attributes:
         record: it says when it was first seen, save for a new one.
-        counted: the number of :class:`.Pushed` that it counts for.
+        counted: the number of :class:`Pushed` that it counts for.
         pushed_as: the id under which it came.
     """
 
     record: Record
-    over: Kept | None
-    counted: str
     pushed_as: str
+    counted: str = "added"
+    version: Any = None
     corrected: Corrected | None = None
 
     def count(self, pushed: Pushed) -> None:
@@ -84,64 +123,127 @@ class Write:
         setattr(pushed, self.counted, getattr(pushed, self.counted) + 1)
         if self.corrected is not None:
             pushed.corrected.append(self.corrected)
-        if self.over is None and (twin := twin_of(self.record)) is not None:
+        if self.counted == "added" and (twin := twin_of(self.record)) is not None:
             pushed.new[self.record.id] = twin
 
 
-@dataclasses.dataclass(slots=True)
-class Plan:
-    """What is to be written, and what became of the others."""
+class Upload:
+    """One push into *storage*, of several chunks; *replace* and *are_copies* as in :meth:`.history.History.push`.
 
-    writes: list[Write] = dataclasses.field(default_factory=list)
-    pushed: Pushed = dataclasses.field(default_factory=Pushed)
+    Attributes:
+        pushed: what became of those records that are not to be written.
+        waiting: records of which another id may be kept, which the rest of the push has to show.
+        moment_us: when its runs were first seen; None until there is a new one.
+    """
 
-    def foreseen(self) -> Pushed:
-        """What becomes of all records if the writes succeed."""
-        for write in self.writes:
-            write.count(self.pushed)
-        return self.pushed
+    def __init__(self, storage: Lookup, *, replace: bool = False, are_copies: bool = False) -> None:
+        self.pushed = Pushed()
+        self.waiting: list[Record] = []
+        self.moment_us: int | None = None
+        self._storage, self._replace, self._are_copies = storage, replace, are_copies
+        self._seen: dict[str, str] = {}  # the digests that it has brought so far, by id
+        self._ids: set[str] = set()
 
+    def plan(self, chunk: Iterable[Record]) -> Iterator[Write]:
+        """What of *chunk* is to be written; what depends on the rest of the push goes to :attr:`waiting`."""
+        first = [each for each in chunk if not self._came_before(each)]
+        there = {row.id: row.digest for row in found([each.id for each in first], self._storage, payload=False)}
+        kept = self._kept([each.id for each in first if there.get(each.id, each.digest) != each.digest])
+        measured = self._measured([each for each in first if each.id not in there])
+        for each in first:
+            if self._came_before(each):
+                continue
+            self._ids.add(each.id)
+            if each.id in kept:
+                yield from self._place(each, each, kept[each.id])
+            elif there.get(each.id) == each.digest:
+                self.pushed.unchanged += 1
+                self._seen[each.id] = each.digest
+            elif each.measurement in measured:
+                self.waiting.append(each)
+            else:
+                yield from self._write(each, Write(each, each.id))
 
-def plan(chunk: Iterable[Record], upload: Upload, storage: Lookup) -> Plan:
-    """What is to be done with *chunk*; what depends on the rest of the push goes to :attr:`Upload.waiting`."""
-    made: Plan = Plan()
-    first = [each for each in chunk if not _came_before(each, upload, made)]
-    there = {row.id: row.digest for row in found([each.id for each in first], storage, payload=False)}
-    others = [each for each in first if there.get(each.id, each.digest) != each.digest]
-    kept = _kept([each.id for each in others], storage)
-    measured = _measured([each for each in first if each.id not in there], storage)
-    for each in first:
-        if _came_before(each, upload, made):
-            continue
-        upload.ids.add(each.id)
-        if each.id in kept:
-            _place(each, each, kept[each.id], upload, made)
-        elif there.get(each.id) == each.digest:
-            made.pushed.unchanged += 1
-            upload.seen[each.id] = each.digest
-        elif each.measurement in measured:
-            upload.waiting.append(each)
+    def plan_waiting(self) -> Iterator[Write]:
+        """What of the records that waited is to be written, at the end of the push."""
+        measured = {name: set(ids) - self._ids for name, ids in self._measured(self.waiting).items()}
+        times = collections.Counter(of.measurement for of in {each.id: each for each in self.waiting}.values())
+        kept = self._kept([run for ids in measured.values() if len(ids) == 1 for run in ids])
+        for each in self.waiting:
+            if self._came_before(each):
+                continue
+            candidates = [kept[run] for run in measured.get(each.measurement or "", ()) if run in kept]
+            if len(candidates) == times[each.measurement] == 1 and may_be_corrected(candidates[0][0], each):
+                yield from self._place(renamed(each, candidates[0][0].id), each, candidates[0])
+            else:
+                yield from self._write(each, Write(each, each.id))
+
+    def _came_before(self, each: Record) -> bool:
+        """True if this push has brought a run of this id before, which is counted."""
+        if each.id not in self._seen:
+            return False
+        if self._seen[each.id] == each.digest:
+            self.pushed.unchanged += 1
         else:
-            _write(each, each, None, "added", upload, made)
-    return made
+            reason = "it came twice in this upload, with different contents"
+            self.pushed.conflicts.append(Refused(each.id, reason))
+        return True
 
-
-def plan_waiting(upload: Upload, storage: Lookup) -> Plan:
-    """What is to be done with the records that waited, at the end of the push."""
-    made: Plan = Plan()
-    waiting = upload.waiting
-    measured = {name: set(ids) - upload.ids for name, ids in _measured(waiting, storage).items()}
-    times = collections.Counter(of.measurement for of in {each.id: each for each in waiting}.values())
-    kept = _kept([run for ids in measured.values() if len(ids) == 1 for run in ids], storage)
-    for each in waiting:
-        if _came_before(each, upload, made):
-            continue
-        candidates = [kept[run] for run in measured.get(each.measurement or "", ()) if run in kept]
-        if len(candidates) == times[each.measurement] == 1 and may_be_corrected(candidates[0].record, each):
-            _place(renamed(each, candidates[0].record.id), each, candidates[0], upload, made)
+    def _place(self, each: Record, pushed_as: Record, there: tuple[Record, Any]) -> Iterator[Write]:
+        """Decide about *each*, which has the id of what is *there*, and was *pushed_as* this one."""
+        kept, version = there
+        what = difference(kept, each, is_copy=self._are_copies)
+        over = Write(dataclasses.replace(each, recorded=kept.recorded), pushed_as.id, version=version)
+        if each.digest == kept.digest or (what is Difference.NOTHING and each.measurement is None):
+            self.pushed.unchanged += 1
+            self._seen[pushed_as.id] = pushed_as.digest
+        elif what is Difference.NOTHING:  # of before, when a payload didn't say what was measured
+            over.counted = "unchanged"
+            yield from self._write(pushed_as, over)
+        elif what is Difference.COMPUTED:
+            over.counted = "recomputed"
+            yield from self._write(pushed_as, over)
+        elif self._replace:
+            over.counted = "replaced"
+            if what is Difference.DESCRIPTION:
+                over.corrected = Corrected(each.id, pushed_as.id, said(kept, each))
+            yield from self._write(pushed_as, over)
         else:
-            _write(each, each, None, "added", upload, made)
-    return made
+            self.pushed.conflicts.append(_refused(what, kept, each, pushed_as.id))
+
+    def _write(self, pushed_as: Record, planned: Write) -> Iterator[Write]:
+        """What is *planned*, unless a KPI of it can't be kept."""
+        try:
+            planned.record.check_kpis()
+        except HistoryError as error:
+            self.pushed.rejected.append(Refused(pushed_as.id, str(error)))
+            return
+        self._seen[pushed_as.id] = pushed_as.digest
+        yield planned
+
+    def _kept(self, ids: Sequence[str]) -> Mapping[str, tuple[Record, Any]]:
+        """By id those that are there, and their versions."""
+        rows = found(ids, self._storage, payload=True)
+        return {row.id: (record_of(row, damaged_as=_DAMAGED), row.version) for row in rows}
+
+    def _measured(self, records: Iterable[Record]) -> Mapping[str, Sequence[str]]:
+        """The ids of the runs that are there, by the measurement that they share with some of *records*."""
+        wanted = {each.measurement or "" for each in records if identifies(each.measurement)}
+        shared: dict[str, list[str]] = {}
+        for measurement, run in self._storage.measured(sorted(wanted)) if wanted else ():
+            shared.setdefault(measurement, []).append(run)
+        return shared
+
+
+def foresee(records: Iterable[Record], storage: Lookup, *, replace: bool) -> Pushed:
+    """What a push of *records* would do."""
+    upload = Upload(storage, replace=replace)
+    for chunk in writable(records, CHUNK):
+        for write in upload.plan(chunk):
+            write.count(upload.pushed)
+    for write in upload.plan_waiting():
+        write.count(upload.pushed)
+    return upload.pushed
 
 
 def writable(records: Iterable[Record], at_once: int) -> Iterator[list[Record]]:
@@ -164,73 +266,27 @@ def found(ids: Sequence[str], storage: Lookup, *, payload: bool) -> Iterator[Row
         yield from storage.find(some, payload=payload)
 
 
-class Nothing:
-    """A history that is not there yet."""
-
-    def find(self, ids: Sequence[str], *, payload: bool) -> Iterable[Row]:
-        return ()
-
-    def measured(self, measurements: Sequence[str]) -> Iterable[tuple[str, str]]:
-        return ()
+def twin_of(of: Record | KeptRun) -> Twin | None:
+    """What twins of a run have in common with it; None for a run that failed, or whose time is unknown."""
+    if of.time_us is None or of.exit_code not in (0, None):
+        return None
+    return of.workload, of.time_us, digest([of.settings, of.repeat])
 
 
-def foresee(records: Iterable[Record], storage: Lookup, *, replace: bool) -> Pushed:
-    """What a push of *records* would do."""
-    pushed, upload = Pushed(), Upload(replace)
-    for chunk in writable(records, CHUNK):
-        pushed.add(plan(chunk, upload, storage).foreseen())
-    pushed.add(plan_waiting(upload, storage).foreseen())
-    return pushed
+def twins(runs: Callable[[Query], Iterable[KeptRun]], new: Mapping[str, Twin]) -> list[str]:
+    """The ids of the *new* runs that have a twin among them or among the *runs* of a history, and of those twins.
 
-
-def _came_before(each: Record, upload: Upload, made: Plan) -> bool:
-    """True if this push has brought a run of this id before, which is counted."""
-    if each.id not in upload.seen:
-        return False
-    if upload.seen[each.id] == each.digest:
-        made.pushed.unchanged += 1
-    else:
-        made.pushed.conflicts.append(Refused(each.id, conflict(within_a_push=True)))
-    return True
-
-
-def _place(each: Record, pushed_as: Record, kept: Kept, upload: Upload, made: Plan) -> None:
-    """Decide about *each*, which has the id of *kept*, and was *pushed_as* this one."""
-    what = difference(kept.record, each, is_copy=upload.are_copies)
-    if each.digest == kept.record.digest or (what is Difference.NOTHING and each.measurement is None):
-        made.pushed.unchanged += 1
-        upload.seen[pushed_as.id] = pushed_as.digest
-    elif what is Difference.NOTHING:  # of before, when a payload didn't say what was measured
-        _write(each, pushed_as, kept, "unchanged", upload, made)
-    elif what is Difference.COMPUTED:
-        _write(each, pushed_as, kept, "recomputed", upload, made)
-    elif not upload.replace:
-        made.pushed.conflicts.append(_refused(what, kept.record, each, pushed_as.id))
-    else:
-        is_correction = what is Difference.DESCRIPTION
-        corrected = Corrected(each.id, pushed_as.id, said(kept.record, each)) if is_correction else None
-        _write(each, pushed_as, kept, "replaced", upload, made, corrected)
-
-
-def _write(
-    each: Record,
-    pushed_as: Record,
-    over: Kept | None,
-    counted: str,
-    upload: Upload,
-    made: Plan,
-    corrected: Corrected | None = None,
-) -> None:
-    """Plan to write *each*, unless a KPI of it can't be kept."""
-    try:
-        each.check_kpis()
-    except HistoryError as error:
-        made.pushed.rejected.append(Refused(pushed_as.id, str(error)))
-        return
-    recorded = each.recorded if over is None else over.record.recorded
-    of = dataclasses.replace(each, recorded=recorded)
-    made.writes.append(Write(of, over, counted, pushed_as.id, corrected))
-    upload.seen[pushed_as.id] = pushed_as.digest
+    Twins have the same settings, repeat and time: one was changed after it was kept, and kept again. A run without an
+    id of its own has that of its content, so a changed artifact makes it another run.
+    """
+    same: dict[Twin, list[str]] = {}
+    for run, twin in new.items():
+        same.setdefault(twin, []).append(run)
+    times = {time_us for _, time_us, _ in same}
+    for kept in runs(Query(since_us=min(times, default=None))):
+        if kept.time_us in times and kept.id not in new and (twin_of_it := twin_of(kept)) is not None:
+            same.get(twin_of_it, []).append(kept.id)
+    return [run for ids in same.values() if len(ids) > 1 for run in ids]
 
 
 def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Refused:
@@ -240,17 +296,4 @@ def _refused(what: Difference, kept: Record, new: Record, pushed_as: str) -> Ref
     if what is Difference.COMPUTED_BEFORE:
         reason = f"{where} with other computations, which may be newer: `replace` goes back"
         return Refused(pushed_as, reason, is_same_measurement=True)
-    return Refused(pushed_as, conflict(within_a_push=False))
-
-
-def _kept(ids: Sequence[str], storage: Lookup) -> Mapping[str, Kept]:
-    return {row.id: Kept(record_of(row, damaged_as=_DAMAGED), row.version) for row in found(ids, storage, payload=True)}
-
-
-def _measured(records: Iterable[Record], storage: Lookup) -> Mapping[str, Sequence[str]]:
-    """The ids of the runs that are there, by the measurement that they share with some of *records*."""
-    wanted = {each.measurement or "" for each in records if identifies(each.measurement)}
-    found: dict[str, list[str]] = {}
-    for measurement, run in storage.measured(sorted(wanted)) if wanted else ():
-        found.setdefault(measurement, []).append(run)
-    return found
+    return Refused(pushed_as, "another content is kept under this id")

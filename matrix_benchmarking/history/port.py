@@ -11,87 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-import msgspec
-
 from .. import filters
 from ..filters import Filters
-from ..lts.heads import Head, KPIs
-from .records import Recorded
+from .records import Row
 
 T = TypeVar("T")
 
 Progress = Callable[[int], None]
 """Called with the number of records that are dealt with so far."""
-
-Twin = tuple[str, int, str]
-"""What runs have in common of which one may be a changed copy: workload, time, digest of settings and repeat."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Refused:
-    """A record that was not kept, and why: perhaps since the same measurement is kept, otherwise described."""
-
-    id: str
-    reason: str
-    is_same_measurement: bool = False
-
-
-def conflict(within_a_push: bool) -> str:
-    """The reason of a conflict: with what was kept before, or within one push."""
-    if within_a_push:
-        return "it came twice in this upload, with different contents"
-    return "another content is kept under this id"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Corrected:
-    """A run whose description was replaced.
-
-    Attributes:
-        id: of the run, which it keeps.
-        pushed_as: the id under which the correction came.
-        what: how it was described where the correction says otherwise.
-    """
-
-    id: str
-    pushed_as: str
-    what: str
-
-
-@dataclasses.dataclass(slots=True)
-class Pushed:
-    """What became of pushed records.
-
-    Attributes:
-        added: new ones.
-        unchanged: those that were there with the same content.
-        recomputed: those that were there, of the same measurement, with older computations, which were replaced.
-        replaced: those that were there with other content, which was replaced.
-        corrected: those of the replaced ones of which only the description was another one.
-        conflicts: those that are there with other content, which was left as it is.
-        rejected: those that the history can't hold.
-        new: of the ids of those that were added, by which a twin is known; see :mod:`.twins`.
-    """
-
-    added: int = 0
-    unchanged: int = 0
-    recomputed: int = 0
-    replaced: int = 0
-    corrected: list[Corrected] = dataclasses.field(default_factory=list)
-    conflicts: list[Refused] = dataclasses.field(default_factory=list)
-    rejected: list[Refused] = dataclasses.field(default_factory=list)
-    new: dict[str, Twin] = dataclasses.field(default_factory=dict, compare=False)
-
-    def add(self, other: Pushed) -> None:
-        """Count *other* in."""
-        self.added += other.added
-        self.unchanged += other.unchanged
-        self.recomputed += other.recomputed
-        self.replaced += other.replaced
-        self.corrected += other.corrected
-        self.conflicts += other.conflicts
-        self.rejected += other.rejected
-        self.new |= other.new
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -116,64 +43,6 @@ class Query:
 
 
 EVERYTHING = Query()
-
-
-class KeptRun(msgspec.Struct, frozen=True):
-    """One run without its payload.
-
-    Attributes:
-        time_us, recorded: as in :class:`.records.Record`.
-        head: what its payload says of it, with the values of its KPIs.
-        kpis: what its payload says of those KPIs; runs of which it is the same share it.
-    """
-
-    id: str
-    workload: str
-    time_us: int | None
-    digest: str
-    measurement: str | None
-    recorded: Recorded | None
-    head: Head
-    kpis: KPIs
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        return self.head.settings or {}
-
-    @property
-    def repeat(self) -> int:
-        return self.head.repeat or 0
-
-    @property
-    def exit_code(self) -> int | None:
-        code: int | None = self.head.exit_code
-        return code
-
-
-class Row(NamedTuple):
-    """A run as an engine keeps it, and gives it back.
-
-    Attributes:
-        id, workload, time_us, digest, measurement: as in :class:`.records.Record`.
-        recorded_us: the moment at which it was first seen, in microseconds since 1970, or else
-        recorded_place: its place in the order of insertion; both None where neither is known.
-        shape: a digest of what its payload says of its KPIs besides their values; see :mod:`..lts.heads`.
-        head: the head of its payload as JSON; None for a payload that was damaged before there were heads.
-        payload: as JSON; None where it wasn't asked for.
-        version: of what is kept under this id, where the engine needs it to replace exactly that.
-    """
-
-    id: str
-    workload: str
-    time_us: int | None
-    digest: str
-    measurement: str | None
-    recorded_us: int | None
-    recorded_place: int | None
-    shape: str | None
-    head: str | bytes | None
-    payload: str | bytes | None = None
-    version: Any = None
 
 
 class Reader(Protocol):

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import psycopg
 from psycopg import errors, sql
 
-from .errors import HistoryError, UnavailableError
+from ..errors import HistoryError, UnavailableError
 from .sql import TABLES, SQLReader
 
 DEFAULT_SCHEMA = "matbench"

@@ -12,16 +12,17 @@ from typing import Any
 
 import msgspec
 
+from .. import plausible
+from ..errors import HistoryError
 from ..filters import Filters
 from ..lts.heads import Others, facts_of_head, others_of, time_of_entry
 from ..lts.read import NO_PAYLOAD, Doubts, doubts_of, entry_of, lts_in, no_payload, results_in
 from ..matrix import Entry, Matrix
 from ..workload import Workload
 from . import open_history
-from .errors import HistoryError
 from .location import Location
 from .port import Query
-from .records import Record
+from .records import KeptRun, Record, moment
 from .sameness import identifies
 
 CHUNK = 500
@@ -52,7 +53,7 @@ def read_matrix(workload: Workload, location: Location, filters: Filters | None 
         if (known := said.get(id(run.kpis))) is None:  # they live as long as the runs that share them
             names = [kpi.name for kpi in run.kpis]
             known = said[id(run.kpis)] = names, others_of(workload, run.kpis)
-        kept = _Kept(workload, run.id, run.digest, payloads)
+        kept = _Kept(workload, run, payloads)
         try:
             entry = entry_of(
                 run.head,
@@ -117,10 +118,11 @@ def _is_same_time(one: Entry, other: Entry) -> bool:
 class _Kept:
     """The payload of one run in a history; what speaks against it is found once."""
 
-    __slots__ = ("_doubts", "_payloads", "_workload", "digest", "run")
+    __slots__ = ("_doubts", "_payloads", "_start", "_time_us", "_workload", "digest", "run")
 
-    def __init__(self, workload: Workload, run: str, digest: str, payloads: _Payloads) -> None:
-        self._workload, self.run, self.digest, self._payloads = workload, run, digest, payloads
+    def __init__(self, workload: Workload, of: KeptRun, payloads: _Payloads) -> None:
+        self._workload, self.run, self.digest, self._payloads = workload, of.id, of.digest, payloads
+        self._start, self._time_us = of.head.start, of.time_us
         self._doubts: Doubts | None = None
 
     def lts(self) -> types.SimpleNamespace:
@@ -129,10 +131,20 @@ class _Kept:
     def results(self) -> types.SimpleNamespace:
         return results_in(self._workload, self._content())
 
-    def doubts(self) -> Doubts:
+    def doubts(self, name: str) -> Sequence[Any]:
+        if name == "implausible" and self._workload.implausible is None and self._are_times_plausible():
+            return ()
         if self._doubts is None:
             self._doubts = doubts_of(self._workload, self._content())
-        return self._doubts
+        found: Sequence[Any] = getattr(self._doubts, name)
+        return found
+
+    def _are_times_plausible(self) -> bool:
+        """True if nothing is wrong with what the run's row says of its times: then nothing is in its payload."""
+        try:
+            return not plausible.times(self._start, None if self._time_us is None else moment(self._time_us))
+        except (OverflowError, TypeError):  # somebody edited it
+            return False
 
     def _content(self) -> bytes:
         found = self._payloads.record(self.run)
@@ -152,8 +164,7 @@ class _Doubt(Sequence[Any]):
 
     @property
     def _found(self) -> Sequence[Any]:
-        found: Sequence[Any] = getattr(self._kept.doubts(), self._name)
-        return found
+        return self._kept.doubts(self._name)
 
     def __getitem__(self, place: Any) -> Any:
         return self._found[place]

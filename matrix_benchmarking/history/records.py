@@ -1,7 +1,8 @@
-"""A payload as a history keeps it: with its id, its time, and a digest of its content.
+"""A run as it is pushed, a :class:`Record`; as engines keep it, a :class:`Row`; and without its payload, a
+:class:`KeptRun`; with the ways between them.
 
-Gets decoded LTS payloads, gives records; two payloads are the same if their digests are. Types are kept: labels
-``1``, ``"1"``, ``1.0`` and ``true`` belong to different series.
+Two payloads are the same if their digests are. Types are kept: labels ``1``, ``"1"``, ``1.0`` and ``true`` belong to
+different series.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ import re
 import time
 import uuid
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
-from .errors import HistoryError
+from ..errors import HistoryError
+from ..lts.heads import Head, KPIs, digest_of, head_of, kpis_of
 
 Recorded = tuple[int, int]
 """When a history first saw a run: (1, microseconds since 1970), or (0, place in the order of insertion) where it was
@@ -48,6 +50,10 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _canonical = msgspec.json.Encoder(order="deterministic").encode
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+_decode_head = msgspec.json.Decoder(Head).decode
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, KeyError, TypeError, AttributeError)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -98,6 +104,64 @@ class Record:
         for name, kpi in self.payload["kpis"].items():
             if kpi is not None:
                 known = _check_kpi(self, name, kpi, known)
+
+
+class KeptRun(msgspec.Struct, frozen=True):
+    """One run without its payload.
+
+    Attributes:
+        time_us, recorded: as in :class:`Record`.
+        head: what its payload says of it, with the values of its KPIs.
+        kpis: what its payload says of those KPIs; runs of which it is the same share it.
+    """
+
+    id: str
+    workload: str
+    time_us: int | None
+    digest: str
+    measurement: str | None
+    recorded: Recorded | None
+    head: Head
+    kpis: KPIs
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.head.settings or {}
+
+    @property
+    def repeat(self) -> int:
+        return self.head.repeat or 0
+
+    @property
+    def exit_code(self) -> int | None:
+        code: int | None = self.head.exit_code
+        return code
+
+
+class Row(NamedTuple):
+    """A run as an engine keeps it, and gives it back.
+
+    Attributes:
+        id, workload, time_us, digest, measurement: as in :class:`Record`.
+        recorded_us: the moment at which it was first seen, in microseconds since 1970, or else
+        recorded_place: its place in the order of insertion; both None where neither is known.
+        shape: a digest of what its payload says of its KPIs besides their values; see :mod:`..lts.heads`.
+        head: the head of its payload as JSON; None for a payload that was damaged before there were heads.
+        payload: as JSON; None where it wasn't asked for.
+        version: of what is kept under this id, where the engine needs it to replace exactly that.
+    """
+
+    id: str
+    workload: str
+    time_us: int | None
+    digest: str
+    measurement: str | None
+    recorded_us: int | None
+    recorded_place: int | None
+    shape: str | None
+    head: str | bytes | None
+    payload: str | bytes | None = None
+    version: Any = None
 
 
 def record(payload: Any, recorded: Recorded | None = None) -> Record:
@@ -199,3 +263,94 @@ def _check_kpi(of: Record, name: str, kpi: Any, known: str | None) -> str | None
         return timestamp
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise HistoryError(f"KPI '{name:.80}' of test {of.id} can't be kept: {error}") from error
+
+
+def row_of(of: Record, version: Any = None) -> Row:
+    """The row of a record that says when it was first seen; it takes the place of *version*, where given."""
+    is_moment, value = of.recorded or (0, None)
+    return Row(
+        of.id,
+        of.workload,
+        of.time_us,
+        of.digest,
+        of.measurement,
+        value if is_moment else None,
+        None if is_moment else value,
+        digest_of(kpis_of(of.payload)),
+        _encode(head_of(of.payload)).decode(),
+        _encode(of.payload).decode(),
+        version,
+    )
+
+
+def record_of(row: Row, damaged_as: Mapping[str, Any] | None = None) -> Record:
+    """The record in a row with its payload.
+
+    Args:
+        damaged_as: taken in the place of a payload that is damaged.
+
+    Raises:
+        HistoryError: the payload is damaged, and nothing is given for it.
+    """
+    try:
+        _check_columns(row.id, row.workload, row.digest)
+        payload: Mapping[str, Any] = _decode(row.payload or "")
+    except _UNREADABLE as error:
+        if damaged_as is None:
+            raise _damaged(row, error) from error
+        payload = damaged_as
+    return Record(row.id, row.workload, row.time_us, row.digest, payload, recorded(row))
+
+
+def run_of(row: Row, kpis: KPIs) -> KeptRun:
+    """The run in a row whose payload says *kpis*.
+
+    Raises:
+        HistoryError: it is damaged.
+    """
+    run, workload, time_us, digest, measurement, recorded_us, _, _, text, _, _ = row  # there are many
+    try:
+        _check_columns(run, workload, digest)
+        head = _decode_head(text or "")
+    except _UNREADABLE as error:
+        raise _damaged(row, error) from error
+    seen = (1, recorded_us) if isinstance(recorded_us, int) else recorded(row)
+    return KeptRun(run, workload, time_us, digest, measurement, seen, head, kpis)
+
+
+def kpis_in(row: Row) -> KPIs:
+    """What the payload in *row* says of its KPIs.
+
+    Raises:
+        HistoryError: it is damaged.
+    """
+    try:
+        return kpis_of(_decode(row.payload or ""))
+    except _UNREADABLE as error:
+        raise _damaged(row, error) from error
+
+
+def shape_and_head(payload: str | bytes) -> tuple[str | None, str | None]:
+    """The columns of a payload that was kept before there were heads; None for one that was damaged."""
+    try:
+        decoded = _decode(payload)
+        return digest_of(kpis_of(decoded)), _encode(head_of(decoded)).decode()
+    except _UNREADABLE:
+        return None, None
+
+
+def recorded(row: Row) -> Recorded | None:
+    """When the history first saw the run of *row*; what is no moment, as somebody edited it, is not known."""
+    if isinstance(row.recorded_us, int):
+        return 1, row.recorded_us
+    return None if row.recorded_place is None else (0, row.recorded_place)
+
+
+def _check_columns(run: Any, workload: Any, digest: Any) -> None:
+    """Raise TypeError where somebody wrote something else by hand: SQLite keeps any type in any column."""
+    if not type(run) is type(workload) is type(digest) is str:
+        raise TypeError("its id, workload and digest should be text")
+
+
+def _damaged(row: Row, error: Exception) -> HistoryError:
+    return HistoryError(f"a payload in the history is damaged, that of run {row.id!s}: {error}")

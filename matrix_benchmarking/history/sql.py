@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from .port import Event, Row, batched
+from .port import Event, batched
+from .records import Row
 
 CHUNK = 500
 COLUMNS = ", ".join(f"runs.{name}" for name in Row._fields[:9])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import os
 import sqlite3
 import time
@@ -14,13 +15,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ..errors import os_reason
-from .errors import HistoryError
-from .sql import SQLReader
-from .sqlite_schema import migrate, show_as_today, transaction, version
+from ..errors import HistoryError, os_reason
+from .records import shape_and_head
+from .sql import TABLES, SQLReader
 
 SCHEME = "sqlite:///"
 BUSY_TIMEOUT_S = 120.0
+
+APPLICATION_ID = 0x6D617462  # "matb"
+VERSION = 5
+"""Of the tables. Both are in a database's header, so another program's file and a newer matbench's are known before
+anything is read or changed. Before 5 a payload had a number, and KPIs a table of their own; 2 keeps what happened to
+alarms, 3 when a run was first seen, and in 4 a KPI may have no better direction."""
 
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full; what was committed before is kept",
@@ -109,14 +115,14 @@ class SQLiteStorage(SQLiteReader):
     def reading(self) -> Iterator[SQLiteReader]:
         """A connection of its own holds one state, whatever others write meanwhile."""
         with contextlib.closing(_connect(self.path, writable=False)) as connection:
-            show_as_today(connection, self.location)
+            _show_as_today(connection, self.location)
             connection.execute("BEGIN")
             yield SQLiteReader(connection)
 
     def writing(self) -> contextlib.AbstractContextManager[None]:
         if not self._is_writable:
             raise HistoryError(f"history '{self.path}' was opened for reading: it is read-only")
-        return transaction(self._connection)
+        return _transaction(self._connection)
 
     def settle(self) -> None:
         if self._is_writable:
@@ -134,17 +140,17 @@ class SQLiteStorage(SQLiteReader):
 
     def _prepare(self) -> None:
         connection = self._connection
-        if version(connection, self.location) == 0:
+        if _version(connection, self.location) == 0:
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         _until_free(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -32000")  # KiB: an index of 100,000 ids fits
-        migrate(connection, self.location)
+        _migrate(connection, self.location)
 
     def _check(self) -> None:
-        if version(self._connection, self.location) == 0:
+        if _version(self._connection, self.location) == 0:
             raise HistoryError(f"there is no history in '{self.path}' yet: 'matbench upload_lts' makes it")
-        show_as_today(self._connection, self.location)
+        _show_as_today(self._connection, self.location)
 
 
 def _reason(error: sqlite3.Error) -> str:
@@ -195,3 +201,102 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
             raise
         return sqlite3.connect(f"{address}?immutable=1", timeout=BUSY_TIMEOUT_S, isolation_level=None, uri=True)
     return connection
+
+
+def _version(connection: sqlite3.Connection, location: str) -> int:
+    """The version of the tables, 0 for an empty database.
+
+    Raises:
+        HistoryError: it belongs to another program, or to a newer matbench.
+    """
+    is_mine = not connection.in_transaction
+    if is_mine:
+        connection.execute("BEGIN")  # all of one moment: others may be making the database
+    try:
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        (found,) = connection.execute("PRAGMA user_version").fetchone()
+        (application,) = connection.execute("PRAGMA application_id").fetchone()
+    finally:
+        if is_mine:
+            _roll_back(connection)
+    if application != APPLICATION_ID and (tables or found or application):
+        raise HistoryError(f"{location} is a database of another program: name another file for the history")
+    if found > VERSION:
+        raise HistoryError(
+            f"{location} was written by a newer matbench (schema {found}; this one knows {VERSION}): "
+            "update matbench, or use another history"
+        )
+    return int(found)
+
+
+def _migrate(connection: sqlite3.Connection, location: str) -> None:
+    """Bring the database to today's version, in one transaction: it has the old one or the new one."""
+    if _version(connection, location) == VERSION:
+        return
+    with _transaction(connection):
+        found = _version(connection, location)  # another process may have been faster
+        if found == VERSION:
+            return
+        _add_functions(connection)
+        if found:
+            connection.execute("ALTER TABLE payloads RENAME TO payloads_before")
+        if found >= 2:
+            connection.execute("ALTER TABLE alarm_events RENAME TO alarm_events_before")
+        for text in TABLES:
+            connection.execute(text.format(id="TEXT", descending="DESC"))
+        if found:
+            connection.execute(f"INSERT INTO runs SELECT {_columns(found)} FROM payloads_before")  # noqa: S608 - our own names
+            connection.execute("INSERT INTO payloads SELECT id, payload FROM payloads_before")
+        if found >= 2:
+            connection.execute("INSERT INTO alarm_events SELECT id, workload, at_us, event FROM alarm_events_before")
+        for name in ("payloads_before", "alarm_events_before", "kpis", "series"):
+            connection.execute(f"DROP TABLE IF EXISTS {name}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _show_as_today(connection: sqlite3.Connection, location: str) -> None:
+    """Let the tables of an older matbench, open for reading, look like today's."""
+    found = _version(connection, location)
+    if not 0 < found < VERSION:
+        return
+    _add_functions(connection)
+    connection.execute(f"CREATE TEMP VIEW runs AS SELECT {_columns(found)} FROM payloads")  # noqa: S608 - our own names
+    if found < 2:
+        none = "SELECT '' AS id, '' AS workload, 0 AS at_us, '' AS event WHERE FALSE"
+        connection.execute(f"CREATE TEMP VIEW alarm_events AS {none}")
+
+
+def _columns(found: int) -> str:
+    """Today's columns of the runs in the payloads of the version *found*; the last two are made of each payload."""
+    seen = "measurement, recorded_us, recorded_place"
+    if found < 3:
+        seen = "NULL AS measurement, NULL AS recorded_us, number AS recorded_place"
+    return f"id, workload, time_us, digest, {seen}, shape_of(payload) AS shape, head_of(payload) AS head"
+
+
+def _add_functions(connection: sqlite3.Connection) -> None:
+    for place, name in enumerate(("shape_of", "head_of")):
+        connection.create_function(name, 1, functools.partial(_column, place), deterministic=True)
+
+
+def _column(place: int, payload: str | bytes) -> str | None:
+    return shape_and_head(payload)[place]
+
+
+@contextlib.contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All that is written within, or nothing of it."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        _roll_back(connection)
+        raise
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    """End the transaction; SQLite has done that itself where, say, the disk is full."""
+    with contextlib.suppress(sqlite3.Error):
+        connection.execute("ROLLBACK")

@@ -14,7 +14,7 @@ from .. import lts
 from ..analyze.check import Answer, counted
 from ..analyze.study import Study
 from ..errors import MatbenchError
-from ..history import delivery, outbox
+from ..history import delivery
 from ..matrix import Entry
 from . import judging
 from .answers import AnalysisAnswer, BestAnswer, CheckAnswer
@@ -134,7 +134,7 @@ class Runs(Printable):
             MatbenchError: the history can't be used. What a server that is away couldn't take waits in the outbox.
         """
         good = lts.GoodRuns(self.study.workload, self.study.matrix, keep_going=False)
-        delivered = delivery.upload(good.write, located(history), outbox.directory(os.environ), replace=replace)
+        delivered = delivery.upload(good.write, located(history), delivery.outboxes(os.environ), replace=replace)
         if good.left_out:
             warn(["\n".join(["left out, failed or unfinished:", *lts.listed(good.left_out.items())])])
         return delivered

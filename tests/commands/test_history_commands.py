@@ -428,7 +428,7 @@ def test_what_waited_in_the_outbox_is_delivered_by_the_next_upload(opensearch, o
     there = f"{opensearch.url}/outbox-test"
     assert main([*UPLOAD, "--history=http://127.0.0.1:9/outbox-test"]) == 2
     (waiting,) = outbox.iterdir()
-    from matrix_benchmarking.history.outbox import Outbox
+    from matrix_benchmarking.history.delivery import Outbox
 
     waiting.rename(Outbox(outbox, there).directory)
     assert main(["history", "show", f"--history={there}"]) == 2  # nothing has made the indices yet

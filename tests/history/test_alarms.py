@@ -18,10 +18,9 @@ from history_support.payloads import payload, test_id
 from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history import HistoryError, SQLiteLocation, record
+from matrix_benchmarking.history import HistoryError, SQLiteLocation, record, sqlite
 from matrix_benchmarking.history import opensearch_indices as indices
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, decode, encode
-from matrix_benchmarking.history.sqlite_schema import MIGRATIONS, migrate
 
 RECORDER = """
 import sys
@@ -192,13 +191,12 @@ class TestSQLite:
                 assert later.alarm_events() == [event(1)]
             assert kept.push([record(payload(5))]).unchanged == 1
 
-    def test_a_matbench_of_before_refuses_it_clearly(self, path: Path) -> None:
+    def test_a_matbench_of_before_refuses_it_clearly(self, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         with sqlite_history(path) as kept:
             kept.record_alarms([event(1)])
-        connection = sqlite3.connect(path)
+        monkeypatch.setattr(sqlite, "VERSION", 1)
         with pytest.raises(HistoryError, match=r"newer matbench \(schema 5; this one knows 1\): update matbench"):
-            migrate(connection, "h.db", MIGRATIONS[:1])
-        connection.close()
+            sqlite_history(path)
 
     @pytest.mark.parametrize("damage", ["'garbage'", "'{}'", "5", "x'ff00'", "cast(x'22ff22' AS TEXT)"])
     def test_a_damaged_event_is_a_sentence(self, path: Path, damage: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from history_support.uploads import kept_at, kpis_agree, writer
 
 from matrix_benchmarking.history import delivery
-from matrix_benchmarking.history.outbox import Outbox
+from matrix_benchmarking.history.delivery import Outbox
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 

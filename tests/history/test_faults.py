@@ -20,8 +20,7 @@ from matrix_benchmarking import history
 from matrix_benchmarking.errors import OutputError
 from matrix_benchmarking.history import HistoryError, Query, UnavailableError, delivery, record
 from matrix_benchmarking.history import opensearch_client as client
-from matrix_benchmarking.history.outbox import Outbox
-from matrix_benchmarking.history.prune import Choice, prunable
+from matrix_benchmarking.history.delivery import Outbox
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 
@@ -183,7 +182,7 @@ def test_a_clock_that_is_wrong_moves_runs_and_loses_none(opensearch, at, outboxe
     with history.open_history(location, writable=False) as kept:
         assert [run.id for run in kept.runs()] == [test_id(2), test_id(1), test_id(3)]
         now = record(payload(1)).time_us + 10**6
-        assert prunable(kept, Choice(before_us=now)) == [test_id(1), test_id(3)]
+        assert kept.prunable(None, before_us=now) == [test_id(1), test_id(3)]
         assert [run.id for run in kept.runs(Query(since_us=now))] == [test_id(2)]
 
 
@@ -193,7 +192,7 @@ def test_a_process_killed_while_it_writes_the_outbox_leaves_no_half_batch(outbox
         "import sys, msgspec\n"
         "from pathlib import Path\n"
         "from history_support.payloads import payload\n"
-        "from matrix_benchmarking.history.outbox import Outbox\n"
+        "from matrix_benchmarking.history.delivery import Outbox\n"
         "def write(stream):\n"
         "    for number in range(10**9):\n"
         "        stream.write(msgspec.json.encode(payload(number)) + b'\\n')\n"

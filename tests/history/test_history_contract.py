@@ -11,7 +11,7 @@ from history_support.uploads import payloads, series, values
 
 from matrix_benchmarking import filters, history
 from matrix_benchmarking.history import HistoryError, Query, record
-from matrix_benchmarking.history.twins import twins
+from matrix_benchmarking.history.plan import twins
 
 
 def records(*payloads):

@@ -9,9 +9,9 @@ import pytest
 from history_support.payloads import payload, test_id
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history import HistoryError, Pushed, UnavailableError, outbox
-from matrix_benchmarking.history.outbox import Outbox
-from matrix_benchmarking.history.port import Refused
+from matrix_benchmarking.history import HistoryError, Pushed, UnavailableError, delivery
+from matrix_benchmarking.history.delivery import Outbox
+from matrix_benchmarking.history.plan import Refused
 
 PLACE = "https://host:9200/runs"
 
@@ -186,8 +186,8 @@ def test_drop_removes_everything(box):
 
 
 def test_the_directory_is_named_by_the_environment(tmp_path):
-    assert outbox.directory({"MATBENCH_OUTBOX": str(tmp_path)}) == tmp_path
-    assert outbox.directory({}).name == "outbox"
+    assert delivery.outboxes({"MATBENCH_OUTBOX": str(tmp_path)}) == tmp_path
+    assert delivery.outboxes({}).name == "outbox"
 
 
 def test_an_empty_upload_leaves_nothing_behind(box, tmp_path):

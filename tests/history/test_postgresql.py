@@ -21,7 +21,7 @@ from requirements import missing
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, UnavailableError, delivery, location, record
-from matrix_benchmarking.history.outbox import Outbox
+from matrix_benchmarking.history.delivery import Outbox
 
 pytestmark = pytest.mark.xdist_group("postgresql")
 

@@ -14,7 +14,7 @@ from opensearchpy import OpenSearch
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, read, record, records, transfer
-from matrix_benchmarking.history.outbox import Outbox
+from matrix_benchmarking.history.delivery import Outbox
 
 FROZEN_US = 1_800_000_000_000_000
 

@@ -17,7 +17,7 @@ from history_support.uploads import payloads, series
 
 from matrix_benchmarking import history, lts, store, workload
 from matrix_benchmarking.history import Pushed, read, record, sameness
-from matrix_benchmarking.history.port import Corrected, Refused
+from matrix_benchmarking.history.plan import Corrected, Refused
 from matrix_benchmarking.history.sameness import Difference
 from matrix_benchmarking.matrix import Facts, Matrix
 

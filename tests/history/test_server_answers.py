@@ -11,7 +11,7 @@ from history_support.uploads import kept_at, writer
 
 from matrix_benchmarking import history
 from matrix_benchmarking.history import HistoryError, delivery, record
-from matrix_benchmarking.history.outbox import Outbox
+from matrix_benchmarking.history.delivery import Outbox
 
 pytestmark = pytest.mark.xdist_group("opensearch")
 

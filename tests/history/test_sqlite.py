@@ -13,7 +13,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from history_support.payloads import payload, test_id
@@ -21,7 +20,7 @@ from history_support.uploads import payloads, series
 from requirements import missing
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history import History, HistoryError, SQLiteLocation, record, sqlite_schema
+from matrix_benchmarking.history import History, HistoryError, SQLiteLocation, record
 
 PUSHER = """
 import sys
@@ -143,120 +142,6 @@ def test_a_kill_while_runs_are_recomputed_leaves_each_as_it_was_or_as_it_is(tmp_
     said, _ = again.communicate(timeout=120)
     assert said == f"ready\n{2000 - done}\n"
     assert integrity(path) == "ok"
-
-
-def test_a_newer_database_is_refused_and_untouched(tmp_path):
-    path = tmp_path / "h.db"
-    with sqlite_history(path) as kept:
-        kept.push([record(payload(1))])
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    before = path.read_bytes()
-    for writable in (True, False):
-        with pytest.raises(HistoryError, match=r"newer matbench \(schema 99; this one knows 5\): update matbench"):
-            sqlite_history(path, writable=writable)
-    assert path.read_bytes() == before
-
-
-def test_another_programs_database_is_refused_and_untouched(tmp_path):
-    path = tmp_path / "other.db"
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE photos (name TEXT)")
-    connection.commit()
-    connection.close()
-    before = path.read_bytes()
-    with pytest.raises(HistoryError, match="another program"):
-        sqlite_history(path)
-    assert path.read_bytes() == before
-
-
-def test_an_older_database_is_migrated_and_keeps_everything(tmp_path, monkeypatch):
-    path = tmp_path / "h.db"
-    with sqlite_history(path) as kept:
-        kept.push([record(payload(1))])
-    added = ("ALTER TABLE runs ADD COLUMN note TEXT DEFAULT 'none'",)
-    monkeypatch.setattr(sqlite_schema.migrate, "__defaults__", ((*sqlite_schema.MIGRATIONS, added),))
-    monkeypatch.setattr(sqlite_schema.version, "__defaults__", ((*sqlite_schema.MIGRATIONS, added),))
-    with sqlite_history(path) as kept:
-        assert [each["results"]["number"] for each in payloads(kept)] == [1]
-        assert kept.push([record(payload(2))]).added == 1
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(sqlite_schema.MIGRATIONS) + 1,)
-    assert connection.execute("SELECT note FROM runs").fetchall() == [("none",), ("none",)]
-    connection.close()
-
-
-@pytest.mark.parametrize("schema", [1, 2, 3, 4])
-def test_files_of_each_schema_are_brought_on_and_say_the_same(tmp_path, schema):
-    path = tmp_path / "h.db"
-    made = [payload(number, {"speed": 1.5 * number, "load": None}, note="x" * number) for number in range(5)]
-    _make_file_of(schema, path, made)
-    before = path.read_bytes()
-    with sqlite_history(path, writable=False) as kept:
-        read = list(kept.runs()), list(kept.records())
-        with pytest.raises(HistoryError, match="read-only"):
-            kept.push([record(payload(9))])
-    assert path.read_bytes() == before
-    with sqlite_history(path) as kept:
-        assert (list(kept.runs()), list(kept.records())) == read
-        assert [run.recorded for run in kept.runs()] == [(0, number) for number in (5, 4, 3, 2, 1)]
-        assert payloads(kept) == made[::-1]
-        assert kept.push(map(record, made)).unchanged == 5
-    new = tmp_path / "new.db"
-    with sqlite_history(new) as kept:
-        kept.push(map(record, made))
-        assert [(run.head, run.kpis) for run in kept.runs()] == [(run.head, run.kpis) for run in read[0]]
-    assert _tables(path) == _tables(new)
-
-
-def test_a_payload_that_was_damaged_before_is_named_and_can_be_replaced(tmp_path):
-    path = tmp_path / "h.db"
-    _make_file_of(4, path, [payload(1), payload(2)])
-    connection = sqlite3.connect(path)
-    connection.execute("UPDATE payloads SET payload = 'garbage' WHERE id = ?", (test_id(1),))
-    connection.commit()
-    connection.close()
-    with sqlite_history(path) as kept:
-        with pytest.raises(HistoryError, match=f"damaged, that of run {test_id(1)}"):
-            list(kept.runs())
-        assert kept.push([record(payload(1, {"speed": 2.0}))], replace=True).replaced == 1
-        assert len(payloads(kept)) == 2
-
-
-def _make_file_of(schema: int, path: Path, made: list[dict[str, Any]]) -> None:
-    """A file of an old *schema* with the payloads *made*, in their order, without their KPIs one by one."""
-    connection = sqlite3.connect(path, isolation_level=None)
-    sqlite_schema.migrate(connection, "it", sqlite_schema.MIGRATIONS[:schema])
-    for each in map(record, made):
-        texts = json.dumps(each.settings), each.repeat, json.dumps(each.payload)
-        columns = "id, workload, time_us, digest, settings, repeat, payload"
-        row = (each.id, each.workload, each.time_us, each.digest, *texts)
-        connection.execute(f"INSERT INTO payloads ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
-    if schema >= 3:
-        connection.execute("UPDATE payloads SET recorded_place = number")
-    connection.close()
-
-
-def _tables(path: Path) -> set[str]:
-    connection = sqlite3.connect(path)
-    found = {text for (text,) in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
-    connection.close()
-    return found
-
-
-def test_a_migration_that_fails_leaves_the_old_version(tmp_path, monkeypatch):
-    path = tmp_path / "h.db"
-    with sqlite_history(path) as kept:
-        kept.push([record(payload(1))])
-    broken = ("ALTER TABLE runs ADD COLUMN note TEXT", "ALTER TABLE missing ADD COLUMN note TEXT")
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite_schema.migrate, "__defaults__", ((*sqlite_schema.MIGRATIONS, broken),))
-        patch.setattr(sqlite_schema.version, "__defaults__", ((*sqlite_schema.MIGRATIONS, broken),))
-        with pytest.raises(HistoryError, match="no such table: missing"):
-            sqlite_history(path)
-    with sqlite_history(path) as kept:
-        assert kept.push([record(payload(1))]).unchanged == 1
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from history_support.alarms import event, subject
 from history_support.payloads import payload, test_id
 
 from matrix_benchmarking import history
-from matrix_benchmarking.history import HistoryError, Query, prune, record, transfer
+from matrix_benchmarking.history import HistoryError, Query, record, transfer
 
 
 def filled(place):
@@ -191,7 +191,7 @@ def test_a_part_of_one_workload_has_the_alarms_of_that_workload(kept):
 
 
 def chosen(kept, **choice):
-    return prune.prunable(kept, prune.Choice(**choice))
+    return kept.prunable(choice.pop("workload", None), **choice)
 
 
 def test_prune_by_age_leaves_what_is_young_or_of_unknown_time(kept):
