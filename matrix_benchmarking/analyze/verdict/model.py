@@ -92,7 +92,7 @@ class Alarm:
     old_level: float
     new_level: float
     status: Status
-    is_new: bool = False
+    is_new: bool
     fixed_by: str | None = None
     author: str | None = None
     at: dt.datetime | None = None
