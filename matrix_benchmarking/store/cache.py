@@ -226,7 +226,7 @@ def _is_artifact(source: Source) -> bool:
     return source.size is not None and source.path not in COMES_WITH_A_CACHE
 
 
-ENVELOPE = Envelope(b"matbench", 3, "matbench cache")
+ENVELOPE = Envelope(b"matbench", 4, "matbench cache")
 
 
 def places(candidate: Candidate, workload: Workload) -> list[Path]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
-import enum
 import io
 import itertools
 import pathlib
@@ -29,31 +28,6 @@ class CodecError(Exception):
     """A value that can't be kept, or bytes that are no value."""
 
 
-class Code(enum.IntEnum):
-    """MessagePack extension types; the numbers are part of the format."""
-
-    NAMESPACE = 1
-    TUPLE = 2
-    SET = 3
-    FROZENSET = 4
-    PAIRS = 5
-    BIG_INTEGER = 6
-    SURROGATE_TEXT = 7
-    DATETIME = 8
-    DATE = 9
-    TIME = 10
-    TIMEDELTA = 11
-    PATH = 12
-    UUID = 13
-    DECIMAL = 14
-    COMPLEX = 15
-    ARRAY = 16
-    ARRAY_SCALAR = 17
-    DATAFRAME = 18
-    SERIES = 19
-    TIMESTAMP = 20
-
-
 S = TypeVar("S", bound=msgspec.Struct)
 
 _SIMPLE = frozenset({str, int, float, bool, type(None), bytes})
@@ -67,13 +41,10 @@ def pack(value: Any) -> bytes:
         CodecError: it holds something that can't be kept with its type.
     """
     try:
-        return _pack_plain(_wrap(value, careful=False))
-    except (OverflowError, UnicodeEncodeError):
-        pass  # rare: integers beyond 64 bits, or text with lone surrogates
-    except RecursionError as error:
-        raise CodecError("results that are nested too deeply, or contain themselves") from error
-    try:
-        return _pack_plain(_wrap(value, careful=True))
+        try:
+            return _pack_plain(_wrap(value, careful=False))
+        except (OverflowError, UnicodeEncodeError):  # rare: integers beyond 64 bits, or text with lone surrogates
+            return _pack_plain(_wrap(value, careful=True))
     except RecursionError as error:
         raise CodecError("results that are nested too deeply, or contain themselves") from error
 
@@ -124,8 +95,8 @@ def unpack_struct(content: bytes | memoryview, stamp: tuple[str | bytes, ...], f
         raise CodecError(str(error)) from error
 
 
-def _ext(code: Code, value: Any) -> msgspec.msgpack.Ext:
-    return msgspec.msgpack.Ext(int(code), value if isinstance(value, bytes) else _pack_plain(value))
+def _ext(code: int, value: Any) -> msgspec.msgpack.Ext:
+    return msgspec.msgpack.Ext(code, _pack_plain(value))
 
 
 def _wrap(value: Any, careful: bool) -> Any:
@@ -135,19 +106,13 @@ def _wrap(value: Any, careful: bool) -> Any:
             return value
         return [_wrap(item, careful) for item in value]
     if kind is dict:
-        return _wrap_dict(value, careful)
+        if set(map(type, value)) <= {str} and not careful:
+            return {key: _wrap(item, careful) for key, item in value.items()}
+        return _ext(_PAIRS, [[_wrap(key, careful), _wrap(item, careful)] for key, item in value.items()])
     if kind in _SIMPLE:
         return _wrap_rare(value) if careful else value
-    if kind is types.SimpleNamespace:
-        return _ext(Code.NAMESPACE, _wrap_dict(vars(value), careful))
-    if kind in _CONTAINERS:
-        return _ext(_CONTAINERS[kind], [_wrap(item, careful) for item in value])
-    if kind in _AS_TEXT:
-        code, write = _AS_TEXT[kind]
-        return _ext(code, write(value))
-    if isinstance(value, pathlib.PurePath):
-        return _ext(Code.PATH, _wrap(str(value), careful))
-    return _wrap_array(value)
+    code, write, _ = _KINDS.get(kind) or _kind_of_array(value)
+    return _ext(code, _wrap(write(value), careful))
 
 
 def _is_plain(items: list[Any]) -> bool:
@@ -158,21 +123,14 @@ def _is_plain(items: list[Any]) -> bool:
     return kinds <= _SIMPLE
 
 
-def _wrap_dict(value: dict[Any, Any], careful: bool) -> Any:
-    if set(map(type, value)) <= {str} and not careful:
-        return {key: _wrap(item, careful) for key, item in value.items()}
-    pairs = [[_wrap(key, careful), _wrap(item, careful)] for key, item in value.items()]
-    return _ext(Code.PAIRS, pairs)
-
-
 def _wrap_rare(value: Any) -> Any:
     if isinstance(value, str):
         try:
             value.encode()
         except UnicodeEncodeError:
-            return _ext(Code.SURROGATE_TEXT, value.encode("utf-8", "surrogatepass"))
+            return _ext(_SURROGATE_TEXT, value.encode("utf-8", "surrogatepass"))
     elif isinstance(value, int) and not -(1 << 63) <= value < (1 << 64):
-        return _ext(Code.BIG_INTEGER, hex(value))
+        return _ext(_BIG_INTEGER, hex(value))
     return value
 
 
@@ -195,35 +153,17 @@ def _write_time(value: dt.time) -> list[Any]:
     return [value.isoformat(), value.fold]
 
 
-_CONTAINERS: dict[type, Code] = {tuple: Code.TUPLE, set: Code.SET, frozenset: Code.FROZENSET}
-_AS_TEXT: dict[type, tuple[Code, Callable[[Any], Any]]] = {
-    dt.datetime: (Code.DATETIME, _write_datetime),
-    dt.date: (Code.DATE, dt.date.isoformat),
-    dt.time: (Code.TIME, _write_time),
-    dt.timedelta: (Code.TIMEDELTA, lambda value: [value.days, value.seconds, value.microseconds]),
-    uuid.UUID: (Code.UUID, lambda value: value.bytes),
-    decimal.Decimal: (Code.DECIMAL, str),
-    complex: (Code.COMPLEX, lambda value: [value.real, value.imag]),
-}
-
-
-def _wrap_array(value: Any) -> msgspec.msgpack.Ext:
-    """numpy and pandas objects; whoever made them has imported the library."""
+def _kind_of_array(value: Any) -> _Kind:
+    """That of a numpy or pandas object; whoever made it has imported the library."""
     numpy, pandas = sys.modules.get("numpy"), sys.modules.get("pandas")
     if pandas is not None:
-        if type(value) is pandas.DataFrame:
-            return _ext(Code.DATAFRAME, _write_frame(value))
-        if type(value) is pandas.Series:
-            frame = value.to_frame(name="values")
-            return _ext(Code.SERIES, [_write_frame(frame), _wrap(value.name, careful=False)])
-        if type(value) is pandas.Timestamp:
-            zone = None if value.tzinfo is None else str(value.tzinfo)
-            return _ext(Code.TIMESTAMP, [value.as_unit("ns").value, value.unit, zone])
-    if numpy is not None:
-        if type(value) is numpy.ndarray:
-            return _ext(Code.ARRAY, _write_array(value))
-        if isinstance(value, numpy.generic):
-            return _ext(Code.ARRAY_SCALAR, _write_array(numpy.asarray(value)))
+        known = {pandas.DataFrame: _FRAME, pandas.Series: _SERIES, pandas.Timestamp: _TIMESTAMP}.get(type(value))
+        if known is not None:
+            return known
+    if numpy is not None and type(value) is numpy.ndarray:
+        return _ARRAY
+    if numpy is not None and isinstance(value, numpy.generic):
+        return _ARRAY_SCALAR
     raise CodecError(f"a {type(value).__module__}.{type(value).__qualname__}")
 
 
@@ -232,7 +172,7 @@ def _write_array(value: Any) -> bytes:
 
     stream = io.BytesIO()
     try:
-        numpy.save(stream, value, allow_pickle=False)
+        numpy.save(stream, numpy.asarray(value), allow_pickle=False)
     except ValueError as error:
         raise CodecError(f"a numpy array of {value.dtype}: {error}") from error
     return stream.getvalue()
@@ -264,11 +204,6 @@ def _read_frame(content: bytes) -> Any:
         return reader.read_all().to_pandas()
 
 
-def _read_series(parts: list[Any]) -> Any:
-    content, name = parts
-    return _read_frame(content)["values"].rename(name)
-
-
 def _read_timestamp(parts: list[Any]) -> Any:
     import pandas
 
@@ -276,40 +211,55 @@ def _read_timestamp(parts: list[Any]) -> Any:
     return pandas.Timestamp(value, unit="ns", tz=zone).as_unit(unit)
 
 
-_READ_RAW: dict[int, Callable[[bytes], Any]] = {
-    Code.SURROGATE_TEXT: lambda content: content.decode("utf-8", "surrogatepass"),
-    Code.UUID: lambda content: uuid.UUID(bytes=content),
-    Code.ARRAY: _read_array,
-    Code.ARRAY_SCALAR: lambda content: _read_array(content)[()],
-    Code.DATAFRAME: _read_frame,
+_Kind = tuple[int, Callable[[Any], Any], Callable[[Any], Any]]
+"""A MessagePack extension type, a part of the format; what makes simpler values of one, and the way back."""
+
+_PAIRS, _BIG_INTEGER, _SURROGATE_TEXT = 5, 6, 7
+_PATH: _Kind = (12, str, pathlib.Path)
+_KINDS: dict[type, _Kind] = {
+    types.SimpleNamespace: (1, vars, lambda fields: types.SimpleNamespace(**fields)),
+    tuple: (2, list, tuple),
+    set: (3, list, set),
+    frozenset: (4, list, frozenset),
+    dt.datetime: (8, _write_datetime, _read_datetime),
+    dt.date: (9, dt.date.isoformat, dt.date.fromisoformat),
+    dt.time: (10, _write_time, lambda parts: dt.time.fromisoformat(parts[0]).replace(fold=parts[1])),
+    dt.timedelta: (
+        11,
+        lambda value: [value.days, value.seconds, value.microseconds],
+        lambda parts: dt.timedelta(*parts),
+    ),
+    type(pathlib.Path()): _PATH,
+    type(pathlib.PurePath()): _PATH,
+    uuid.UUID: (13, str, uuid.UUID),
+    decimal.Decimal: (14, str, decimal.Decimal),
+    complex: (15, lambda value: [value.real, value.imag], lambda parts: complex(*parts)),
 }
-_READ_PACKED: dict[int, Callable[[Any], Any]] = {
-    Code.NAMESPACE: lambda value: types.SimpleNamespace(**dict(value)),
-    Code.TUPLE: tuple,
-    Code.SET: set,
-    Code.FROZENSET: frozenset,
-    Code.PAIRS: dict,
-    Code.BIG_INTEGER: lambda text: int(text, 16),
-    Code.DATETIME: _read_datetime,
-    Code.DATE: dt.date.fromisoformat,
-    Code.TIME: lambda parts: dt.time.fromisoformat(parts[0]).replace(fold=parts[1]),
-    Code.TIMEDELTA: lambda parts: dt.timedelta(*parts),
-    Code.PATH: pathlib.Path,
-    Code.DECIMAL: decimal.Decimal,
-    Code.COMPLEX: lambda parts: complex(*parts),
-    Code.SERIES: _read_series,
-    Code.TIMESTAMP: _read_timestamp,
+_ARRAY: _Kind = (16, _write_array, _read_array)
+_ARRAY_SCALAR: _Kind = (17, _write_array, lambda content: _read_array(content)[()])
+_FRAME: _Kind = (18, _write_frame, _read_frame)
+_SERIES: _Kind = (
+    19,
+    lambda series: [_write_frame(series.to_frame(name="values")), series.name],
+    lambda parts: _read_frame(parts[0])["values"].rename(parts[1]),
+)
+_TIMESTAMP: _Kind = (
+    20,
+    lambda moment: [moment.as_unit("ns").value, moment.unit, None if moment.tzinfo is None else str(moment.tzinfo)],
+    _read_timestamp,
+)
+_READ: dict[int, Callable[[Any], Any]] = {
+    _PAIRS: dict,
+    _BIG_INTEGER: lambda text: int(text, 16),
+    _SURROGATE_TEXT: lambda content: content.decode("utf-8", "surrogatepass"),
+    **{code: read for code, _, read in (*_KINDS.values(), _ARRAY, _ARRAY_SCALAR, _FRAME, _SERIES, _TIMESTAMP)},
 }
 
 
 def _unwrap(code: int, content: memoryview) -> Any:
-    read_packed = _READ_PACKED.get(code)
-    if read_packed is not None:
-        return read_packed(_unpack_plain(content))
-    read_raw = _READ_RAW.get(code)
-    if read_raw is None:
+    if code not in _READ:
         raise CodecError(f"the unknown extension type {code}")
-    return read_raw(bytes(content))
+    return _READ[code](_unpack_plain(content))
 
 
 _unpack_plain = msgspec.msgpack.Decoder(ext_hook=_unwrap).decode

@@ -28,7 +28,7 @@ from .find import Candidate, check_root, layouts_of
 from .fingerprint import digest
 from .parsing import Context, Loader
 
-ENVELOPE = Envelope(b"matbench-index", 5, "matbench index")
+ENVELOPE = Envelope(b"matbench-index", 6, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 
 T = TypeVar("T")

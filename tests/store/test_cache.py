@@ -449,7 +449,7 @@ def test_a_file_that_grows_while_it_is_parsed_is_not_cached(tree, calls):
 def test_a_cache_holds_nothing_that_can_be_executed(tree, calls):
     parse(tree, calls)
     content = (tree / "a" / CACHE).read_bytes()
-    assert content.startswith(b"matbench\0\3")
+    assert content.startswith(b"matbench\0\4")
     assert b"\x80\x04\x95" not in content  # the start of a pickle
 
 

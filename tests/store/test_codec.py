@@ -162,7 +162,7 @@ def test_an_array_that_would_run_code_is_refused(tmp_path):
     np.save(tmp_path / "evil.npy", np.array([Exploit()], dtype=object), allow_pickle=True)
     content = (tmp_path / "evil.npy").read_bytes()
     with pytest.raises(codec.CodecError):
-        codec.unpack(msgspec.msgpack.encode(msgspec.msgpack.Ext(int(codec.Code.ARRAY), content)))
+        codec.unpack(msgspec.msgpack.encode(codec._ext(codec._ARRAY[0], content)))
     assert not target.exists()
 
 
