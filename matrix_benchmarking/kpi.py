@@ -1,7 +1,7 @@
 """Key performance indicators: decorators that describe a function, and the functions' evaluation.
 
-A KPI is a function of one LTS payload that returns a number. The decorators attach a frozen
-:class:`KPIDescription` to the function and do nothing else, so their order does not matter::
+A KPI is a function of one LTS payload that returns a number. The decorators attach what they say to the function
+and do nothing else, so their order does not matter::
 
     @HigherBetter
     @KPIMetadata(help="Inputs answered per second", unit="inputs/s")
@@ -48,37 +48,14 @@ LARGEST_PLAIN = 1e15
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class KPIDescription:
-    """What the decorators say of one KPI function.
-
-    Attributes:
-        name: the KPI's name; the function's name unless given.
-        help: one sentence on what is measured.
-        unit: unit of the value that the function returns.
-        lower_better: direction; None where neither is better.
-        is_direction_said: False is an error that :func:`collect` reports.
-        ignored_for_regression: the regression analysis leaves this KPI out.
-        format: how the value is shown, as a format string.
-        divisor: the shown value is the value divided by this number.
-        display_unit: unit of the shown value; None means *unit*.
-    """
-
-    name: str | None = None
-    help: str | None = None
-    unit: str | None = None
-    lower_better: bool | None = None
-    is_direction_said: bool = False
-    ignored_for_regression: bool = False
-    format: str = DEFAULT_FORMAT
-    divisor: float = 1.0
-    display_unit: str | None = None
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class KPIDefinition:
     """One complete KPI of a workload: its description and the function that computes it.
 
-    *lower_better* is None where neither direction is better: the KPI is shown, and not judged.
+    Attributes:
+        lower_better: direction; None where neither is better: the KPI is shown, and not judged.
+        format: how the value is shown, as a format string.
+        divisor: the shown value is the value divided by this number.
+        display_unit: unit of the shown value.
     """
 
     name: str
@@ -129,30 +106,29 @@ class KPIValues:
     missing: dict[str, str]
 
 
-def _describe(function: F, **changes: Any) -> F:
-    description = getattr(function, _ATTRIBUTE, KPIDescription())
-    setattr(function, _ATTRIBUTE, dataclasses.replace(description, **changes))
+def _describe(function: F, **said: Any) -> F:
+    setattr(function, _ATTRIBUTE, {**getattr(function, _ATTRIBUTE, {}), **said})
     return function
 
 
 def KPIMetadata(*, help: str, unit: str, name: str | None = None) -> Callable[[F], F]:
     """Make a function a KPI. *name* allows names that Python doesn't, such as ``1B_cost``."""
-    return lambda function: _describe(function, help=help, unit=unit, name=name)
+    return lambda function: _describe(function, help=help, unit=unit, name=name or function.__name__)
 
 
 def HigherBetter(function: F) -> F:
     """A higher value is better."""
-    return _describe(function, lower_better=False, is_direction_said=True)
+    return _describe(function, lower_better=False)
 
 
 def LowerBetter(function: F) -> F:
     """A lower value is better."""
-    return _describe(function, lower_better=True, is_direction_said=True)
+    return _describe(function, lower_better=True)
 
 
 def NeitherBetter(function: F) -> F:
     """Neither direction is better, as of the load of a machine: the value is shown and not judged."""
-    return _describe(function, lower_better=None, is_direction_said=True)
+    return _describe(function, lower_better=None)
 
 
 def IgnoredForRegression(function: F) -> F:
@@ -176,14 +152,10 @@ def collect(source: types.ModuleType | Iterable[KPIFunction]) -> dict[str, KPIDe
     Raises:
         WorkloadError: a KPI without a direction or a help text, or two KPIs of one name.
     """
+    functions: Iterable[Any] = vars(source).values() if isinstance(source, types.ModuleType) else source
     if isinstance(source, types.ModuleType):
-        functions = [
-            item
-            for item in vars(source).values()
-            if callable(item) and hasattr(item, _ATTRIBUTE) and item.__module__ == source.__name__
-        ]
-    else:
-        functions = list(source)
+        described = (each for each in functions if callable(each) and hasattr(each, _ATTRIBUTE))
+        functions = [each for each in described if each.__module__ == source.__name__]
     definitions: dict[str, KPIDefinition] = {}
     for function in functions:
         definition = _definition(function)
@@ -195,28 +167,20 @@ def collect(source: types.ModuleType | Iterable[KPIFunction]) -> dict[str, KPIDe
 
 def _definition(function: KPIFunction) -> KPIDefinition:
     where = f"KPI function '{function.__name__}' of {function.__module__}"
-    description: KPIDescription | None = getattr(function, _ATTRIBUTE, None)
-    if description is None or description.help is None or description.unit is None:
+    said: dict[str, Any] = getattr(function, _ATTRIBUTE, {})
+    if "help" not in said:
         raise WorkloadError(f"{where} needs @KPIMetadata(help=…, unit=…)")
-    if not description.is_direction_said:
+    if "lower_better" not in said:
         raise WorkloadError(f"{where} needs a direction: @HigherBetter, @LowerBetter or @NeitherBetter")
+    defaults = {"ignored_for_regression": False, "format": DEFAULT_FORMAT, "divisor": 1.0, "display_unit": said["unit"]}
+    definition = KPIDefinition(function=function, **{**defaults, **said})
     try:
-        description.format.format(1.0)
+        definition.format.format(1.0)
     except (ValueError, KeyError, IndexError) as error:
-        raise WorkloadError(f"{where} has the format {description.format!r}: {error}") from error
-    if not math.isfinite(description.divisor) or description.divisor == 0:
-        raise WorkloadError(f"{where} has a divisor of {description.divisor}")
-    return KPIDefinition(
-        name=description.name or function.__name__,
-        help=description.help,
-        unit=description.unit,
-        lower_better=description.lower_better,
-        ignored_for_regression=description.ignored_for_regression,
-        format=description.format,
-        divisor=description.divisor,
-        display_unit=description.unit if description.display_unit is None else description.display_unit,
-        function=function,
-    )
+        raise WorkloadError(f"{where} has the format {definition.format!r}: {error}") from error
+    if not math.isfinite(definition.divisor) or definition.divisor == 0:
+        raise WorkloadError(f"{where} has a divisor of {definition.divisor}")
+    return definition
 
 
 def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIValues:

@@ -7,6 +7,7 @@ deduplicated: repeats are entries of their own.
 from __future__ import annotations
 
 import dataclasses
+import math
 import re
 import types
 import uuid
@@ -174,9 +175,7 @@ class Entry:
     @property
     def is_unreadable(self) -> bool:
         """True if the test has no place among the others for another reason than that it did not finish."""
-        if self.finished:
-            return False
-        return any(not problem.reason.startswith(DID_NOT_FINISH) for problem in self.problems)
+        return not self.finished and any(not each.reason.startswith(DID_NOT_FINISH) for each in self.problems)
 
     def get_name(self, variables: Iterable[str]) -> str:
         """The entry's name by the settings that vary, as ``batch_size=32, vus=16``."""
@@ -284,26 +283,21 @@ class Matrix:
         """
         import pandas
 
-        records: list[list[dict[str, Any]]] = [
+        per_entry: list[list[dict[str, Any]]] = [
             [{}] if series is None else _records(entry, series) for entry in self.entries
         ]
-        fields = (record for of_entry in records for record in of_entry)
-        taken = {"repeat", "exit_code", "test_uuid", "location"}.union(*(entry.kpis for entry in self.entries), *fields)
-
-        rows = [
-            {
-                **{f"setting_{name}" if name in taken else name: value for name, value in entry.settings.items()},
-                "repeat": entry.repeat,
-                **entry.kpis,
-                **record,
-                "exit_code": entry.exit_code,
-                "test_uuid": entry.test_uuid,
-                "location": entry.name,
-            }
-            for entry, of_entry in zip(self.entries, records, strict=True)
-            for record in of_entry
-        ]
-        frame = pandas.DataFrame([{k: _encodable(v) for k, v in row.items()} for row in rows])
+        rows = [(entry, record) for entry, records in zip(self.entries, per_entry, strict=True) for record in records]
+        taken = {"repeat", "exit_code", "test_uuid", "location"}
+        taken.update(*(entry.kpis for entry in self.entries), *(record for _, record in rows))
+        columns: dict[str, list[Any]] = {}
+        for place, (entry, record) in enumerate(rows):
+            settings = {f"setting_{name}" if name in taken else name: value for name, value in entry.settings.items()}
+            last = {"exit_code": entry.exit_code, "test_uuid": entry.test_uuid, "location": entry.name}
+            for name, value in {**settings, "repeat": entry.repeat, **entry.kpis, **record, **last}.items():
+                if name not in columns:
+                    columns[name] = [math.nan] * len(rows)
+                columns[name][place] = _encodable(value)
+        frame = pandas.DataFrame(columns)
         if "exit_code" in frame:
             frame["exit_code"] = frame["exit_code"].astype("Int64")
         return frame
@@ -351,7 +345,9 @@ def _records(entry: Entry, series: str) -> list[dict[str, Any]]:
 
 def _encodable(value: Any) -> Any:
     """Text that came from a file name and is not UTF-8, with backslashes; everything else as it is."""
-    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value
+    if not isinstance(value, str) or value.isascii():
+        return value
+    return value.encode("utf-8", "backslashreplace").decode()
 
 
 def _values_by_name(entries: Sequence[Entry]) -> dict[str, list[Any]]:

@@ -24,10 +24,9 @@ _REQUIRED: Any = object()
 
 
 def ignore_file_not_found(parser: Callable[P, R]) -> Callable[P, R | None]:
-    """Make *parser* give None for an artifact that is missing, or damaged.
+    """Make *parser* give None for an artifact that is missing, or damaged (:class:`ArtifactError`), or can't be read.
 
-    A damaged artifact (:class:`ArtifactError`, as the readers of this module raise it) is noted as a
-    problem of the test, so that strict runs name it and lenient ones go on; so is one that can't be read.
+    All but the first is noted as a problem of the test, so that strict runs name it and lenient ones go on.
     """
 
     @functools.wraps(parser)
