@@ -16,7 +16,7 @@ from ..kpi import KPIDefinition
 from ..matrix import Entry
 from . import intervals
 from .best import Best, Group, narrowed
-from .points import Cause, Excluded, Point
+from .points import Excluded, ExclusionCause, Point
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -189,4 +189,4 @@ def _own_limits(found: Sequence[Bounded]) -> list[tuple[Bounded, float | None]]:
 
 def _unknown(entry: Entry, kpi: KPIDefinition) -> Excluded:
     reason = f"{kpi.name} is unknown: {entry.missing_kpis.get(kpi.name, 'not known for this test')}"
-    return Excluded(entry, Cause.UNKNOWN, reason, reason)
+    return Excluded(entry, ExclusionCause.UNKNOWN, reason, reason)

@@ -19,7 +19,7 @@ T = TypeVar("T")
 Key = tuple[tuple[str, object], ...]
 
 
-class Cause(enum.Enum):
+class ExclusionCause(enum.Enum):
     """Why a run can't be the best."""
 
     FAILED = "failed"
@@ -40,7 +40,7 @@ class Excluded:
     """
 
     entry: Entry
-    cause: Cause
+    cause: ExclusionCause
     reason: str
     kind: str
 
@@ -187,10 +187,10 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
 
 def _unfinished(entry: Entry) -> Excluded:
     if not entry.is_unreadable:
-        return Excluded(entry, Cause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
+        return Excluded(entry, ExclusionCause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
     reason = next(each.reason for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
     what = EXIT_CODE_FILE if reason.startswith(EXIT_CODE_FILE) else "settings"
-    return Excluded(entry, Cause.UNREADABLE, reason, f"{what} can't be read")
+    return Excluded(entry, ExclusionCause.UNREADABLE, reason, f"{what} can't be read")
 
 
 def _refusal(runs: Sequence[Entry], gates: Sequence[Gate]) -> tuple[Gate, float] | None:
@@ -209,16 +209,16 @@ def _exclusion(
 ) -> Excluded | None:
     if entry.failed:
         failed = f"failed with exit code {show(entry.exit_code)}"
-        return Excluded(entry, Cause.FAILED, failed, failed)
+        return Excluded(entry, ExclusionCause.FAILED, failed, failed)
     if entry.implausible:
         kind = "values that can't be"
-        return Excluded(entry, Cause.IMPOSSIBLE, f"it has {kind}: {entry.implausible[0]}", kind)
+        return Excluded(entry, ExclusionCause.IMPOSSIBLE, f"it has {kind}: {entry.implausible[0]}", kind)
     if refused is not None:
         return _gated(entry, *refused, kpis)
     if kpi.name not in entry.kpis:
         reason = entry.missing_kpis.get(kpi.name, "not known for this test")
         unknown = f"{kpi.name} is unknown: {reason}"
-        return Excluded(entry, Cause.UNKNOWN, unknown, unknown)
+        return Excluded(entry, ExclusionCause.UNKNOWN, unknown, unknown)
     return None
 
 
@@ -232,4 +232,4 @@ def _gated(entry: Entry, gate: Gate, missed: float, kpis: Mapping[str, KPIDefini
     kind = f"{gate.kpi} {f'below {show_value(gate.minimum)}' if is_low else f'above {show_value(gate.maximum)}'}"
     misses = own is not None and gate.refuses(own)
     value = show_value(own) if misses else f"{show_value(missed)} in another run of its point"
-    return Excluded(entry, Cause.GATED, f"{gate.kpi} is {value}, asked for is{limits}", kind)
+    return Excluded(entry, ExclusionCause.GATED, f"{gate.kpi} is {value}, asked for is{limits}", kind)

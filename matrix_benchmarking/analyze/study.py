@@ -27,7 +27,7 @@ from .select.order import Order
 from .select.order_sources import Explicit
 from .verdict.analyse import analyse_runs
 from .verdict.model import Analysis
-from .verdict.sides import Blocks
+from .verdict.sides import RunBlocks
 
 FEW_VALUES = 3_000
 """So many values of KPIs are analysed while a page waits, some tenths of a second; more are analysed afterwards."""
@@ -226,9 +226,9 @@ class Study:
         return self.order.runs_of(self.runs.entries)
 
     @functools.cached_property
-    def blocks(self) -> Blocks:
+    def blocks(self) -> RunBlocks:
         """Which runs were measured together, among all that there are."""
-        return Blocks(lambda: self.known.entries)
+        return RunBlocks(lambda: self.known.entries)
 
     @functools.cached_property
     def order_problem(self) -> str:

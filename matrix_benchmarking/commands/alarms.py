@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..analyze.verdict.lifecycle import Known
-    from ..analyze.wording.alarms import KPIs
+    from ..analyze.wording.alarms import KPIsByName
 
 LONGEST_AUTHOR = 200
 
@@ -176,14 +176,14 @@ def _author(given: str | None) -> str:
     return name
 
 
-def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIs]:
+def kpis_of(alarms: Iterable[Known], given: str | None = None) -> dict[str, KPIsByName]:
     """The KPIs by workload, to show levels as they ask for: of the workload that is given, configured or installed.
 
     What only the history names is not imported.
     """
     configured = configuration().workload
     trusted = {given, configured, *workloads.known_names()}
-    found: dict[str, KPIs] = {}
+    found: dict[str, KPIsByName] = {}
     for name in filter(None, dict.fromkeys([given, configured, *(each.subject.workload for each in alarms)])):
         if name in trusted:
             try:
@@ -203,7 +203,7 @@ def _of_workload(known: Sequence[Known], workload: str | None) -> Sequence[Known
     return [each for each in known if each.subject.workload == workload]
 
 
-def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIs]) -> Table:
+def _table(alarms: Sequence[Known], kpis: Mapping[str, KPIsByName]) -> Table:
     from ..analyze.wording.alarms import levels, standing
 
     has_several = len({each.subject.workload for each in alarms}) > 1

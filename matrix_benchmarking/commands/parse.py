@@ -84,7 +84,7 @@ def command(
 
         show(Runs(study).best())
     else:
-        say(check.about(study.findings, check.Answer.BEST), err=True)
+        say(check.about(study.findings, check.AnswerKind.BEST), err=True)
     _unattended(study, selection)
 
 

@@ -54,7 +54,7 @@ def publish(
             and that is to be an error.
         ConfigError: nothing could be analysed.
     """
-    answer = check.Answer.PAIR if is_pair else check.Answer.HISTORY
+    answer = check.AnswerKind.PAIR if is_pair else check.AnswerKind.HISTORY
     silent = [dataclasses.replace(one, reason=with_flags(one.reason)) for one in analysis.not_analysed]
     analysis = dataclasses.replace(analysis, not_analysed=silent, check=check.counted(study.findings, answer))
     if err:

@@ -22,7 +22,7 @@ from ..analyze.select.series import (
 )
 from ..analyze.study import Study
 from ..analyze.verdict.model import Outcome
-from ..analyze.wording.of_kpi import Judged, conclusions, judged_series
+from ..analyze.wording.of_kpi import SeriesWithVerdict, conclusions, judged_series
 from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
@@ -133,7 +133,7 @@ def _selected(study: Study, args: Arguments) -> Sequence[LabelledRun]:
     ]
 
 
-def points_frame(found: KPISeries, shown: Iterable[Judged]) -> pandas.DataFrame:
+def points_frame(found: KPISeries, shown: Iterable[SeriesWithVerdict]) -> pandas.DataFrame:
     """A row for each point of the *shown* series.
 
     Columns: ``series`` (its number), ``name``, ``x`` (the place of its version, or its time), ``mean``, ``minimum`` and
@@ -314,7 +314,7 @@ def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -
     return "<br>".join(lines)
 
 
-def marks_frame(shown: Iterable[Judged], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:
+def marks_frame(shown: Iterable[SeriesWithVerdict], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:
     """A row for each change of the *shown* series.
 
     Columns: ``series`` (its number among the shown ones), ``x`` (as *places* gives it for each point of a series),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from ..analyze.check import MOST_RUNS, Answer, Finding, counted
+from ..analyze.check import MOST_RUNS, AnswerKind, Finding, counted
 from .base import Arguments, Report
 from .tables import Cell, Column, Row, table
 from .tags import html
 
 RUNS_LINKED = 5
 _QUESTIONS = {
-    Answer.BEST: "the best configuration",
-    Answer.HISTORY: "the history",
-    Answer.PAIR: "a comparison",
+    AnswerKind.BEST: "the best configuration",
+    AnswerKind.HISTORY: "the history",
+    AnswerKind.PAIR: "a comparison",
 }
 
 
@@ -68,7 +68,7 @@ class CheckReport(Report):
         return [*parts, f"and {more} more ('matbench check --json' has all)"] if more > 0 else parts[:-1]
 
 
-def check_line(found: Sequence[Finding], answer: Answer, href: str | None = None, *, is_part: bool = False) -> Any:
+def check_line(found: Sequence[Finding], answer: AnswerKind, href: str | None = None, *, is_part: bool = False) -> Any:
     """How many findings there are and how many change this *answer*, which may be about a part of the runs."""
     link: list[Any] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
     is_warning = any(answer in one.changes or one.in_most_runs for one in found)

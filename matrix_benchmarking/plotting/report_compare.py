@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 from ..analyze import doubts
-from ..analyze.points import Cause
+from ..analyze.points import ExclusionCause
 from ..analyze.select.selection import select
 from ..analyze.verdict.lifecycle import known_alarms, new_events
 from ..analyze.verdict.model import Outcome, SeriesVerdict
@@ -148,7 +148,8 @@ class CompareReport(Report):
 
     def _refused(self, switch: Switch) -> int:
         return sum(
-            one.cause is Cause.GATED and typed(one.entry.settings.get(switch.setting, NOT_SET)) == typed(switch.new)
+            one.cause is ExclusionCause.GATED
+            and typed(one.entry.settings.get(switch.setting, NOT_SET)) == typed(switch.new)
             for one in self.study.best.excluded
         )
 

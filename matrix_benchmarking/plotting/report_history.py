@@ -8,7 +8,7 @@ from ..analyze.select.series import KPISeries, point_text, series_text, step_tex
 from ..analyze.verdict.model import Outcome
 from ..analyze.verdict.severity import SEVERITY
 from ..analyze.wording import verdicts as wording
-from ..analyze.wording.of_kpi import Judged, conclusions, counts, judged_series
+from ..analyze.wording.of_kpi import SeriesWithVerdict, conclusions, counts, judged_series
 from ..analyze.words import cut_inside
 from .base import Arguments, Report, set_config
 from .plot_history import KPIHistory, find, why_nothing
@@ -48,7 +48,7 @@ class HistoryReport(Report):
         found = find(self.study, Arguments([], {}, [], {}, {}))
         return conclusions(found, self._judged(found))[0]
 
-    def _judged(self, found: KPISeries) -> list[Judged]:
+    def _judged(self, found: KPISeries) -> list[SeriesWithVerdict]:
         return judged_series(found, self.workload.name, self.study.analysis)
 
     def _kpis(self, args: Arguments) -> Any:
@@ -91,7 +91,7 @@ class HistoryReport(Report):
         rows = [self._row(one, found, texts) for one in self._judged(found)]
         return table(columns, rows, caption=f"{kpi.name}, {kpi.direction}: series by series, the most severe first")
 
-    def _row(self, judged: Judged, found: KPISeries, texts: list[str]) -> Row:
+    def _row(self, judged: SeriesWithVerdict, found: KPISeries, texts: list[str]) -> Row:
         kpi, series, verdict = found.kpi, judged.series, judged.verdict
         told: list[Cell | str] = ["not judged", "–", "–"]
         if verdict is not None:

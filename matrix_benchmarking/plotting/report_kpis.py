@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..analyze import intervals
-from ..analyze.points import Cause, Key, by_point, key, part, varying
+from ..analyze.points import ExclusionCause, Key, by_point, key, part, varying
 from ..analyze.words import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -100,7 +100,7 @@ class KPIReport(Report):
 
     def _best(self, kpi: KPIDefinition, valued: Sequence[tuple[float, Sequence[Entry]]], others: Sequence[Cell]) -> Row:
         """The best of *valued*, best first, whose answers are not beyond a limit; the *others*; and where it is."""
-        gated = {id(one.entry) for one in self.study.best.excluded if one.cause is Cause.GATED}
+        gated = {id(one.entry) for one in self.study.best.excluded if one.cause is ExclusionCause.GATED}
         allowed = [(value, runs) for value, runs in valued if id(runs[0]) not in gated]
         if not allowed:
             return ["none", *others, "the answers of all points are beyond a limit"]

@@ -64,7 +64,7 @@ class BestAnswer(Printable):
         left_out = wording.exclusions(self.best)
         if self.best.groups and left_out:
             yield f"{left_out}."
-        yield check.about(self.study.findings, check.Answer.BEST)
+        yield check.about(self.study.findings, check.AnswerKind.BEST)
 
 
 @dataclasses.dataclass(frozen=True, repr=False)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from .. import filters as filter_language
 from .. import lts
-from ..analyze.check import Answer, counted
+from ..analyze.check import AnswerKind, counted
 from ..analyze.study import Study
 from ..errors import MatbenchError
 from ..history import delivery
@@ -78,7 +78,7 @@ class Runs(Printable):
             MatbenchError: a version has no run, a name matches nothing, or nothing tells versions apart.
         """
         judging.check_kpi_filter(kpis, self.study.workload)
-        return self._answer(judging.compare(self.study, old, new, kpi_filter=kpis, ignored=ignoring), Answer.PAIR)
+        return self._answer(judging.compare(self.study, old, new, kpi_filter=kpis, ignored=ignoring), AnswerKind.PAIR)
 
     def history(self, *kpis: str) -> AnalysisAnswer:
         """What got worse and better in the history of the runs, from version to version.
@@ -90,7 +90,7 @@ class Runs(Printable):
             MatbenchError: the versions have no order, or a name matches nothing.
         """
         judging.check_kpi_filter(kpis, self.study.workload)
-        return self._answer(judging.judge(self.study, kpi_filter=kpis), Answer.HISTORY)
+        return self._answer(judging.judge(self.study, kpi_filter=kpis), AnswerKind.HISTORY)
 
     def check(self) -> CheckAnswer:
         """What is odd about the runs, before anyone trusts an answer about them."""
@@ -139,7 +139,7 @@ class Runs(Printable):
             warn(["\n".join(["left out, failed or unfinished:", *lts.listed(good.left_out.items())])])
         return delivered
 
-    def _answer(self, analysis: Analysis, answer: Answer) -> AnalysisAnswer:
+    def _answer(self, analysis: Analysis, answer: AnswerKind) -> AnalysisAnswer:
         return AnalysisAnswer(dataclasses.replace(analysis, check=counted(self.study.findings, answer)))
 
 

@@ -14,7 +14,7 @@ from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze import best, best_of
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Interval, Scale
-from matrix_benchmarking.analyze.points import Cause, is_number, key, keys
+from matrix_benchmarking.analyze.points import ExclusionCause, is_number, key, keys
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
@@ -82,9 +82,9 @@ def test_failed_unfinished_and_unknown_runs_are_left_out_with_their_reasons(
     best = rank(Matrix([*failed, *unknown, *entries({"vus": 4}, 5.0)], unfinished=unfinished), workload)
     assert best.groups[0].best.value == 5.0
     assert {excluded.cause: excluded.reason for excluded in best.excluded} == {
-        Cause.FAILED: "failed with exit code 3",
-        Cause.UNKNOWN: "cost is unknown: no price is known",
-        Cause.UNFINISHED: "did not finish",
+        ExclusionCause.FAILED: "failed with exit code 3",
+        ExclusionCause.UNKNOWN: "cost is unknown: no price is known",
+        ExclusionCause.UNFINISHED: "did not finish",
     }
 
 
@@ -92,7 +92,7 @@ def test_a_run_whose_settings_are_lost_is_not_said_to_be_unfinished(workload: Wo
     reasons = ("settings.yaml is not valid YAML in line 2", "exit_code is empty")
     lost = [run for reason in reasons for run in entries({"vus": 1}, 0.1, finished=False, problems=(Problem(reason),))]
     best = rank(Matrix(entries({"vus": 4}, 5.0), unfinished=lost), workload)
-    assert {one.cause for one in best.excluded} == {Cause.UNREADABLE}
+    assert {one.cause for one in best.excluded} == {ExclusionCause.UNREADABLE}
     assert [(one.reason, one.kind) for one in best.excluded] == [
         (reasons[0], "settings can't be read"),
         (reasons[1], "exit_code can't be read"),
@@ -120,7 +120,7 @@ def test_a_run_with_values_that_cannot_be_is_left_out_by_itself(workload: Worklo
     best = rank(Matrix(runs), workload)
     assert (best.groups[0].best.value, best.groups[0].best.sample.runs) == (5.0, 2)
     assert [(one.cause, one.reason) for one in best.excluded] == [
-        (Cause.IMPOSSIBLE, f"it has values that can't be: {wrong}")
+        (ExclusionCause.IMPOSSIBLE, f"it has values that can't be: {wrong}")
     ]
     assert ranking.exclusions(best) == "1 run can't take part (1 × values that can't be)"
 

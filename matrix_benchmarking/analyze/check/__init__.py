@@ -3,7 +3,7 @@
 Gets a matrix and its workload, gives :class:`Finding` values; each says which answers it may change.
 """
 
-from .finding import MOST_RUNS, Answer, Finding, about, counted, line
+from .finding import MOST_RUNS, AnswerKind, Finding, about, counted, line
 from .findings import findings, order_of
 
-__all__ = ["MOST_RUNS", "Answer", "Finding", "about", "counted", "findings", "line", "order_of"]
+__all__ = ["MOST_RUNS", "AnswerKind", "Finding", "about", "counted", "findings", "line", "order_of"]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from ..words import plural
 
 
-class Answer(enum.Enum):
+class AnswerKind(enum.Enum):
     """A question that is asked of runs."""
 
     BEST = "best"
@@ -20,9 +20,9 @@ class Answer(enum.Enum):
     """Is one build worse than another?"""
 
 
-EVERY = frozenset(Answer)
-ANALYSES = frozenset({Answer.HISTORY, Answer.PAIR})
-NONE: frozenset[Answer] = frozenset()
+EVERY = frozenset(AnswerKind)
+ANALYSES = frozenset({AnswerKind.HISTORY, AnswerKind.PAIR})
+NONE: frozenset[AnswerKind] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Finding:
 
     kind: str
     sentence: str
-    changes: frozenset[Answer] = NONE
+    changes: frozenset[AnswerKind] = NONE
     runs: Sequence[str] = ()
     in_most_runs: bool = False
 
@@ -49,7 +49,7 @@ MOST_RUNS = "In most runs"
 """The heading above what makes the numbers of most runs doubtful."""
 
 
-def counted(found: Sequence[Finding], answer: Answer | None = None) -> str:
+def counted(found: Sequence[Finding], answer: AnswerKind | None = None) -> str:
     """How many there are, and how many change this *answer*, or any: ``5 findings, 2 of which change this answer``.
 
     And how many are in most runs, where there are any.
@@ -62,7 +62,7 @@ def counted(found: Sequence[Finding], answer: Answer | None = None) -> str:
     return f"{_changing(found, answer)}{most}"
 
 
-def _changing(found: Sequence[Finding], answer: Answer | None) -> str:
+def _changing(found: Sequence[Finding], answer: AnswerKind | None) -> str:
     total = f"{len(found)} {plural(len(found), 'finding')}"
     changing = sum(bool(one.changes) if answer is None else answer in one.changes for one in found)
     what = "an answer" if answer is None else "this answer"
@@ -75,7 +75,7 @@ def _changing(found: Sequence[Finding], answer: Answer | None) -> str:
     return f"{total}, {changing} of which {'changes' if changing == 1 else 'change'} {what}"
 
 
-def about(found: Sequence[Finding], answer: Answer | None = None) -> str:
+def about(found: Sequence[Finding], answer: AnswerKind | None = None) -> str:
     """The line that each surface shows, and where the list is."""
     return line(counted(found, answer))
 

@@ -11,12 +11,12 @@ from ...workload import Workload
 from ..select.labelled import labelled, may_have_versions
 from ..select.order import Order
 from ..select.order_sources import Explicit
-from .finding import NONE, Answer, Finding
+from .finding import NONE, AnswerKind, Finding
 from .names import label_findings, name_findings
 from .runs import run_findings
 from .settings import setting_findings, value_findings
 
-_HISTORY = frozenset({Answer.HISTORY})
+_HISTORY = frozenset({AnswerKind.HISTORY})
 
 
 def findings(

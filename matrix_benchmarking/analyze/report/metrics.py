@@ -88,7 +88,7 @@ _OWN = ("workload", "kpi", "unit")
 _LONGEST = 200
 
 Labels = Mapping[str, str]
-Sample = tuple[Labels, float]
+LabelledValue = tuple[Labels, float]
 
 
 def openmetrics(analysis: Analysis) -> str:

@@ -15,7 +15,7 @@ from ...history.records import URLS_LABEL
 from ...matrix import NOT_SET, Entry, Facts, Matrix, typed
 from ...workload import Workload
 
-Key = tuple[tuple[str, str, object], ...]
+LabelsKey = tuple[tuple[str, str, object], ...]
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -38,7 +38,7 @@ class LabelledRun:
     workload: Workload
     facts: Facts | None
     labels: Mapping[str, Any]
-    key: Key
+    key: LabelsKey
     versions: Mapping[str, Any]
     is_current: bool
     names: frozenset[str]
@@ -84,7 +84,7 @@ def labelled(entries: Iterable[Entry], workload: Workload, *, by_settings: bool 
     keys = workload.regression
     ignored = {name: {typed(value) for value in values} for name, values in keys.ignored_entries.items()}
     apart = {*keys.comparison_keys, *keys.ignored_keys, URLS_LABEL}
-    series: dict[Key, tuple[Mapping[str, Any], Key]] = {}
+    series: dict[LabelsKey, tuple[Mapping[str, Any], LabelsKey]] = {}
     known_names: dict[frozenset[str], frozenset[str]] = {}
     runs = []
     for entry in entries:

@@ -37,7 +37,7 @@ _NAMES_OF_THE_RELEASE = frozenset({"final", "ga", "release", "stable"})
 _LATE = frozenset({"post", "p", "patch"})
 _WORDS = _EARLY | _NAMES_OF_THE_RELEASE | _LATE
 
-Key = tuple[Any, ...]
+VersionKey = tuple[Any, ...]
 
 
 def in_words(labels: Sequence[object]) -> list[str]:
@@ -61,7 +61,7 @@ def is_commit(text: str) -> bool:
     return _COMMIT.fullmatch(text) is not None
 
 
-def key(label: object) -> Key:
+def key(label: object) -> VersionKey:
     """A sorting key, whose first element is the kind; all of kind ``PLAIN`` have the same one.
 
     Two versions have the same key where nothing that is known of versions tells which is the newer one: builds with a
@@ -83,7 +83,7 @@ def key(label: object) -> Key:
     return (PLAIN,) if numbered is None else (NUMBERED, *numbered)
 
 
-def _version_key(text: str, build: str) -> Key | None:
+def _version_key(text: str, build: str) -> VersionKey | None:
     """Name, numbers, phase, what follows the numbers, a build's number; None for a text that is no version."""
     match = _NUMBERED.fullmatch(text.strip())
     if match is None or match[1] == "-":  # a negative number is no version
@@ -100,7 +100,7 @@ def _version_key(text: str, build: str) -> Key | None:
     return name, tuple(release), *suffix, tuple(map(_number, build.split("."))) if numbers else ()
 
 
-def _suffix(text: str, *, is_semantic: bool) -> tuple[bool, Key] | None:
+def _suffix(text: str, *, is_semantic: bool) -> tuple[bool, VersionKey] | None:
     """False if *text* makes a version one before the release, true if the release or one after it; and its parts.
 
     It is read up to the first word that nobody knows. None where it makes the whole no version: a word that stands
@@ -129,7 +129,7 @@ def _suffix(text: str, *, is_semantic: bool) -> tuple[bool, Key] | None:
     return not is_early, _identifiers(known)
 
 
-def _identifiers(known: Iterable[str]) -> Key:
+def _identifiers(known: Iterable[str]) -> VersionKey:
     """Numbers before words, the end before both, and ``dev`` before everything."""
     parts: list[tuple[int, Any]] = []
     for part in known:

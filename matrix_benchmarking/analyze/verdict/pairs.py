@@ -27,7 +27,7 @@ from ..words import is_or_are
 from .lifecycle import Known
 from .model import Analysis, Outcome, SeriesVerdict, Status
 from .severity import severity, unjudged
-from .sides import Blocks, Pair, by_series, verdicts_of
+from .sides import Pair, RunBlocks, by_series, verdicts_of
 
 BUILD = "build"
 """The key by which the runs of two builds are told apart."""
@@ -56,7 +56,7 @@ class Question:
     """
 
     data: str
-    blocks: Blocks
+    blocks: RunBlocks
     minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)
     known: Mapping[str, Known] = dataclasses.field(default_factory=dict)
     raised: Mapping[str, Known] = dataclasses.field(default_factory=dict)

@@ -153,7 +153,7 @@ def ratio(logarithm: float) -> float:
     return math.expm1(logarithm) if logarithm < LARGEST_LOGARITHM else math.inf
 
 
-class Blocks:
+class RunBlocks:
     """The block of each of the runs that there are, worked out when the first is asked for."""
 
     def __init__(self, entries: Callable[[], Sequence[Entry]]) -> None:
@@ -175,7 +175,7 @@ def _run_id(entry: Entry) -> RunId:
 def verdicts_of(
     workload: str,
     pairs: Sequence[Pair],
-    blocks: Blocks,
+    blocks: RunBlocks,
     minimum_effects: Mapping[str, MinimumEffect],
     *,
     known: Mapping[str, Known],
@@ -202,13 +202,13 @@ def verdicts_of(
     ]  # fmt: skip
 
 
-def judge(pairs: Sequence[Pair], blocks: Blocks) -> list[Judged]:
+def judge(pairs: Sequence[Pair], blocks: RunBlocks) -> list[Judged]:
     """What the runs of each pair say, in their order; the series of a KPI lend each other what they know of noise."""
     return _lending([_runs(one, blocks) for one in pairs], [one.series.kpi.name for one in pairs])
 
 
 def compare_sides(
-    sides: Sequence[tuple[Side, Side]], blocks: Blocks, *, lower_is_better: bool, rate: float = RATE
+    sides: Sequence[tuple[Side, Side]], blocks: RunBlocks, *, lower_is_better: bool, rate: float = RATE
 ) -> list[Compared]:
     """The verdict on the new of each old and new side, for what is no KPI of a run, such as one point of its curve.
 
@@ -245,7 +245,7 @@ def judged(runs: Runs, evidence: Evidence) -> Judged:
     return Judged(runs, evidence, pair.tell(evidence.weighed) if is_known else None)
 
 
-def _runs(one: Pair, blocks: Blocks) -> Runs:
+def _runs(one: Pair, blocks: RunBlocks) -> Runs:
     """The runs of a pair with their blocks."""
     sides = {**dict.fromkeys(one.old, OLD), **dict.fromkeys(one.new, NEW)}
     return _runs_of(
@@ -258,7 +258,7 @@ def _runs(one: Pair, blocks: Blocks) -> Runs:
     )
 
 
-def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: Blocks) -> Runs:
+def _runs_of(values: Sequence[tuple[Entry, float, int]], blocks: RunBlocks) -> Runs:
     """Runs, each with its value and its side."""
     found = [blocks.of(entry) for entry, _, _ in values]
     return pair.runs_of(

@@ -93,15 +93,15 @@ def switch_versions(selection: Selection, axis: str, old: Scalar, new: Scalar, q
     return Switch(axis, old, new, analysis, _effects(pairs, analysis, question))
 
 
-Runs = tuple[list[Entry], list[Entry]]
+BothSides = tuple[list[Entry], list[Entry]]
 
 
-def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[Runs]:
+def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) -> list[BothSides]:
     """The runs with *old* and those with *new*, point by point where both are there.
 
     Failed runs, and those with values that can't be, take no part.
     """
-    sides: dict[Key, Runs] = {}
+    sides: dict[Key, BothSides] = {}
     wanted = {typed(old): 0, typed(new): 1}
     chosen = [
         (entry, wanted[value])
@@ -116,7 +116,7 @@ def pair_up(entries: Iterable[Entry], setting: str, old: Scalar, new: Scalar) ->
     return [both for both in sides.values() if all(both)]
 
 
-def _of_kpi(points: Sequence[Runs], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:
+def _of_kpi(points: Sequence[BothSides], kpi: KPIDefinition, setting: str, names: Sequence[str]) -> Iterable[Pair]:
     """The pairs of *points* at which both sides have the KPI."""
     differing = [name for name in names if len({typed(olds[0].settings.get(name, None)) for olds, _ in points}) > 1]
     for runs in points:

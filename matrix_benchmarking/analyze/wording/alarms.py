@@ -15,16 +15,16 @@ from ..verdict.model import Status
 from ..words import percent, plural
 from .verdicts import levels as shown_levels
 
-KPIs = Mapping[str, KPIDefinition]
+KPIsByName = Mapping[str, KPIDefinition]
 """How the workload shows its KPIs, by name; what none of them is, is shown as it was kept."""
 
 
-def about(subject: AlarmSubject, kpis: KPIs) -> str:
+def about(subject: AlarmSubject, kpis: KPIsByName) -> str:
     """What an alarm is about: ``p95_latency of onnx-fp32 since 1.3.0 (20.0 → 22.5 ms, +12.5 %)``."""
     return _line(f"{subject.kpi} of {subject.series} since {subject.first_bad} ({levels(subject, kpis)})")
 
 
-def levels(subject: AlarmSubject, kpis: KPIs) -> str:
+def levels(subject: AlarmSubject, kpis: KPIsByName) -> str:
     """Both levels, as an analysis shows them, and, where there is one, their ratio: ``20.0 → 22.5 ms, +12.5 %``."""
     kpi = kpis.get(subject.kpi)
     if kpi is not None and kpi.unit == subject.unit:
@@ -36,7 +36,7 @@ def levels(subject: AlarmSubject, kpis: KPIs) -> str:
     return f"{text}, {percent(subject.new_level / subject.old_level - 1)}"
 
 
-def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIs) -> str:
+def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
     """A sentence on alarms that nothing can repair: ``1 alarm is over, since its KPI is not judged any more: …``"""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
     one = len(alarms) == 1
@@ -46,12 +46,12 @@ def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIs) -> str:
     return f"{count} KPI is not judged any more: {_named([alarm for alarm, _ in alarms], kpis)} ({reasons})"
 
 
-def _named(alarms: Sequence[Known], kpis: KPIs) -> str:
+def _named(alarms: Sequence[Known], kpis: KPIsByName) -> str:
     more = f"; and {len(alarms) - 3} more" if len(alarms) > 3 else ""
     return "; ".join(f"{alarm.id} {about(alarm.subject, kpis)}" for alarm in alarms[:3]) + more
 
 
-def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIs) -> str:
+def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
     """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
     count = f"{len(alarms)} {plural(len(alarms), 'alarm')} of the history {'is' if len(alarms) == 1 else 'are'} open"

@@ -16,7 +16,7 @@ SENTENCES = 2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judged:
+class SeriesWithVerdict:
     """A series, and the verdict on it; None where it isn't judged, as where neither direction is better."""
 
     series: Series
@@ -27,23 +27,23 @@ class Judged:
         return Outcome.NOT_ANALYSED if self.verdict is None else self.verdict.outcome
 
 
-def judged_series(found: KPISeries, workload: str, analysis: Analysis | None) -> list[Judged]:
+def judged_series(found: KPISeries, workload: str, analysis: Analysis | None) -> list[SeriesWithVerdict]:
     """The series of *found* as *analysis* orders them, the most severe first; then what isn't judged."""
     verdicts = {} if analysis is None else {one.id: (place, one) for place, one in enumerate(analysis.verdicts)}
     placed = []
     for series in found.series:
         of_series = series_id(workload, found.kpi.name, found.kpi.unit, series.labels)
         place, verdict = verdicts.get(of_series, (len(verdicts), None))
-        placed.append((place, Judged(series, verdict)))
+        placed.append((place, SeriesWithVerdict(series, verdict)))
     return [one for _, one in sorted(placed, key=lambda each: each[0])]
 
 
-def counts(judged: Sequence[Judged]) -> collections.Counter[Outcome]:
+def counts(judged: Sequence[SeriesWithVerdict]) -> collections.Counter[Outcome]:
     """How many series have which verdict."""
     return collections.Counter(one.outcome for one in judged)
 
 
-def conclusions(found: KPISeries, judged: Sequence[Judged], drawn: int = 0) -> list[str]:
+def conclusions(found: KPISeries, judged: Sequence[SeriesWithVerdict], drawn: int = 0) -> list[str]:
     """What the history says, a sentence or two each."""
     kpi, series = found.kpi, found.series
     left_out = [f"{runs} {plural(runs, 'run')} can't take part: {reason}." for reason, runs in found.left_out.items()]
@@ -55,7 +55,7 @@ def conclusions(found: KPISeries, judged: Sequence[Judged], drawn: int = 0) -> l
     return [sentence for sentence in [*said, *left_out] if sentence]
 
 
-def _counted(found: KPISeries, judged: Sequence[Judged]) -> str:
+def _counted(found: KPISeries, judged: Sequence[SeriesWithVerdict]) -> str:
     """``p95_latency: 1 of 2 series is worse, 1 shows no difference (5.1 % would have been within 5 versions).``"""
     number, total = counts(judged), len(judged)
     told = [one.verdict for one in judged if one.verdict is not None]

@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from ...analyze.check import Answer
+from ...analyze.check import AnswerKind
 from ...analyze.words import plural
 from ...errors import ConfigError, MatbenchError, did_you_mean, sentence
 from .. import problems, site
@@ -238,7 +238,7 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     # A workload's own report may have the name of the page that lists what is odd about the runs.
     checks = (slug for slug, name in snapshot.slugs.items() if name == CheckReport.name)
     address = next((view.write(current.on_page(slug)) for slug in checks), None)
-    found = check_line(catalogue.study.findings, Answer.BEST, address, is_part=bool(current.filters))
+    found = check_line(catalogue.study.findings, AnswerKind.BEST, address, is_part=bool(current.filters))
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
     lines = box.children
     if not isinstance(lines, list):

@@ -16,7 +16,7 @@ from typing import Any
 from matrix_benchmarking.analyze.best import Best, among, rank
 from matrix_benchmarking.analyze.intervals import Sample, summarise
 from matrix_benchmarking.analyze.points import Point, by_point, part, varying
-from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Side, compare_sides
+from matrix_benchmarking.analyze.verdict.sides import Compared, RunBlocks, Side, compare_sides
 from matrix_benchmarking.analyze.words import tuning_label, value_label, variant_label
 from matrix_benchmarking.filters import show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, order, typed
@@ -132,7 +132,7 @@ def steps(
     return found
 
 
-def changes(found: Sequence[Step], blocks: Blocks) -> list[Change]:
+def changes(found: Sequence[Step], blocks: RunBlocks) -> list[Change]:
     """From each step to the next of its group; *blocks* says which runs were measured together."""
     pairs = [(old, new) for old, new in itertools.pairwise(found) if _key(old.group) == _key(new.group)]
     best = compare(pairs, blocks)
@@ -165,7 +165,7 @@ def best_of(found: Iterable[Step], ranking: Best) -> list[Step]:
     return [known[id(one.point)] for group in groups for one in (group.standings[0], *group.undecided)]
 
 
-def compare(pairs: Sequence[tuple[Step, Step]], blocks: Blocks) -> list[Compared | None]:
+def compare(pairs: Sequence[tuple[Step, Step]], blocks: RunBlocks) -> list[Compared | None]:
     """The best throughput of each new step against that of its old one; None where it isn't known on both sides."""
     known = [place for place, pair in enumerate(pairs) if all(step.best is not None for step in pair)]
     sides = [(_best_side(pairs[place][0]), _best_side(pairs[place][1])) for place in known]

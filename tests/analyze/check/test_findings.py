@@ -10,7 +10,7 @@ import toy_runs
 
 from matrix_benchmarking import store
 from matrix_benchmarking import workload as workloads
-from matrix_benchmarking.analyze.check import Answer, Finding, about, counted, findings
+from matrix_benchmarking.analyze.check import AnswerKind, Finding, about, counted, findings
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
 from matrix_benchmarking.workload import Gate, Workload
 
@@ -52,7 +52,7 @@ def test_runs_whose_settings_are_lost_change_the_answers() -> None:
     (run,) = entries({"version": "1"})
     lost = dataclasses.replace(run, finished=False, name="lost", problems=(Problem("settings.yaml is not valid"),))
     first, *_ = findings(Matrix([run], unfinished=[lost]), toy_runs.workload())
-    assert (first.kind, first.runs, first.changes) == ("lost", ["lost"], frozenset(Answer))
+    assert (first.kind, first.runs, first.changes) == ("lost", ["lost"], frozenset(AnswerKind))
     assert "settings.yaml is not valid" in first.sentence
 
 
@@ -88,7 +88,7 @@ def test_what_makes_most_runs_doubtful_is_counted_and_comes_before_what_is_good_
 def test_versions_that_are_numbers_change_what_is_said_of_a_history() -> None:
     first, *_ = findings(Matrix(entries({"version": 1.1}, {"version": "1.2"})), toy_runs.workload())
     assert first.sentence == "'version' is a number in 1 run, such as 1.1: quote it, since 1.10 would be 1.1."
-    assert first.changes == {Answer.HISTORY, Answer.PAIR}
+    assert first.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
 
 
 def test_payloads_of_several_schemas_are_told_with_their_counts() -> None:
@@ -109,7 +109,7 @@ def test_a_run_that_was_changed_and_kept_again_is_told() -> None:
     assert first.sentence == (
         "2 runs have the settings, the repeat and the time of another one: was a run changed after it was kept?"
     )
-    assert (first.runs, first.changes) == (["run 0", "run 1"], frozenset(Answer))
+    assert (first.runs, first.changes) == (["run 0", "run 1"], frozenset(AnswerKind))
     assert not any(one.changes for one in others)
 
 
@@ -119,7 +119,7 @@ def test_runs_that_only_their_cache_knows_are_told_once() -> None:
     found = findings(Matrix([alone[0], two]), toy_runs.workload())
     assert kinds(found)[0] == "cache-alone"
     assert found[0].sentence == "1 run is known from its cache alone: its artifacts are not here."
-    assert (found[0].runs, found[0].changes) == (["run 0"], frozenset(Answer))
+    assert (found[0].runs, found[0].changes) == (["run 0"], frozenset(AnswerKind))
     assert "damaged" not in kinds(found)
     both = findings(Matrix(alone), toy_runs.workload())
     assert both[0].sentence == "2 runs are known from their cache alone: their artifacts are not here."
@@ -132,7 +132,7 @@ def test_a_run_without_its_headline_beside_others_changes_the_answers() -> None:
     damaged = dataclasses.replace(without, problems=(Problem("holds no number", "a.json"),))
     found = {each.kind: each for each in findings(Matrix([without, two, failed, damaged]), toy_runs.workload())}
     assert found["no-headline"].sentence == "1 run without cost: no price is known."
-    assert (found["no-headline"].runs, found["no-headline"].changes) == (["run 0"], frozenset(Answer))
+    assert (found["no-headline"].runs, found["no-headline"].changes) == (["run 0"], frozenset(AnswerKind))
     assert "no-headline" not in kinds(findings(Matrix([without, failed]), toy_runs.workload()))
 
 
@@ -144,7 +144,7 @@ def test_one_measurement_under_two_ids_changes_the_answers() -> None:
     assert first.sentence == (
         "2 runs have artifacts that another one has, byte for byte: are they copies of one measurement?"
     )
-    assert (first.runs, first.changes) == (["run 0", "run 1"], frozenset(Answer))
+    assert (first.runs, first.changes) == (["run 0", "run 1"], frozenset(AnswerKind))
 
 
 def test_values_that_can_not_be_change_the_answers() -> None:
@@ -153,13 +153,13 @@ def test_values_that_can_not_be_change_the_answers() -> None:
     runs = [dataclasses.replace(run, implausible=wrong) for run in (one, two)]
     first, *_ = findings(Matrix(runs), toy_runs.workload())
     assert first.sentence == ("1 run has values that can't be: the mean latency (0 ms) is too low; and 1 other reason.")
-    assert (first.runs, first.changes) == (["run 0"], frozenset(Answer))
+    assert (first.runs, first.changes) == (["run 0"], frozenset(AnswerKind))
 
 
 def test_a_headline_below_zero_in_few_runs_changes_the_answers() -> None:
     runs = entries(*({"version": "1", "cost": cost, "repeat": n} for n, cost in enumerate([-1.0, *[0.5] * 9])))
     (found,) = [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "below-zero"]
-    assert (found.runs, found.changes) == (["run 0"], frozenset(Answer))
+    assert (found.runs, found.changes) == (["run 0"], frozenset(AnswerKind))
     assert found.sentence == "cost is -1 USD in 1 run, and above 0 in 9 others: was it measured?"
     for costs in ([-1.0, *[2.0] * 8], [-1.0, 0.0, *[2.0] * 9], [0.0, *[2.0] * 9]):
         runs = entries(*({"version": "1", "cost": cost} for cost in costs))
@@ -172,7 +172,7 @@ def test_a_headline_far_from_its_repeats_which_agree_changes_the_answers() -> No
         return [one for one in findings(Matrix(runs), toy_runs.workload()) if one.kind == "far-off"]
 
     (far,) = found(42.6, 424.4, 42.0)
-    assert (far.runs, far.changes) == (["run 1"], frozenset(Answer))
+    assert (far.runs, far.changes) == (["run 1"], frozenset(AnswerKind))
     assert far.sentence.startswith("cost is 424.4 USD where the other repeats have 42.3 USD:")
     assert found(10.0, 1.9, 10.0)[0].runs == ["run 1"]
     assert found(0.1, 0.9, 0.1, None)[0].runs == ["run 1"]
@@ -209,7 +209,7 @@ def test_a_name_of_the_workload_that_is_nearly_a_setting_is_misspelt() -> None:
     workload = dataclasses.replace(toy_runs.workload(comparison_keys=["verison"]), variant_keys=("task",))
     first, *others = findings(Matrix(entries({"version": "1"})), workload)
     assert first.sentence == "No run has 'verison', a comparison key of the workload: is 'version' meant?"
-    assert first.changes == frozenset(Answer)
+    assert first.changes == frozenset(AnswerKind)
     assert [one.sentence for one in others if one.kind == "unused-name"] == [
         "The workload uses what no run has: task (variant key)."
     ]
@@ -247,7 +247,7 @@ def test_a_setting_that_varies_and_is_no_label_merges_points() -> None:
     first, *_ = findings(Matrix(runs), labelled_workload())
     assert first.kind == "no-label"
     assert first.sentence.startswith("'platform' varies and is no label: 16 points become 8 series")
-    assert first.changes == {Answer.HISTORY, Answer.PAIR}
+    assert first.changes == {AnswerKind.HISTORY, AnswerKind.PAIR}
     assert "no-label" not in kinds(findings(Matrix(runs), labelled_workload(ignored_keys=["platform"])))
     assert "no-label" not in kinds(findings(Matrix(runs), toy_runs.workload()))
     runs[::2] = [dataclasses.replace(run, kpis={}) for run in runs[::2]]
@@ -269,14 +269,14 @@ def test_a_setting_under_another_name_among_the_labels_merges_nothing() -> None:
 
 
 def test_the_line_counts_what_changes_the_answer() -> None:
-    best, both, none = (Finding("a", "A", frozenset({Answer.BEST})), Finding("b", "B", frozenset(Answer)),
+    best, both, none = (Finding("a", "A", frozenset({AnswerKind.BEST})), Finding("b", "B", frozenset(AnswerKind)),
                         Finding("c", "C"))  # fmt: skip
-    assert about([], Answer.BEST) == "Check: no findings."
-    assert counted([best, both, none], Answer.BEST) == "3 findings, 2 of which change this answer"
-    assert counted([best, both, none], Answer.PAIR) == "3 findings, 1 of which changes this answer"
+    assert about([], AnswerKind.BEST) == "Check: no findings."
+    assert counted([best, both, none], AnswerKind.BEST) == "3 findings, 2 of which change this answer"
+    assert counted([best, both, none], AnswerKind.PAIR) == "3 findings, 1 of which changes this answer"
     assert counted([best, both, none]) == "3 findings, 2 of which change an answer"
-    assert counted([best, none], Answer.PAIR) == "2 findings, none of which changes this answer"
-    assert counted([best], Answer.PAIR) == "1 finding, which changes another answer"
-    assert counted([none, none], Answer.PAIR) == "2 findings, none of which changes an answer"
+    assert counted([best, none], AnswerKind.PAIR) == "2 findings, none of which changes this answer"
+    assert counted([best], AnswerKind.PAIR) == "1 finding, which changes another answer"
+    assert counted([none, none], AnswerKind.PAIR) == "2 findings, none of which changes an answer"
     assert about([none]) == "Check: 1 finding, which changes no answer ('matbench check' lists it)."
-    assert about([best], Answer.BEST) == "Check: 1 finding, which changes this answer ('matbench check' lists it)."
+    assert about([best], AnswerKind.BEST) == "Check: 1 finding, which changes this answer ('matbench check' lists it)."

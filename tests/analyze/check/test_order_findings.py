@@ -7,7 +7,7 @@ from typing import Any
 
 import toy_runs
 
-from matrix_benchmarking.analyze.check import Answer, Finding, order_of
+from matrix_benchmarking.analyze.check import AnswerKind, Finding, order_of
 from matrix_benchmarking.analyze.check.findings import order_findings as findings
 from matrix_benchmarking.matrix import Entry, Matrix
 
@@ -44,7 +44,7 @@ def test_an_order_of_results_at_hand_loads_no_payload() -> None:
 
 def test_an_order_that_is_unknown_changes_what_is_said_of_a_history() -> None:
     (finding,) = found({"version": "main", "day": None}, {"version": "next", "day": None})
-    assert (finding.kind, finding.changes) == ("order-unknown", {Answer.HISTORY})
+    assert (finding.kind, finding.changes) == ("order-unknown", {AnswerKind.HISTORY})
     assert finding.sentence.startswith(
         "The order of version is unknown: nothing says which of main, next is the newest"
     )
@@ -58,4 +58,4 @@ def test_what_an_order_leaves_out_changes_what_is_said_of_a_history_and_a_contra
     ]
     (finding,) = found({"version": "main"}, {"version": "next"}, {"version": "old", "day": None})
     assert finding.sentence == "1 version with 1 run left out (old): without a place in the order of the times."
-    assert finding.changes == {Answer.HISTORY}
+    assert finding.changes == {AnswerKind.HISTORY}

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from matrix_benchmarking.analyze.check import Answer, Finding
+from matrix_benchmarking.analyze.check import AnswerKind, Finding
 from matrix_benchmarking.analyze.check.settings import setting_findings as findings
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.settings import misspelt
@@ -37,7 +37,7 @@ def test_a_setting_that_stands_in_for_a_common_one_is_misspelt(found: Callable[[
     (finding,) = found([*GRID, {"batch_size": 8, "vuss": 32}])
     assert finding.kind == "misspelt-setting"
     assert finding.sentence == "1 run has 'vuss' and no 'vus', which 8 runs have: is it misspelt?"
-    assert finding.changes == frozenset(Answer)
+    assert finding.changes == frozenset(AnswerKind)
     assert finding.runs == ["run 8"]
 
 
@@ -94,7 +94,7 @@ def test_a_setting_that_another_one_explains_is_good_to_know(found: Callable[[Ru
     assert (finding.kind, finding.changes) == ("missing-setting", frozenset())
     for others, without in (("zstd", "zstd"), (1, 2)):
         (finding, *_) = found([*({"codec": others, "level": level} for level in range(10)), {"codec": without}])
-        assert (finding.kind, finding.changes) == ("missing-setting", frozenset(Answer))
+        assert (finding.kind, finding.changes) == ("missing-setting", frozenset(AnswerKind))
 
 
 @pytest.mark.parametrize(("odd", "shown"), [("a b ", "'a b '"), ("a  b", "'a  b'"), ("a\u00a0b", r"'a\xa0b'")])
@@ -104,7 +104,7 @@ def test_texts_that_differ_by_blanks_only_are_found(
     (finding,) = found([*[{"image": "a b"}] * 6, {"image": odd}, {"image": "ab"}])
     assert finding.kind == "alike-values"
     assert finding.sentence.startswith(f"'image' is {shown} in 1, 'a b' in 6 runs: these are different settings")
-    assert (finding.runs, finding.changes) == (["run 6"], frozenset(Answer))
+    assert (finding.runs, finding.changes) == (["run 6"], frozenset(AnswerKind))
     assert found([{"image": image} for image in ("True", "true", "a b")]) == []
 
 

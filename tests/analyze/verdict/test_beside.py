@@ -16,7 +16,7 @@ from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms, new_events, unseen
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions, of_history
-from matrix_benchmarking.analyze.verdict.sides import Blocks, Pair
+from matrix_benchmarking.analyze.verdict.sides import Pair, RunBlocks
 from matrix_benchmarking.matrix import Entry
 
 NOW = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
@@ -65,7 +65,7 @@ def test_a_failing_history_says_nothing_of_the_comparison_that_nobody_asked_for(
 def test_a_comparison_says_where_the_first_bad_version_lies(old: str, new: str, words: str) -> None:
     runs = nightly(STEP)
     events = new_events(analysed(runs), {})
-    question = Question("runs", Blocks(lambda: runs), raised=known_alarms(events), now=NOW)
+    question = Question("runs", RunBlocks(lambda: runs), raised=known_alarms(events), now=NOW)
     selection = select(runs, workload(), kpi_filter=["cost"], now_us=0)
     compared = compare_versions(selection, old, new, question, axis="version")
     assert compared.beside == f"The history says that {words}"
@@ -77,7 +77,7 @@ def test_what_two_sides_show_the_other_way_round_is_not_denied() -> None:
     for at, run in enumerate(runs):
         if run.settings["version"] in ("1.11", "1.12"):
             runs[at] = dataclasses.replace(run, campaign="both", round=at % 5)
-    question = Question("runs", Blocks(lambda: runs), raised=known_alarms(new_events(analysed(runs), {})), now=NOW)
+    question = Question("runs", RunBlocks(lambda: runs), raised=known_alarms(new_events(analysed(runs), {})), now=NOW)
     selection = select(runs, workload(), kpi_filter=["cost"], now_us=0)
     compared = compare_versions(selection, "1.12", "1.11", question, axis="version")
     said = "The history says that 1 of these series is worse since 1.12: "

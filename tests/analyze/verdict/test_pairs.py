@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.lifecycle import Known, known_alarms
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, Status
 from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, Blocks
+from matrix_benchmarking.analyze.verdict.sides import IN_TURN, ONE_AFTER_THE_OTHER, RunBlocks
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.errors import ConfigError
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
@@ -48,7 +48,7 @@ def build(
 
 
 def asked(entries: Sequence[Entry], **others: Any) -> Question:
-    return Question("runs", Blocks(lambda: entries), now=NOW, **others)
+    return Question("runs", RunBlocks(lambda: entries), now=NOW, **others)
 
 
 def compare(old: Build, new: Build, *, effects: dict[str, MinimumEffect] | None = None, **options: Any) -> Analysis:
@@ -299,7 +299,7 @@ def test_versions_that_have_no_series_in_common_differ_in_labels_that_are_named(
 def test_a_comparison_is_made_now_unless_it_is_told_when(releases: list[Entry]) -> None:
     chosen = select(releases, workload(), kpi_filter=["cost"])
     before = dt.datetime.now(dt.UTC)
-    question = Question("runs", Blocks(lambda: releases))
+    question = Question("runs", RunBlocks(lambda: releases))
     analysis = compare_versions(chosen, "1.1.0", "1.4.0", question, axis="version")
     assert before <= analysis.made_at <= dt.datetime.now(dt.UTC)
 

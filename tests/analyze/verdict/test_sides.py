@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.alarms import alarm_id
 from matrix_benchmarking.analyze.verdict.lifecycle import known_alarms
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict
 from matrix_benchmarking.analyze.verdict.pairs import Question, compare_versions
-from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared, Judged, compare_sides
+from matrix_benchmarking.analyze.verdict.sides import Compared, Judged, RunBlocks, compare_sides
 from matrix_benchmarking.analyze.wording.verdicts import difference_label, interval_label
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.workload import MinimumEffect
@@ -161,7 +161,7 @@ def compared(*levels: tuple[float, float], lower_is_better: bool = True) -> list
                 entries.append(dataclasses.replace(run, campaign="c", round=number))
                 both[side].append((entries[-1], level * (1 + random.normal(0, 0.01)) if level else 0.0))
         found.append((both[0], both[1]))
-    return compare_sides(found, Blocks(lambda: entries), lower_is_better=lower_is_better)
+    return compare_sides(found, RunBlocks(lambda: entries), lower_is_better=lower_is_better)
 
 
 def test_what_is_no_kpi_is_judged_as_series_of_one_family() -> None:
@@ -195,7 +195,7 @@ def on_two_drivers(
         name = alarm_id(series_id("toy", "cost", "USD", {}), version)
         events.append(AlarmEvent(alarm=name, action=Action.RAISED, at_us=1, author="matbench", subject=subject))
     chosen = select(entries, workload(comparison_keys=["version", "driver"]), kpi_filter=["cost"])
-    question = Question("runs", Blocks(lambda: entries), known=known_alarms(events))
+    question = Question("runs", RunBlocks(lambda: entries), known=known_alarms(events))
     return next(iter(compare_versions(chosen, old, new, question, axis=axis).verdicts), None)
 
 

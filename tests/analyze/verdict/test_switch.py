@@ -15,7 +15,7 @@ from matrix_benchmarking.analyze.intervals import Scale
 from matrix_benchmarking.analyze.select.selection import select
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.analyze.verdict.switch import Effect, Switch, _size, pair_up, switch, switch_versions
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.workload import Workload
@@ -41,7 +41,7 @@ def runs(vus: int, old: float, new: float, kpi: str = "cost", **settings: Any) -
 def switched(*points: list[Entry], of: Workload | None = None) -> Switch | None:
     entries = [one for point in points for one in point]
     now = dt.datetime(2026, 6, 1, tzinfo=dt.UTC)
-    return switch(entries, of or workload(), "image", "a", "b", Question("runs", Blocks(lambda: entries), now=now))
+    return switch(entries, of or workload(), "image", "a", "b", Question("runs", RunBlocks(lambda: entries), now=now))
 
 
 def effect(*points: list[Entry]) -> Effect:
@@ -88,7 +88,7 @@ def test_two_versions_are_compared_in_their_series() -> None:
         )
     ]
     history = [dataclasses.replace(one, name=str(at), test_uuid=str(at)) for at, one in enumerate(history)]
-    question = Question("runs", Blocks(lambda: history), now=dt.datetime(2026, 6, 1, tzinfo=dt.UTC))
+    question = Question("runs", RunBlocks(lambda: history), now=dt.datetime(2026, 6, 1, tzinfo=dt.UTC))
     selection = select(history, workload())
     found = switch_versions(selection, "version", "1.0", "1.2", question)
     assert found is not None

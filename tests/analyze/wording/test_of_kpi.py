@@ -20,10 +20,10 @@ def series_of(count: int, *, axis: str | None = None, left_out: dict[str, int] |
     return KPISeries(LATENCY, axis, ("1.0", "1.1") if axis else (), (), (), made, left_out or {})
 
 
-def judged_as(*outcomes: Outcome | None) -> list[of_kpi.Judged]:
+def judged_as(*outcomes: Outcome | None) -> list[of_kpi.SeriesWithVerdict]:
     series = Series({}, ())
     return [
-        of_kpi.Judged(series, None if one is None else verdict(one, of=LATENCY, labels={"n": n}, why="why"))
+        of_kpi.SeriesWithVerdict(series, None if one is None else verdict(one, of=LATENCY, labels={"n": n}, why="why"))
         for n, one in enumerate(outcomes)
     ]
 
@@ -79,7 +79,8 @@ def test_what_would_have_been_seen_is_said_of_series_that_show_no_difference() -
     seen = {"effect": Estimate(0.0, -0.1, 0.1), "would_show_in": 5}
     outcomes = ((Outcome.NO_CHANGE, 0.051), (Outcome.NO_CHANGE, 0.072), (Outcome.REGRESSION, 0.3))
     judged = [
-        of_kpi.Judged(Series({}, ()), verdict(one, of=LATENCY, would_show=size, **seen)) for one, size in outcomes
+        of_kpi.SeriesWithVerdict(Series({}, ()), verdict(one, of=LATENCY, would_show=size, **seen))
+        for one, size in outcomes
     ]
     assert of_kpi.conclusions(series_of(3), judged)[0] == (
         "p95_latency: 1 of 3 series is worse, 2 show no difference (5.1 to 7.2 % would have been within 5 versions)."

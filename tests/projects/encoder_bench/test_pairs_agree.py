@@ -12,7 +12,7 @@ import pytest
 from matrix_benchmarking import filters, store
 from matrix_benchmarking.analyze.study import Given, Study
 from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.analyze.verdict.switch import switch
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.cli import main
@@ -90,7 +90,7 @@ def test_two_images_of_the_sample_are_the_same_question_for_both(sample: Path) -
     workload = load("encoder_bench")
     matrix = store.parse_tree(workload, sample).filtered(filters.parse("hw_type=cpu-1"))
     images = "onnx-fp32", "onnx-int8"
-    question = Question("the sample", Blocks(lambda: matrix.entries))
+    question = Question("the sample", RunBlocks(lambda: matrix.entries))
     old, new = (Build(name, [one for one in matrix if one.settings["image"] == name]) for name in images)
     by_labels = compare_builds(old, new, workload, question, ignored=["image"])
     found = switch(matrix, workload, "image", *images, question)

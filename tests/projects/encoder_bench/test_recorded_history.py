@@ -10,7 +10,7 @@ import pytest
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Build, Question, compare_builds
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.history import SQLiteLocation, open_history, read
 from matrix_benchmarking.history.transfer import read_import
 from matrix_benchmarking.matrix import Matrix
@@ -59,7 +59,7 @@ def test_two_releases_tell_it_by_the_rounds_that_they_share(releases: Matrix, wo
     def build(version: str) -> Build:
         return Build(version, [entry for entry in releases if entry.settings["version"] == version])
 
-    question = Question("two releases", Blocks(lambda: releases.entries), now=NOW)
+    question = Question("two releases", RunBlocks(lambda: releases.entries), now=NOW)
     worse = compare_builds(build("1.2.9"), build("1.3.4"), workload, question)
     assert named(worse) == {(kpi, "onnx-int8", 8) for kpi in SLOWER}
     assert {one.stands_on for one in worse.verdicts} == {"in 5 common rounds"}

@@ -13,7 +13,7 @@ from matrix_benchmarking import filters, store
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -97,7 +97,7 @@ def test_experiment_3_is_the_best_step_and_each_change_is_measured_against_the_s
     best, *others = best_of(groups(found)[0], ranking)
     assert others == []  # nothing was repeated, so what may be as good isn't known
     assert (best.label, best.best_at) == ("experiment 3 · server_batch_fullp.py", [64])
-    made = changes(found, Blocks(lambda: matrix.entries))
+    made = changes(found, RunBlocks(lambda: matrix.entries))
     gains = [
         (change.new.settings["experiment"], round(change.best.judged.measure.value, 3))
         for change in made
@@ -114,7 +114,9 @@ def test_steps_of_another_number_of_requests_are_not_compared(workload: Workload
     first, second, *_ = steps(matrix, workload)
     assert [first.settings["num_requests"], second.settings["num_requests"]] == [128, 256]
     assert first.label == "experiment 1 · server_baseline.py · num_requests 128"
-    assert all(change.old is not first for change in changes(steps(matrix, workload), Blocks(lambda: matrix.entries)))
+    assert all(
+        change.old is not first for change in changes(steps(matrix, workload), RunBlocks(lambda: matrix.entries))
+    )
 
 
 def test_the_steps_page_says_which_is_best_and_that_single_runs_decide_nothing(

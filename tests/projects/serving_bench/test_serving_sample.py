@@ -11,7 +11,7 @@ import pytest
 
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.study import Study
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.benchmark import expand, file
 from matrix_benchmarking.cli import main
@@ -72,7 +72,7 @@ def test_what_a_machine_without_a_gpu_cannot_know_is_unknown(matrix: Matrix) -> 
 def test_six_steps_of_three_runs_have_intervals(matrix: Matrix, workload: Workload) -> None:
     found = steps(matrix, workload)
     assert [(step.settings["experiment"], len(step.runs)) for step in found] == [(at, 3) for at in range(1, 7)]
-    made = changes(found, Blocks(lambda: matrix.entries))
+    made = changes(found, RunBlocks(lambda: matrix.entries))
     assert [change.best.judged.stands_on for change in made if change.best] == ["in 3 common rounds"] * 5
 
 

@@ -12,7 +12,7 @@ from builders import write_test
 
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.static_html import StaticHTML
@@ -62,7 +62,7 @@ def draw(workload: Workload, matrix: Matrix, name: str) -> tuple[Any, Any]:
 def test_repeats_are_one_step_and_tell_a_change_from_chance(workload: Workload, repeated: Matrix) -> None:
     found = steps(repeated, workload)
     assert [(step.label, len(step.runs)) for step in found] == [("experiment 1", 3), ("experiment 2", 3)]
-    (change,) = changes(found, Blocks(lambda: repeated.entries))
+    (change,) = changes(found, RunBlocks(lambda: repeated.entries))
     assert change.what == "batch 1 → 8"
     assert change.best is not None
     assert change.best.outcome is Outcome.IMPROVEMENT

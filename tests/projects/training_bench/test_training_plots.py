@@ -14,7 +14,7 @@ from matrix_benchmarking import store
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import set_config
@@ -45,7 +45,7 @@ def published(tmp_path: Path, workload) -> Matrix:
 
 
 def asked(matrix: Matrix) -> Question:
-    return Question("a test", Blocks(lambda: matrix.entries))
+    return Question("a test", RunBlocks(lambda: matrix.entries))
 
 
 def plot(matrix: Matrix, workload: Any, name: str, **cfg: Any) -> tuple[Any, Any]:

@@ -16,7 +16,7 @@ from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question
-from matrix_benchmarking.analyze.verdict.sides import Blocks
+from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.benchmark import expand, file
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
@@ -77,7 +77,7 @@ def test_what_is_best_depends_on_the_storage_and_the_reasons_are_found(matrix, w
     best = {group.settings["io_speed"]: group.best.settings["strategy"] for group in rank(matrix, workload).groups}
     assert best["unlimited"] == "ring-buffer"
     assert best[50] in ("blosc2", "ring-buffer")
-    question = Question("a test", Blocks(lambda: matrix.entries))
+    question = Question("a test", RunBlocks(lambda: matrix.entries))
     found = limits.conclusions(cases.cases_of(matrix, ["strategy"]), workload, question)
     limit = {(case.label, case.settings["io_speed"]): concluded.limit.value for case, concluded in found}
     assert limit["plain", 50] == limit["float16", 50] == "I/O"
@@ -87,7 +87,11 @@ def test_what_is_best_depends_on_the_storage_and_the_reasons_are_found(matrix, w
 
 def test_slow_storage_makes_smaller_files_worth_more(matrix, workload):
     found = speed_up.speed_ups(
-        matrix, workload, "plain", workload.kpis["epoch_duration"], Question("a test", Blocks(lambda: matrix.entries))
+        matrix,
+        workload,
+        "plain",
+        workload.kpis["epoch_duration"],
+        Question("a test", RunBlocks(lambda: matrix.entries)),
     )
     ratios = {(one.strategy, one.settings["io_speed"]): one for one in found}
     for strategy in ("blosc2", "float16", "ring-buffer"):

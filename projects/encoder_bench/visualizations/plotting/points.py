@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking.analyze.best import Best, Group, among
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.points import Cause, by_point, varying
+from matrix_benchmarking.analyze.points import ExclusionCause, by_point, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording.ranking import condition_label
 from matrix_benchmarking.analyze.words import variant_label
@@ -136,7 +136,7 @@ def answering(study: Study, frame: pandas.DataFrame) -> pandas.DataFrame:
     """The rows of *frame* without the points that are never called the best: whose answers are beyond a limit, or which
     are not sure to keep the one that was chosen.
     """
-    gated = {id(one.entry) for one in study.best.excluded if one.cause is Cause.GATED}
+    gated = {id(one.entry) for one in study.best.excluded if one.cause is ExclusionCause.GATED}
     return frame[~frame[POINT].isin(gated | _beyond(study))]
 
 

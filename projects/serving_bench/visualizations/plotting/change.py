@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
-from matrix_benchmarking.analyze.verdict.sides import Blocks, Compared
+from matrix_benchmarking.analyze.verdict.sides import Compared, RunBlocks
 from matrix_benchmarking.analyze.wording.verdicts import interval_label
 from matrix_benchmarking.plotting import clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -111,7 +111,7 @@ def _bar_text(step: Step, compared: Compared | None) -> str:
     return f"{step.best.value:,.2f}<br>at {' or '.join(map(str, step.best_at))}{change}"
 
 
-def conclusion(steps: Sequence[Step], made: Sequence[Change], ranking: Best, blocks: Blocks) -> list[str]:
+def conclusion(steps: Sequence[Step], made: Sequence[Change], ranking: Best, blocks: RunBlocks) -> list[str]:
     """Which steps are best and what was gained over the first, the largest gain and loss, and how sure that is."""
     sentences = _best_sentences(steps, ranking, blocks)
     known = [(change, change.best.judged.measure.value) for change in made if change.best is not None]
@@ -124,7 +124,7 @@ def conclusion(steps: Sequence[Step], made: Sequence[Change], ranking: Best, blo
     return [*sentences, repeats_sentence(steps)]
 
 
-def _best_sentences(steps: Sequence[Step], ranking: Best, blocks: Blocks) -> list[str]:
+def _best_sentences(steps: Sequence[Step], ranking: Best, blocks: RunBlocks) -> list[str]:
     """The best of the steps that may be compared with each other, what it gained over the first, and what may be as
     good.
     """
