@@ -13,14 +13,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import monitor, processes, schema
+from . import processes, schema
 from .campaign import Limits
 from .environment import anonymous, start_end
 from .expand import Point
 from .load import answers, k6
 from .load.inputs import TASKS, Input, Task, digest, read_inputs, write_inputs
+from .monitor import Monitor
 from .plan import Plan, target_key
-from .run_directory import OWN_DIRECTORY, Outcome, ServerLog, write_json, write_text
+from .run_directory import OWN_DIRECTORY, UTILIZATION, Outcome, ServerLog, write_json, write_text
 from .targets import make_target
 from .targets.servers import Endpoint, Target, TargetError, cores
 
@@ -138,13 +139,13 @@ class _LoadRun:
                 process = self._start(load, log, samples, summary)
                 try:
                     watched = {"k6": process.first_ids(), "server": self._target.process_ids()}
-                    with monitor.Monitor(watched) as watch:
+                    with Monitor(watched) as watch:
                         status = process.wait(load.longest_s, _Pulse(self._still_there, samples, self._report))
                 finally:
                     process.stop()
             content = _read_json(summary)
             window = k6.load_window(content, started, time.time())
-            write_json(self._directory / monitor.DIRECTORY / monitor.FILE, watch.utilization(window))
+            write_json(self._directory / UTILIZATION, watch.utilization(window))
             write_json(self._directory / "test_start_end.json", start_end(window["start"], window["end"]))
             if samples.exists():
                 write_json(output / "timeseries.json", k6.time_series(k6.read_samples(samples), window))

@@ -14,8 +14,6 @@ from .environment import LAG_S, Gpus
 INTERVAL_S = 0.1
 _SAMPLES_A_LOOK = 10
 """In how many samples it is looked once on which GPUs the watched processes compute."""
-DIRECTORY, FILE = "001__monitor", "utilization.json"
-"""Where its samples are in a test directory."""
 
 
 class Monitor:

@@ -32,6 +32,7 @@ OWN_DIRECTORY = ".matbench"
 SET_ASIDE = f"{OWN_DIRECTORY}/set_aside"
 OUTCOME_FILE, INTERRUPTED_FILE = "outcome.json", "interrupted"
 OUTCOME_VERSION = 1
+UTILIZATION = "001__monitor/utilization.json"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from . import processes, schema
 from .environment import anonymous, start_end
 from .expand import Point
 from .file import fill, fill_model
-from .run_directory import Outcome, write_json
+from .run_directory import UTILIZATION, Outcome, write_json
 from .targets.servers import Endpoint, Target
 
 if TYPE_CHECKING:
@@ -57,14 +57,21 @@ class ScriptRunner:
             errors=output / "stderr.log",
             extra_environment=variables(point.all_settings, directory, url, target.process_ids() if target else ()),
         )
+        watch: Monitor | None = None
         try:
-            with _watched(process, target) if script.monitor else contextlib.nullcontext() as watch:
+            with contextlib.ExitStack() as stack:
+                if script.monitor:
+                    from .monitor import Monitor  # psutil is of an extra, which a plan and a command alone don't need
+
+                    # The command's children are seen in the cores alone.
+                    watched = {"script": process.first_ids(), "server": target.process_ids() if target else []}
+                    watch = stack.enter_context(Monitor(watched))
                 status = process.wait(None if script.timeout_s is None else float(script.timeout_s), keep_on)
         finally:
             process.stop()
         ended = time.time()
         if watch is not None:
-            _write_utilization(directory, watch, started, ended)
+            write_json(directory / UTILIZATION, watch.utilization({"start": started, "end": ended}))
         problem = None
         if status is None:
             status, problem = TIMED_OUT, f"the command ran longer than {script.timeout_s} s and was ended"
@@ -76,19 +83,6 @@ class ScriptRunner:
         return Outcome(status, problem=problem)
 
 
-def _watched(process: processes.GuardedProcess, target: Target | None) -> Monitor:
-    """A monitor of the machine, the command and its target; the command's children are seen in the cores alone."""
-    from .monitor import Monitor  # psutil is of an extra, which a plan and a command alone don't need
-
-    return Monitor({"script": process.first_ids(), "server": target.process_ids() if target else []})
-
-
-def _write_utilization(directory: Path, watch: Monitor, started: float, ended: float) -> None:
-    from . import monitor  # as above
-
-    write_json(directory / monitor.DIRECTORY / monitor.FILE, watch.utilization({"start": started, "end": ended}))
-
-
 def command_of(
     script: schema.Script, settings: Mapping[str, Scalar], url: str | None = None, test_dir: Path | None = None
 ) -> list[str]:
@@ -96,7 +90,8 @@ def command_of(
 
     In a line for a shell they are quoted, so that no setting is ever more than a word.
     """
-    context = {**settings, **_later("url", url), **_later("test_dir", test_dir)}
+    later = {"url": url, "test_dir": test_dir}
+    context = {**settings, **{name: str(value) for name, value in later.items() if value is not None}}
     keep = {"url", "test_dir"} - context.keys()
     if script.shell:
         line = script.command if isinstance(script.command, str) else " ".join(script.command)
@@ -125,10 +120,6 @@ def variables(
     named = {f"MATBENCH_SETTING_{re.sub(r'[^A-Za-z0-9_]', '_', n).upper()}": exact(v) for n, v in settings.items()}
     known = {"MATBENCH_URL": url, "MATBENCH_TARGET_PROCESSES": ",".join(map(str, processes_of_target))}
     return {**named, "MATBENCH_TEST_DIR": str(directory), **{name: value for name, value in known.items() if value}}
-
-
-def _later(name: str, value: object) -> Mapping[str, str]:
-    return {} if value is None else {name: str(value)}
 
 
 def _last_line(log: Path) -> str:

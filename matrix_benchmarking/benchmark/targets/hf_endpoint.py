@@ -7,7 +7,6 @@ name of the environment variable that does.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import re
 import secrets
@@ -30,6 +29,16 @@ if TYPE_CHECKING:
 
 LEASES = f"{OWN_DIRECTORY}/leases"
 VERSION = 1
+
+WEB_ADDRESS = "https://endpoints.huggingface.co"
+LONGEST_NAME = 32
+POLL_S, CHECK_S, BACKOFF_S = 5.0, 30.0, 2.0
+ATTEMPTS = 5
+STARTING = ("pending", "initializing", "updating")
+AT_REST = ("paused", "scaledToZero")
+NOT_FOUND, CONFLICT = 404, 409
+_NO_ANSWER = (KeyError, TypeError, ValueError)
+"""What huggingface_hub raises where an answer with status 200 is not of the service's form."""
 
 
 class Lease(pydantic.BaseModel):
@@ -65,32 +74,17 @@ def read_leases(results: Path) -> list[Lease]:
 
 
 def _read(path: Path) -> Lease:
-    hint = "look at https://endpoints.huggingface.co what is running, then remove the file"
-    content: Any = None
+    hint = f"look at {WEB_ADDRESS} what is running, then remove the file"
     try:
-        content = json.loads(read_regular(path))
+        content: Any = json.loads(read_regular(path))
+        if content.get("version") != VERSION:
+            version = content.get("version")
+            raise MatbenchError(f"the lease {path} has version {version!r}, this matbench reads {VERSION}; {hint}")
         return Lease.model_validate({**content, "path": path})
     except OSError as error:
         raise MatbenchError(f"the lease {path} can't be read: {os_reason(error).lower()}; {hint}") from error
-    except (ValueError, TypeError, RecursionError) as error:  # a validation error is a ValueError
-        with contextlib.suppress(AttributeError):
-            if content is not None and content.get("version") != VERSION:
-                version = content.get("version")
-                raise MatbenchError(
-                    f"the lease {path} has version {version!r}, this matbench reads {VERSION}; {hint}"
-                ) from error
+    except (ValueError, AttributeError, RecursionError) as error:  # a validation error is a ValueError
         raise MatbenchError(f"the lease {path} is broken; {hint}") from error
-
-
-WEB_ADDRESS = "https://endpoints.huggingface.co"
-LONGEST_NAME = 32
-POLL_S, CHECK_S, BACKOFF_S = 5.0, 30.0, 2.0
-ATTEMPTS = 5
-STARTING = ("pending", "initializing", "updating")
-AT_REST = ("paused", "scaledToZero")
-NOT_FOUND, CONFLICT = 404, 409
-_NO_ANSWER = (KeyError, TypeError, ValueError)
-"""What huggingface_hub raises where an answer with status 200 is not of the service's form."""
 
 
 class HFEndpoint:
