@@ -69,11 +69,7 @@ class Layout(Protocol):
         """The tests that *listing* shows: the directory itself, or files in it."""
 
     def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
-        """The test's settings, ``repeat`` among them.
-
-        Raises:
-            SettingsError: they can't be read.
-        """
+        """The test's settings, ``repeat`` among them. Raises SettingsError: they can't be read."""
 
     def settings_files(self, test: Path, root: Path) -> Sequence[str | Path]:
         """The files below *root* that :meth:`read_settings` reads, there or not."""

@@ -34,11 +34,7 @@ def _is_below(path: Path, root: Path) -> bool:
 
 
 def load(path: Path) -> types.ModuleType:
-    """The module that the file *path* is.
-
-    Raises:
-        WorkloadError: it can't be read, or its code fails.
-    """
+    """The module that the file *path* is. Raises WorkloadError: it can't be read, or its code fails."""
     try:
         source = read_regular(path)
     except OSError as error:

@@ -62,11 +62,7 @@ _OF_METADATA = [name for name in Head.__struct_fields__ if name not in ("host", 
 
 
 def head_of(payload: Mapping[str, Any]) -> Head:
-    """The head of a decoded *payload*.
-
-    Raises:
-        KeyError, TypeError, AttributeError: it is none.
-    """
+    """The head of a decoded *payload*. Raises KeyError, TypeError, AttributeError: it is none."""
     metadata = payload["metadata"]
     present = [kpi for kpi in payload["kpis"].values() if kpi is not None]
     return Head(

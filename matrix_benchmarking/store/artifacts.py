@@ -104,11 +104,7 @@ class ArtifactPath(os.PathLike[str]):
         self.relative = relative
 
     def __fspath__(self) -> str:
-        """The absolute path.
-
-        Raises:
-            ArtifactError: it is a device, a pipe or a socket, which could block for ever.
-        """
+        """The absolute path. Raises ArtifactError: it is a device, a pipe or a socket, which could block for ever."""
         if self._recorder.look(self.relative).is_special:
             raise ArtifactError(self, "is not a regular file")
         return f"{self._recorder.root}/{self.relative}"

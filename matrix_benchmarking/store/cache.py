@@ -64,11 +64,7 @@ class Envelope:
     kind: str
 
     def seal(self, stamp: Stamp, fields: msgspec.Struct) -> bytes:
-        """The content of a file that holds *fields*.
-
-        Raises:
-            CodecError: they hold what can't be kept with its type.
-        """
+        """The content of a file that holds *fields*. Raises CodecError: they hold what can't be kept with its type."""
         body = codec.pack_struct((__version__, *stamp), fields)
         return self.family + self.version.to_bytes(2, "big") + digest(body) + body
 
@@ -122,11 +118,7 @@ def write_first(paths: Sequence[Path], content: bytes, what: str) -> list[str]:
 
 
 def remove(paths: Iterable[Path]) -> int:
-    """Remove those of *paths* that are there; how many there were.
-
-    Raises:
-        OutputError: one can't be removed.
-    """
+    """Remove those of *paths* that are there; how many there were. Raises OutputError: one can't be removed."""
     removed = 0
     for path in paths:
         try:
@@ -193,11 +185,7 @@ class CachedTest(msgspec.Struct):
     results: bytes
 
     def load_results(self) -> types.SimpleNamespace:
-        """A fresh copy of the results.
-
-        Raises:
-            BrokenCache: they can't be decoded.
-        """
+        """A fresh copy of the results. Raises BrokenCache: they can't be decoded."""
         try:
             results = codec.unpack(self.results)
         except codec.CodecError as error:

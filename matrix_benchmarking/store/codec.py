@@ -35,11 +35,7 @@ _pack_plain = msgspec.msgpack.Encoder().encode
 
 
 def pack(value: Any) -> bytes:
-    """*value* as bytes.
-
-    Raises:
-        CodecError: it holds something that can't be kept with its type.
-    """
+    """*value* as bytes. Raises CodecError: it holds something that can't be kept with its type."""
     try:
         try:
             return _pack_plain(_wrap(value, careful=False))

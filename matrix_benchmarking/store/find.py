@@ -182,11 +182,7 @@ class Found:
 
 
 def check_root(root: str | os.PathLike[str]) -> Path:
-    """The results directory, resolved.
-
-    Raises:
-        MatbenchError: it doesn't exist, is not a directory or can't be read.
-    """
+    """The results directory, resolved. Raises MatbenchError: it doesn't exist, is not a directory or can't be read."""
     try:
         resolved = Path(root).resolve(strict=True)
         with os.scandir(resolved):

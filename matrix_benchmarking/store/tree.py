@@ -146,13 +146,13 @@ def _executor(
 def _end_with_the_parent() -> None:
     """In a worker: end it when the process that started it is gone, however that ended."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_wait_and_exit, args=(parent,), daemon=True).start()
 
+    def wait_and_exit() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
 
-def _wait_and_exit(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
+    threading.Thread(target=wait_and_exit, daemon=True).start()
 
 
 def _process_context() -> multiprocessing.context.BaseContext:
@@ -176,31 +176,24 @@ def _parse_all(
     loader: Loader,
 ) -> Iterator[Outcome]:
     """An outcome for each candidate, in their order."""
-    done, total = 0, len(candidates)
-    for outcomes in _chunks(context, candidates, executor, loader):
-        done += len(outcomes)
-        if progress is not None:
-            progress(done, total)
-        yield from outcomes
-
-
-def _chunks(
-    context: Context, candidates: Sequence[Candidate], executor: concurrent.futures.Executor | None, loader: Loader
-) -> Iterator[list[Outcome]]:
-    processes = len(os.sched_getaffinity(0))
-    size = 1 if executor is None else max(1, min(_CHUNK, len(candidates) // (processes * _CHUNKS_PER_PROCESS)))
-    chunks = [candidates[start : start + size] for start in range(0, len(candidates), size)]
-    if executor is None:
-        for chunk in chunks:
-            yield _parse_chunk(context, chunk, loader)
-        return
-    spec = context.workload.spec or context.workload.name
-    arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
+    processes, total = len(os.sched_getaffinity(0)), len(candidates)
+    size = 1 if executor is None else max(1, min(_CHUNK, total // (processes * _CHUNKS_PER_PROCESS)))
+    chunks = [candidates[start : start + size] for start in range(0, total, size)]
+    outcomes: Iterable[list[Outcome]] = (_parse_chunk(context, chunk, loader) for chunk in chunks)
+    done = 0
     try:
-        yield from executor.map(functools.partial(_parse_in_worker, spec, arguments), chunks)
+        if executor is not None:
+            spec = context.workload.spec or context.workload.name
+            arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
+            outcomes = executor.map(functools.partial(_parse_in_worker, spec, arguments), chunks)
+        for some in outcomes:
+            done += len(some)
+            if progress is not None:
+                progress(done, total)
+            yield from some
     except concurrent.futures.BrokenExecutor as error:
         raise MatbenchError(
-            "a worker process was ended from outside (out of memory?); try again with `jobs` 1"
+            "a worker process was ended from outside (out of memory?); try again with --jobs 1"
         ) from error
 
 
