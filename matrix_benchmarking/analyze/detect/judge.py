@@ -16,7 +16,7 @@ from .evidence import Floats, Prior, Split, Weighed, only
 from .judgement import Judgement, Kind, LevelChange, Suspicion
 from .levels import Integers, Levels
 from .scan import Watched, watch
-from .series import Blocks, TimeSeries, Values, prepare
+from .series import Blocks, TimeSeries, Values
 from .splits import FEWEST_BLOCKS, Evidence, length_of
 
 MINIMUM_EFFECT = 0.01
@@ -52,11 +52,16 @@ def change_points(
     Raises:
         InvalidThresholdError: a minimum effect is negative or not a number.
     """
+    watched = watch(values, blocks=blocks)
+    found, _ = _steps(watched, minimum_effect, minimum_effect_absolute)
+    return [int(watched.index[step.first]) for step in _without_drifts(watched.series.points, found)]
+
+
+def _steps(watched: Watched, minimum_effect: float, minimum_effect_absolute: float) -> tuple[list[Step], Minimum]:
+    """The changes that matter, and the smallest effect that does, in the unit of the series' points."""
     minimum = checked(minimum_effect, minimum_effect_absolute)
-    series, index, scale = prepare(values, blocks)
-    alarms = scan.walk(series).alarms
-    found = steps(series.points, alarms, Minimum(minimum.relative, minimum.absolute / scale))
-    return [int(index[step.first]) for step in _without_drifts(series.points, found)]
+    minimum = Minimum(minimum.relative, minimum.absolute / watched.scale)
+    return steps(watched.series.points, watched.walk.alarms, minimum), minimum
 
 
 def _without_drifts(points: Floats, found: list[Step]) -> list[Step]:
@@ -123,11 +128,9 @@ def judge_watched(
     confidence: float = CONFIDENCE,
 ) -> Judgement:
     """As :func:`judge`, of a series that was gone along already."""
-    minimum = checked(minimum_effect, minimum_effect_absolute)
     check_confidence(confidence)
     series, index, scale, walk = watched.series, watched.index, watched.scale, watched.walk
-    minimum = Minimum(minimum.relative, minimum.absolute / scale)
-    found = steps(series.points, walk.alarms, minimum)
+    found, minimum = _steps(watched, minimum_effect, minimum_effect_absolute)
     changes = tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
     newest = scan.newest(series, walk)
     looks = None if newest is None else newest[1]
@@ -203,9 +206,8 @@ def changes_of(
     minimum_effect_absolute: float = 0.0,
 ) -> tuple[LevelChange, ...]:
     """The changes that `judge_watched` sees, without a verdict on them."""
-    minimum = checked(minimum_effect, minimum_effect_absolute)
     series, index, scale = watched.series, watched.index, watched.scale
-    found = steps(series.points, watched.walk.alarms, Minimum(minimum.relative, minimum.absolute / scale))
+    found, _ = _steps(watched, minimum_effect, minimum_effect_absolute)
     return tuple(_change(series.points, index, scale, found, place, lower_is_better) for place in range(len(found)))
 
 
@@ -260,9 +262,8 @@ def _weighed(series: TimeSeries, step: Step, stop: int) -> tuple[Split, Weighed,
 
 def p_values(watched: Watched, minimum_effect: float, minimum_effect_absolute: float) -> list[float]:
     """Of each change the p-value that it had when the next one began, as `judge` would have said then."""
-    minimum = checked(minimum_effect, minimum_effect_absolute)
     series, alarms = watched.series, watched.walk.alarms
-    found = steps(series.points, alarms, Minimum(minimum.relative, minimum.absolute / watched.scale))
+    found, _ = _steps(watched, minimum_effect, minimum_effect_absolute)
     seen = dict(zip(map(id, alarms), itertools.accumulate((alarm.seen for alarm in alarms), max), strict=True))
     values = []
     for place, step in enumerate(found):
