@@ -6,7 +6,7 @@ A history keeps these events as they came, and changes none; what became of an a
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -84,11 +84,7 @@ class AlarmEvent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def encode(event: AlarmEvent) -> str:
-    """*event* as JSON, as every history keeps it.
-
-    Raises:
-        HistoryError: it could not be read back as it is.
-    """
+    """*event* as JSON, as every history keeps it. Raises HistoryError: it could not be read back as it is."""
     try:
         moment(event.at_us)
         text = msgspec.json.encode(event).decode()
@@ -102,25 +98,8 @@ def encode(event: AlarmEvent) -> str:
 
 
 def decode(text: str | bytes) -> AlarmEvent:
-    """The reverse of :func:`encode`.
-
-    Raises:
-        HistoryError: *text* is no event.
-    """
+    """The reverse of :func:`encode`. Raises HistoryError: *text* is no event."""
     try:
         return msgspec.json.decode(text, type=AlarmEvent)
     except (msgspec.DecodeError, UnicodeError, RecursionError, OverflowError) as error:
         raise HistoryError(f"this is no event of an alarm that this matbench knows: {error}") from error
-
-
-def by_id(events: Iterable[AlarmEvent]) -> dict[str, AlarmEvent]:
-    """*events* by id, each once.
-
-    Raises:
-        HistoryError: as :func:`encode`.
-    """
-    found = {}
-    for event in events:
-        encode(event)
-        found[event.id] = event
-    return found

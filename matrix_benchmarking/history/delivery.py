@@ -48,7 +48,7 @@ class Delivered:
     Attributes:
         pushed: of the new payloads; None where another process delivered them.
         earlier: of those that had waited in the outbox; None where there were none.
-        twins: the ids of new runs that look like another one, and of those; see :mod:`.twins`.
+        twins: the ids of new runs that look like another one, and of those; see :func:`.plan.twins`.
     """
 
     pushed: Pushed | None
@@ -110,11 +110,7 @@ def flush(location: Location, outboxes: Path, progress: ProgressOfAll | None = N
 
 
 def dry_run(write: Writer, location: Location, *, replace: bool = False) -> Delivered:
-    """What :func:`upload` would do; nothing is changed.
-
-    Raises:
-        HistoryError: the history is there and can't be read.
-    """
+    """What :func:`upload` would do; nothing is changed. Raises HistoryError: the history can't be read."""
     with tempfile.TemporaryFile() as spool:
         write(spool)
         spool.seek(0)
@@ -189,11 +185,7 @@ class Batch:
     moment_us: int | None = None
 
     def lines(self) -> Iterator[bytes]:
-        """The payloads as they are written.
-
-        Raises:
-            HistoryError: the file can't be read.
-        """
+        """The payloads as they are written. Raises HistoryError: the file can't be read."""
         try:
             with self.path.open("rb") as stream:
                 stream.readline()
@@ -202,11 +194,7 @@ class Batch:
             raise HistoryError(f"cannot read the outbox's '{self.path}': {os_reason(error)}") from error
 
     def records(self) -> Iterator[Record]:
-        """The payloads as records.
-
-        Raises:
-            HistoryError: the file can't be read, or was changed by something else.
-        """
+        """The payloads as records. Raises HistoryError: the file can't be read, or was changed by something else."""
         recorded = None if self.moment_us is None else (1, self.moment_us)
         return records(self.lines(), str(self.path), recorded)
 

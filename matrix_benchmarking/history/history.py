@@ -186,12 +186,12 @@ class History(contextlib.AbstractContextManager["History"]):
 
     def record_alarms(self, events: Iterable[AlarmEvent]) -> int:
         """Keep *events*; one that is there already is not kept twice. How many were new."""
-        wanted = [
-            Event(run, each.subject.workload, each.at_us, alarms.encode(each))
-            for run, each in alarms.by_id(events).items()
-        ]
+        wanted: dict[str, Event] = {}
+        for each in events:
+            text = alarms.encode(each)
+            wanted[each.id] = Event(each.id, each.subject.workload, each.at_us, text)
         with self._storage.sentences(), self._storage.writing():
-            added = self._storage.add_events(wanted)
+            added = self._storage.add_events(list(wanted.values()))
         self._settle()
         return added
 

@@ -30,7 +30,12 @@ class Location(Protocol):
         """False if nothing was kept there yet, as far as that can be told without opening it."""
 
     def open(self, *, writable: bool) -> Storage:
-        """The engine; *writable* makes a history where there is none. Raises HistoryError."""
+        """The engine; *writable* makes a history where there is none, else it has to be there, and nothing is changed.
+
+        Raises:
+            HistoryError: it is missing, can't be opened, or belongs to another program or to a newer matbench.
+            UnavailableError: its server is away, or refuses us.
+        """
 
 
 def parse(text: str, environment: Mapping[str, str], **options: Any) -> tuple[Location, list[str]]:

@@ -73,15 +73,9 @@ class _Aggregated(msgspec.Struct):
 
 
 class OpenSearchStorage:
-    """The indices at *place*; see :class:`.port.Storage`. There are no transactions: a run is one document.
+    """The indices at *place*; see :class:`.port.Storage`, and :meth:`.location.Location.open`.
 
-    Args:
-        place: the server, its indices, and who we are there.
-        writable: True makes the index where it is missing; False wants it to be there.
-
-    Raises:
-        HistoryError: an index is missing, or was made by something else.
-        UnavailableError: the server is away, or refuses us.
+    There are no transactions: a run is one document.
     """
 
     at_once = CHUNK
@@ -223,11 +217,7 @@ class OpenSearchStorage:
         return search(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
 
     def _send(self, actions: Iterable[Action]) -> Iterator[tuple[str, int, str]]:
-        """Send *actions*; of those that failed for good the id, the status and the reason.
-
-        Raises:
-            UnavailableError: the server stayed busy.
-        """
+        """Send *actions*; of those that failed for good the id, the status and the reason."""
         for each, status, reason in bulk(self._client, actions):
             if status in BUSY:
                 raise UnavailableError(f"{self._place.url} is busy and stays so (status {status})")

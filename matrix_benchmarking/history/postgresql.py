@@ -25,18 +25,9 @@ TIMEOUT_S = 10
 FETCHED = 1000
 _VERIFIED = ("verify-ca", "verify-full")
 _LOCK = 0x6D617462  # "matb", for those that make the tables at once
-_VERSION_TABLE = "history_version"
+_VERSION_TABLE, VERSION = "history_version", 1
 
 Connection = psycopg.Connection[tuple[Any, ...]]
-
-MIGRATIONS: Sequence[Sequence[str]] = (
-    (
-        f"CREATE TABLE {_VERSION_TABLE} (version INTEGER NOT NULL)",
-        f"INSERT INTO {_VERSION_TABLE} VALUES (0)",  # noqa: S608 - our own name
-        *(text.format(id='TEXT COLLATE "C"', descending="DESC NULLS LAST") for text in TABLES),
-    ),
-)
-"""The statements that lead from each version to the next, from an empty schema on."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -127,16 +118,7 @@ class PostgreSQLReader(SQLReader):
 
 
 class PostgreSQLStorage(PostgreSQLReader):
-    """The tables at *place*; see :class:`.port.Storage`.
-
-    Args:
-        place: the database, and its schema.
-        writable: True makes the schema where it is missing; False wants it to be there, and changes nothing.
-
-    Raises:
-        HistoryError: it is missing, or belongs to another program or to a newer matbench.
-        UnavailableError: the server is away, or refuses us.
-    """
+    """The tables at *place*; see :class:`.port.Storage`, and :meth:`.location.Location.open`."""
 
     def __init__(self, place: PostgreSQLLocation, *, writable: bool = True) -> None:
         self.location = str(place)
@@ -145,8 +127,8 @@ class PostgreSQLStorage(PostgreSQLReader):
             super().__init__(self._connect(writable=writable))
         try:
             with self.sentences():
-                if writable and self._version() < len(MIGRATIONS):
-                    self._migrate()
+                if writable and self._version() == 0:
+                    self._make_tables()
                 elif not writable and self._version() == 0:
                     raise HistoryError(f"there is no history in {self.location} yet: 'matbench upload_lts' makes it")
         except BaseException:
@@ -225,24 +207,26 @@ class PostgreSQLStorage(PostgreSQLReader):
                 f"schema '{self._place.schema}' of {self._place.url} is another program's: name another one"
             )
         ((found,),) = self.execute(f"SELECT version FROM {_VERSION_TABLE}")  # noqa: S608 - our own name
-        if found > len(MIGRATIONS):
+        if found > VERSION:
             raise HistoryError(
-                f"{self.location} was written by a newer matbench (schema {found}; this one knows {len(MIGRATIONS)}): "
+                f"{self.location} was written by a newer matbench (schema {found}; this one knows {VERSION}): "
                 "update matbench, or use another history"
             )
         return int(found)
 
-    def _migrate(self) -> None:
-        """Bring the tables to the newest version, in one transaction."""
+    def _make_tables(self) -> None:
+        """Make the schema and its tables, in one transaction."""
         with self._connection.transaction():
             self.execute("SELECT pg_advisory_xact_lock(?)", [_LOCK])
             ((there,),) = self.execute("SELECT to_regnamespace(?)", [self._place.schema])
             if there is None:
                 self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self._place.schema)))
-            for statements in MIGRATIONS[self._version() :]:  # another process may have been faster
-                for statement in statements:
-                    self.execute(statement)
-            self.execute(f"UPDATE {_VERSION_TABLE} SET version = ?", [len(MIGRATIONS)])  # noqa: S608 - our own name
+            if self._version() > 0:  # another process was faster
+                return
+            for text in TABLES:
+                self.execute(text.format(id='TEXT COLLATE "C"', descending="DESC NULLS LAST"))
+            self.execute(f"CREATE TABLE {_VERSION_TABLE} (version INTEGER NOT NULL)")
+            self.execute(f"INSERT INTO {_VERSION_TABLE} VALUES ({VERSION})")  # noqa: S608 - our own name
 
 
 def _said(error: psycopg.Error) -> str:

@@ -132,7 +132,7 @@ class _Kept:
         return results_in(self._workload, self._content())
 
     def doubts(self, name: str) -> Sequence[Any]:
-        if name == "implausible" and self._workload.implausible is None and self._are_times_plausible():
+        if name in ("implausible", "harmless") and self._workload.implausible is None and self._are_times_plausible():
             return ()
         if self._doubts is None:
             self._doubts = doubts_of(self._workload, self._content())
@@ -142,7 +142,8 @@ class _Kept:
     def _are_times_plausible(self) -> bool:
         """True if nothing is wrong with what the run's row says of its times: then nothing is in its payload."""
         try:
-            return not plausible.times(self._start, None if self._time_us is None else moment(self._time_us))
+            span = self._start, None if self._time_us is None else moment(self._time_us)
+            return not (plausible.times(*span) or plausible.in_the_future(*span))
         except (OverflowError, TypeError):  # somebody edited it
             return False
 

@@ -284,14 +284,7 @@ def row_of(of: Record, version: Any = None) -> Row:
 
 
 def record_of(row: Row, damaged_as: Mapping[str, Any] | None = None) -> Record:
-    """The record in a row with its payload.
-
-    Args:
-        damaged_as: taken in the place of a payload that is damaged.
-
-    Raises:
-        HistoryError: the payload is damaged, and nothing is given for it.
-    """
+    """The record in a row with its payload. Raises HistoryError: that is damaged, and there is no *damaged_as*."""
     try:
         _check_columns(row.id, row.workload, row.digest)
         payload: Mapping[str, Any] = _decode(row.payload or "")
@@ -303,11 +296,7 @@ def record_of(row: Row, damaged_as: Mapping[str, Any] | None = None) -> Record:
 
 
 def run_of(row: Row, kpis: KPIs) -> KeptRun:
-    """The run in a row whose payload says *kpis*.
-
-    Raises:
-        HistoryError: it is damaged.
-    """
+    """The run in a row whose payload says *kpis*. Raises HistoryError: it is damaged."""
     run, workload, time_us, digest, measurement, recorded_us, _, _, text, _, _ = row  # there are many
     try:
         _check_columns(run, workload, digest)
@@ -319,11 +308,7 @@ def run_of(row: Row, kpis: KPIs) -> KeptRun:
 
 
 def kpis_in(row: Row) -> KPIs:
-    """What the payload in *row* says of its KPIs.
-
-    Raises:
-        HistoryError: it is damaged.
-    """
+    """What the payload in *row* says of its KPIs. Raises HistoryError: it is damaged."""
     try:
         return kpis_of(_decode(row.payload or ""))
     except _UNREADABLE as error:

@@ -50,11 +50,6 @@ def description(of: Record) -> dict[str, Any]:
     return {**found, "config": metadata.get("config"), "settings": of.settings, "labels": _labels(of)}
 
 
-def description_digest(of: Record) -> str:
-    """A digest of :func:`description`."""
-    return digest(description(of))
-
-
 def computed_digest(of: Record) -> str:
     """A digest of what was computed: all that neither describes the run nor identifies it."""
     metadata = {name: value for name, value in of.payload["metadata"].items() if name not in _NOT_COMPUTED}
@@ -79,7 +74,7 @@ def difference(kept: Record, new: Record, *, is_copy: bool = False) -> Differenc
             known to be the newer one.
     """
     is_recomputed = computed_digest(kept) != computed_digest(new)
-    is_described = description_digest(kept) != description_digest(new) and any(differences(kept, new))
+    is_described = digest(description(kept)) != digest(description(new)) and any(differences(kept, new))
     if not _is_same_measurement(kept, new) and not _differ_in_direction_only(kept, new):
         is_known = kept.measurement is not None and "measurement" not in new.payload["metadata"]
         return Difference.NOTHING if is_known and not is_recomputed and not is_described else Difference.MEASUREMENT

@@ -75,15 +75,7 @@ class SQLiteReader(SQLReader):
 
 
 class SQLiteStorage(SQLiteReader):
-    """The tables in the file *path*; see :class:`.port.Storage`.
-
-    Args:
-        path: the file. It is made where *writable* and missing, with its directory.
-        writable: False opens what is there and changes nothing.
-
-    Raises:
-        HistoryError: it is missing, can't be opened, belongs to another program or to a newer matbench.
-    """
+    """The tables in the file *path*; see :class:`.port.Storage`, and :meth:`.location.Location.open`."""
 
     at_once = 8000  # ids are in no order: 500 rewrite an index of 100,000 nearly as whole as 8,000
 
@@ -204,11 +196,7 @@ def _connect(path: Path, *, writable: bool) -> sqlite3.Connection:
 
 
 def _version(connection: sqlite3.Connection, location: str) -> int:
-    """The version of the tables, 0 for an empty database.
-
-    Raises:
-        HistoryError: it belongs to another program, or to a newer matbench.
-    """
+    """The version of the tables, 0 for an empty database."""
     is_mine = not connection.in_transaction
     if is_mine:
         connection.execute("BEGIN")  # all of one moment: others may be making the database

@@ -115,11 +115,7 @@ def read_import(history: History, path: Path, *, replace: bool = False, progress
 
 
 def contents(path: Path) -> Contents:
-    """What the export *path* holds.
-
-    Raises:
-        HistoryError: as :func:`read_import`.
-    """
+    """What the export *path* holds. Raises HistoryError as :func:`read_import`."""
     with _open(path) as stream:
         are_events = [line.startswith(_EVENT) for line in _lines(stream, path)]
     return Contents(are_events.count(False), are_events.count(True))
