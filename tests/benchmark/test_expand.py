@@ -1,4 +1,4 @@
-"""Expansion: cases in expand_cases.yaml, and the matrix that nobody means."""
+"""Expansion: cases in expand_cases.yaml, the matrix that nobody means, and the directory of each point."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from matrix_benchmarking import filters
 from matrix_benchmarking.analyze.verdict.sides import IN_TURN
 from matrix_benchmarking.benchmark import expand
+from matrix_benchmarking.benchmark.expand import Point
 from matrix_benchmarking.benchmark.file import read
-from matrix_benchmarking.errors import MatbenchError
+from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import typed
 
 CASES = yaml.safe_load(Path(__file__).with_name("expand_cases.yaml").read_text())
@@ -80,3 +83,43 @@ def test_the_advice_to_measure_two_sides_in_turn_names_a_key_that_a_file_has(tmp
     key, repeats = re.search(r"'(\w+): (\d)'", IN_TURN).groups()
     expansion = _expand(tmp_path, {"expe": {"both": {"version": ["1.0.0", "1.1.0"], key: int(repeats)}}})
     assert sorted(point.repeat for point in expansion.points) == [0, 0, 1, 1, 2, 2]
+
+
+def _point(repeat=0, **settings):
+    return Point("cpu", settings, repeat)
+
+
+def test_by_default_a_path_names_what_varies():
+    points = [_point(image=image, vus=vus, task="t") for image in "ab" for vus in (1, 2)]
+    template = expand.default_template([point.settings for point in points])
+    assert str(expand.directory(template, points[0])) == "cpu/image_a/vus_1__repeat_0"
+
+
+def test_two_points_of_one_directory_are_refused_with_the_setting_to_add():
+    with pytest.raises(ConfigError, match=r"add \{image\} to it"):
+        expand.check_distinct("{vus}", [_point(image="a", vus=1), _point(image="b", vus=1)])
+
+
+def test_values_that_only_look_alike_collide_and_are_refused():
+    with pytest.raises(ConfigError, match="two points the directory"):
+        expand.check_distinct("{vus}__{repeat}", [_point(vus=1), _point(vus="1")])
+
+
+@pytest.mark.parametrize("template", ["/tmp/{vus}", "../{vus}", ".hidden/{vus}", "a/../../{vus}"])
+def test_a_template_that_leaves_the_results_directory_is_refused(template):
+    with pytest.raises(ConfigError, match="no directory inside"):
+        expand.directory(template, _point(vus=1))
+
+
+def test_a_template_with_an_unknown_setting_is_refused():
+    with pytest.raises(ConfigError, match="did you mean 'image'"):
+        expand.directory("{imgae}", _point(image="a"))
+
+
+@given(st.text(min_size=1))
+def test_no_value_of_a_setting_leads_out_of_the_results_directory(value):
+    path = expand.directory("x/{model}", _point(model=value))
+    assert len(path.parts) == 2
+    assert path.parts[1] not in (".", "..")
+    assert not path.parts[1].startswith(".")
+    assert len(path.parts[1].encode()) <= 255

@@ -1,4 +1,4 @@
-"""Benchmark files: what is wrong is said with its line, and the schema for editors agrees."""
+"""Benchmark files: what is wrong is said with its line; settings given on the command line, and in braces."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from matrix_benchmarking.benchmark import file
+from matrix_benchmarking.benchmark import file, schema
 from matrix_benchmarking.errors import ConfigError
 
 EXAMPLES = sorted(Path("examples").glob("*.yaml"))
@@ -88,3 +90,113 @@ def test_a_duration_is_seconds(text, seconds):
 def test_a_wrong_duration_is_refused(text):
     with pytest.raises(ConfigError, match="not a duration"):
         file.seconds(text)
+
+
+COMMON = {"version": "1.0.0", "users": 4, "rate": 0.5, "cached": True, "note": None, "sizes": [1, 2]}
+
+
+def _file(**common):
+    content = {"common_settings": common, "expe": {"night": {"size": [1, 2]}}, "script_tpl": "echo"}
+    return file.BenchmarkFile.model_validate(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("version", "1.10", "1.10"),
+        ("version", "", ""),
+        ("users", "16", 16),
+        ("rate", "2", 2.0),
+        ("cached", "False", False),
+        ("note", "7", "7"),
+        ("sizes", "8", 8),
+    ],
+)
+def test_a_given_value_has_the_type_of_the_one_in_the_file(name, text, value) -> None:
+    changed = file.with_settings(_file(**COMMON), [(name, text)]).common_settings
+    assert changed == {**COMMON, name: value}
+    assert type(changed[name]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sentence"),
+    [
+        ("versionx", "1", "no 'versionx' in common_settings: did you mean 'version'?"),
+        ("size", "1", "no 'size' in common_settings"),
+        ("users", "many", "users=many: the benchmark file has a whole number there"),
+        ("rate", "fast", "rate=fast: the benchmark file has a number there"),
+        ("cached", "1", "cached=1: the benchmark file has true or false there"),
+    ],
+)
+def test_what_cannot_be_given_is_a_sentence(name, text, sentence) -> None:
+    with pytest.raises(ConfigError) as caught:
+        file.with_settings(_file(**COMMON), [(name, text)])
+    assert sentence in str(caught.value)
+
+
+def test_a_setting_that_an_experiment_has_of_its_own_is_not_replaced_in_silence() -> None:
+    with pytest.raises(ConfigError, match=r"expe\.night sets size itself: use `filters`=size=1"):
+        file.with_settings(_file(size=3), [("size", "1")])
+
+
+def test_a_workload_file_is_looked_for_beside_the_benchmark_file_then_from_here(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    Path("mine/benchmark.yaml").write_text("workload: workload.py\nexpe: {a: {x: 1}}\nscript_tpl: echo\n")
+    assert file.read(Path("mine/benchmark.yaml")).workload == "workload.py"
+    Path("mine/workload.py").touch()
+    assert file.read(Path("mine/benchmark.yaml")).workload == "mine/workload.py"
+
+
+def test_a_text_that_is_one_setting_keeps_its_type():
+    assert file.fill("{vus}", {"vus": 8}) == 8
+    assert file.fill("{vus}", {"vus": "8"}) == "8"
+
+
+def test_a_setting_inside_a_text_is_written_as_in_yaml():
+    assert file.fill("--fast={fast} --size {size}", {"fast": True, "size": None}) == "--fast=true --size null"
+
+
+def test_words_of_a_command_are_always_text():
+    assert file.fill(["serve", "--port", "{port}"], {"port": 80}) == ["serve", "--port", "80"]
+
+
+def test_a_setting_is_never_filled_in_twice():
+    assert file.fill("{a}", {"a": "{b}", "b": 1}) == "{b}"
+    assert file.fill("-{a}-", {"a": "{b}", "b": 1}) == "-{b}-"
+
+
+def test_double_braces_are_braces():
+    assert file.fill('{{"vus": {vus}}}', {"vus": 3}) == '{"vus": 3}'
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("{vsu}", "names a setting 'vsu' that the point doesn't have: did you mean 'vus'"),
+        ("awk '{print $1}'", "write {{ and }} for braces"),
+        ("a } b", "has a single '}'"),
+        ("a { b", "has a single '{'"),
+    ],
+)
+def test_a_wrong_template_is_a_sentence(text, sentence):
+    with pytest.raises(ConfigError, match=r"point doesn't have|single") as caught:
+        file.fill(text, {"vus": 1})
+    assert sentence in str(caught.value)
+
+
+def test_names_that_are_kept_are_left_for_later():
+    filled = file.fill(["--port", "{port}", "{vus}"], {"vus": 2}, keep=("port",))
+    assert filled == ["--port", "{port}", "2"]
+
+
+def test_a_model_gets_numbers_from_settings_and_refuses_text_in_their_place():
+    load = schema.Load(inputs="texts.txt", duration_s="{seconds}", task="embedding", model="m")
+    assert file.fill_model(load, {"seconds": 2.5, "vus": 4}, "load").vus == 4
+    with pytest.raises(ConfigError, match=r"load\.vus: expected .* not the text 'four'"):
+        file.fill_model(load, {"seconds": 2.5, "vus": "four"}, "load")
+
+
+@given(st.text())
+def test_any_text_with_its_braces_doubled_comes_back(text):
+    assert file.fill(text.replace("{", "{{").replace("}", "}}"), {}) == text
