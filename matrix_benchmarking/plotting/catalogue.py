@@ -51,11 +51,7 @@ class Catalogue(Presentation):
         return self.plots[name](self)
 
     def report(self, name: str) -> Report:
-        """A report by its name, with or without ``report:``.
-
-        Raises:
-            MatbenchError: there is no such report.
-        """
+        """A report by its name, with or without ``report:``; raises MatbenchError where there is none."""
         full_name = name if name in self.reports else f"report: {name}"
         if full_name not in self.reports:
             raise MatbenchError(f"there is no report '{name}': {did_you_mean(name, self.reports)}")
@@ -64,8 +60,7 @@ class Catalogue(Presentation):
     def page(self, name: str) -> Report:
         """A report, or a page of one plot, as a list of what to write names it: the plot of exactly this name first.
 
-        Raises:
-            MatbenchError: there is neither.
+        Raises MatbenchError where there is neither.
         """
         if name in self.plots:
             of_plot: type[Report] = type("PlotPage", (PlotsReport,), {"name": name, "plots": (self.plots[name],)})

@@ -227,7 +227,6 @@ def _draw(figure: go.Figure, group: pandas.DataFrame, marks: pandas.DataFrame, k
 
 
 def _explain(figure: go.Figure, points: pandas.DataFrame, marks: pandas.DataFrame) -> None:
-    """Entries of the legend, for what there is."""
 
     def entry(name: str, **look: Any) -> None:
         figure.add_trace(go.Scatter(x=[None], y=[None], name=name, hoverinfo="skip", **look), row=1, col=1)

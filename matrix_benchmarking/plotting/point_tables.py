@@ -161,7 +161,6 @@ def chosen_steps(steps: Sequence[Step], limits: dict[float, list[float]]) -> lis
 
 
 def _rivals(group: Group) -> str:
-    """The points that can't be told apart from the best of *group*."""
     if len(group.standings) == 1:
         return "no other point"
     if group.estimates is None:

@@ -96,7 +96,6 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
 
 
 def _way(verdict: SeriesVerdict) -> Any:
-    """From the last good version to the first bad one."""
     good, bad = verdict.last_good_version, verdict.first_bad_version
     if bad is None:
         return "–"

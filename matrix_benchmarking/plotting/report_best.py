@@ -60,7 +60,6 @@ class BestReport(Report):
         return f"{points} {plural(points, 'point')} of {variants} {plural(variants, 'variant')}."
 
     def _limits(self) -> list[Any]:
-        """What is best under which limit, of all points: also where a limit is chosen."""
         kpi = self.workload.limited
         if kpi is None:
             return []

@@ -59,7 +59,6 @@ class CheckReport(Report):
         return f"{text[:1].upper()}{text[1:]}."
 
     def _where(self, found: Finding) -> Any:
-        """Links to the first runs that *found* is about."""
         parts: list[Any] = []
         for name in found.runs[:RUNS_LINKED]:
             entry = self.study.run_called(name)

@@ -54,14 +54,14 @@ class CompareReport(Report):
 
     def controls(self) -> Sequence[Control]:
         """Setting, old and new value: of the setting that was drawn last, or of all."""
-        return choices(self.matrix, self._setting, self.study.places)
+        return choices(self.study, self._setting)
 
     def draw(self, args: Arguments) -> list[Any]:
         if self.workload.headline is None:
             return [html.P("This workload defines no KPI.")]
         self._setting = args.cfg.get(SETTING)
         try:
-            wanted = candidates(self.matrix, self.workload, args.cfg, self.study.places, self._last_good)
+            wanted = candidates(self.study, args.cfg)
         except ConfigError as error:
             return [html.P(str(error))]
         entries = list(self.runs(args))
@@ -87,7 +87,6 @@ class CompareReport(Report):
         return [*parts, *self._order(switches), how_to_read(HOW_TO_READ)]
 
     def _order(self, switches: Sequence[Switch]) -> list[Any]:
-        """Where the order of the versions is from that are compared."""
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
         if not keys:
             return []
@@ -98,22 +97,10 @@ class CompareReport(Report):
     def summary(self) -> str:
         if self.workload.headline is None:
             return "This workload defines no KPI."
-        wanted = candidates(self.matrix, self.workload, {}, self.study.places, self._last_good)
+        wanted = candidates(self.study, {})
         switches = self._switches(list(self.matrix), wanted)
         clear = [one for one in switches if _is_clear(one)]
         return self._sentence((clear or switches)[0]) if switches else "There is nothing to compare."
-
-    def _last_good(self, setting: str) -> Any:
-        """The version before the first that the history calls bad; None where it calls none so, or isn't asked yet."""
-        analysis = self.study.analysis if self.study.has_analysis else None
-        places = self.study.places(setting)
-        failing = [] if analysis is None else analysis.failing
-        values = [
-            value
-            for one in failing
-            if one.last_good is not None and (value := one.points[one.last_good].versions.get(setting)) is not None
-        ]
-        return min(values, key=lambda value: places.get(typed(value), len(places)), default=None)
 
     def _switches(self, entries: Sequence[Entry], wanted: Iterable[Candidate]) -> list[Switch]:
         """What can be compared, the clearest first, by the largest effect on the headline KPI."""
@@ -251,7 +238,6 @@ def _is_clear(switch: Switch) -> bool:
 
 
 def _words(verdict: SeriesVerdict) -> str:
-    """The verdict on a pair, with its alarm where a history knows one."""
     alarms = "".join(f" (alarm {one.id})" for one in verdict.alarms if one.id)
     return f"{outcome_label(verdict.outcome, verdict.looks_worse)}{verdicts.shown(verdict)}{alarms}"
 

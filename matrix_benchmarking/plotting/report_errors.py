@@ -72,7 +72,6 @@ class ErrorReport(Report):
         return overview(self.matrix)
 
     def _tests(self, title: str, what: str, found: Iterable[tuple[Entry, str]]) -> Any:
-        """One row for each finding."""
         listed = list(found)
         if not listed:
             return None

@@ -55,7 +55,6 @@ class KPIReport(Report):
         return f"{count} {plural(count, 'KPI')}, {len(known)} of them with values."
 
     def _groups(self) -> list[tuple[dict[str, object], Points]]:
-        """The points that can be compared with each other, with what they have in common."""
         names = self.workload.group_keys
         groups: dict[Key, list[list[Entry]]] = {}
         for runs in by_point(entry for entry in self.matrix if not (entry.failed or entry.implausible)):

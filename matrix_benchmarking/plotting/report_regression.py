@@ -104,7 +104,6 @@ class RegressionReport(Report):
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")
 
     def _runs(self, verdict: SeriesVerdict) -> list[Any]:
-        """Links to the runs of the last good, the first bad and the newest version."""
         good, bad, newest = verdict.last_good, verdict.first_bad, len(verdict.points) - 1
         words = ("last good", "first bad") if verdict.outcome is Outcome.REGRESSION else ("last before", "first after")
         wanted = [(words[0], good), (words[1], bad)]
@@ -120,7 +119,6 @@ class RegressionReport(Report):
         return parts
 
     def _others(self, analysis: Analysis) -> list[Any]:
-        """What shows no difference, and what can't be told, in brief."""
         told = {one.id for one in changed(analysis)}
         same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.id not in told]
         untold = analysis.having(Outcome.CANT_TELL)
@@ -159,7 +157,6 @@ def verdict_box(analysis: Analysis) -> Any:
 
 
 def _since(failing: Sequence[SeriesVerdict]) -> str:
-    """From which versions on the series got worse: most often it is one for many."""
     counts = collections.Counter(one.first_bad_version for one in failing if one.first_bad_version is not None)
     named = [f"{number} since {cut_inside(version, LONGEST_VERSION)}" for version, number in counts.most_common(3)]
     more = f", and others since {len(counts) - 3} more versions" if len(counts) > 3 else ""
@@ -198,7 +195,6 @@ def _scope(analysis: Analysis) -> str:
 
 
 def _chart(verdict: SeriesVerdict) -> list[Any]:
-    """The chart, and what it leaves out."""
     points, levels = series_frames.points_frame(verdict), series_frames.levels_frame(verdict)
     if points.empty:
         return []

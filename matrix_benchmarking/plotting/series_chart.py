@@ -141,7 +141,6 @@ def _whiskers(group: pandas.DataFrame, colour: str) -> dict[str, Any] | None:
 
 
 def _draw_outside(figure: go.Figure, points: pandas.DataFrame, ends: tuple[float, float]) -> None:
-    """Points beyond the axis, as triangles at its ends."""
     is_above = [mean > ends[1] for mean in points["mean"]]
     figure.add_trace(
         go.Scatter(
@@ -172,7 +171,6 @@ def _draw_level(figure: go.Figure, level: Any, kind: str) -> None:
 
 
 def _draw_change(figure: go.Figure, change: Any) -> None:
-    """A line across the chart: strong for a regression that nobody dealt with, weak for all else."""
     colour = COLOURS[1] if change.is_open else COLOURS[2] if not change.is_worse else COLOURS[6]
     line = {"color": colour, "width": 1.5 if change.is_open else 1, "dash": "solid" if change.is_open else "dot"}
     figure.add_vline(x=change.place, line=line, layer="below")
@@ -220,7 +218,6 @@ def _label_levels(
 
 
 def _caption(figure: go.Figure, changes: pandas.DataFrame, verdict: SeriesVerdict) -> None:
-    """The change that the verdict is about in words, above the chart."""
     said = ""
     if len(changes):
         about = [change.first for change in verdict.changes]

@@ -158,7 +158,6 @@ def change_text(verdict: SeriesVerdict, change: Change) -> str:
 
 
 def _hover(version: str, point: SeriesPoint, kpi: KPIDefinition) -> str:
-    """Version, value, runs and date of a point, as plotly shall write them."""
     when = time_text(point)
     lines = [text(cut_inside(version, 60)), f"<b>{text(value_text(kpi, point))}</b>"]
     return "<br>".join([*lines, *([when] if when and when != version else [])])

@@ -164,7 +164,6 @@ def _card(page: Page) -> Any:
 
 
 def _data(study: Study, selection: str) -> str:
-    """Where the numbers of the pages come from."""
     matrix = study.matrix
     repeats = [len(runs) for runs in by_point(matrix.entries)]
     tests = len(matrix) + len(matrix.unfinished)

@@ -157,7 +157,6 @@ class StaticHTML:
         return f"{opening}{self.render(properties.get('children'))}</{tag}>"
 
     def _section_heading(self, tag: str, properties: Mapping[str, Any]) -> str:
-        """A heading with an id and a link to itself."""
         content = self.render(properties.get("children"))
         self._heading = html.unescape(re.sub(r"<[^>]*>", "", content)).strip()
         given = properties.get("id")

@@ -165,7 +165,6 @@ class Pages:
         return page
 
     def _changed(self, event: Mapping[str, Any], current: View) -> View:
-        """The view that a person asked for."""
         match event:
             case {"do": "open", "run": str(run)}:
                 snapshot = self.data.snapshot

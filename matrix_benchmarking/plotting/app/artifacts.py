@@ -6,6 +6,7 @@ A file is never interpreted by the browser: text is sent as plain text, everythi
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import re
@@ -51,40 +52,35 @@ class Shown:
 def listing(entry: Entry, roots: Sequence[Path]) -> tuple[list[Artifact], bool]:
     """The files below the entry's test directory, in the order of their names, and whether those are all.
 
-    Raises:
-        NoArtifactError: the test directory is gone, or outside of *roots*.
+    Raises NoArtifactError where the test directory is gone, or outside of *roots*.
     """
     base = _inside(entry.location, roots)
     if base.is_file():
         return [Artifact(base.name, base.stat().st_size)], True
     if not base.is_dir():
         raise NoArtifactError(f"the test directory {entry.location} is gone")
-    found: list[Artifact] = []
-    for name, size in _walk(base):
-        if len(found) == MOST_FILES:
-            return sorted(found, key=lambda each: each.name), False
-        found.append(Artifact(name, size))
-    return sorted(found, key=lambda each: each.name), True
+    found = list(itertools.islice(_walk(base), MOST_FILES + 1))
+    return sorted(found[:MOST_FILES], key=lambda each: each.name), len(found) <= MOST_FILES
 
 
 def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
     """The path of the entry's file *name*, with all links followed.
 
-    Raises:
-        NoArtifactError: it isn't a regular file inside the test directory and inside one of *roots*.
+    Raises NoArtifactError if it isn't a regular file inside the test directory and inside one of *roots*.
     """
     base = _inside(entry.location, roots)
+    missing = NoArtifactError(f"there is no file '{name}' of this test")
     if base.is_file():
         if name != base.name:
-            raise NoArtifactError(f"there is no file '{name}' of this test")
+            raise missing
         return base
     try:
         path = Path(os.path.realpath(base / name, strict=True))
         is_regular = stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
-        raise NoArtifactError(f"there is no file '{name}' of this test") from None
+        raise missing from None
     if not is_regular or not path.is_relative_to(base):
-        raise NoArtifactError(f"there is no file '{name}' of this test")
+        raise missing
     return path
 
 
@@ -121,7 +117,7 @@ def _inside(location: Path, roots: Sequence[Path]) -> Path:
     return base
 
 
-def _walk(base: Path) -> Iterator[tuple[str, int]]:
+def _walk(base: Path) -> Iterator[Artifact]:
     for parent, directories, names in os.walk(base):
         directories.sort()
         for name in sorted(names):
@@ -131,7 +127,7 @@ def _walk(base: Path) -> Iterator[tuple[str, int]]:
             except OSError:
                 continue
             if stat.S_ISREG(status.st_mode):
-                yield path.relative_to(base).as_posix(), status.st_size
+                yield Artifact(path.relative_to(base).as_posix(), status.st_size)
 
 
 def _indented(text: str) -> str:

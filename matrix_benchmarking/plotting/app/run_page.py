@@ -109,7 +109,6 @@ def _facts(items: Iterable[tuple[str, Any]]) -> Any:
 
 
 def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Any:
-    """This run's values with those of its repeats beside them."""
     others = [other for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
     columns = [Column("KPI"), Column("Unit"), Column("This run", numeric=True)]
     columns += [Column(f"repeat {other.repeat}", numeric=True) for other in others]
@@ -269,7 +268,6 @@ def _kpis_of_two(study: Study, one: Entry, other: Entry) -> Any:
 
 
 def _change(kpi: KPIDefinition, one: Entry, other: Entry) -> tuple[Cell | str, str]:
-    """By how much the KPI differs, and which run is better."""
     first, second = one.kpis.get(kpi.name), other.kpis.get(kpi.name)
     if first is None or second is None:
         return "unknown", ""

@@ -215,7 +215,6 @@ def _is_own_name(name: str, hosts: frozenset[str]) -> bool:
 
 
 def _host(header: str) -> str:
-    """The name in a Host header, without its port."""
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.partition(":")[0].lower()

@@ -172,7 +172,6 @@ def _input(control: Control, current: View, without: View) -> Any:
 
 
 def _pills(control: Choice | Number, current: View, without: View, labels: Mapping[str, str]) -> Any:
-    """Each value as a link; the one in force is marked."""
     default = "" if control.default is None else show(control.default)
     if isinstance(control, Number) and control.default is not None:
         default = f"{control.default:g}"
