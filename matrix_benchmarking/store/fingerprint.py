@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 DIGEST_SIZE = 16
-_CHUNK = 1 << 20
 
 
 class Sighting(NamedTuple):
@@ -75,11 +74,8 @@ class State(enum.Enum):
 
 def digest_file(path: str | os.PathLike[str]) -> bytes:
     """BLAKE2b digest of a file's content."""
-    state = hashlib.blake2b(digest_size=DIGEST_SIZE)
     with open(path, "rb", buffering=0) as stream:
-        while chunk := stream.read(_CHUNK):
-            state.update(chunk)
-    return state.digest()
+        return hashlib.file_digest(stream, functools.partial(hashlib.blake2b, digest_size=DIGEST_SIZE)).digest()
 
 
 def digest(content: bytes | memoryview) -> bytes:
