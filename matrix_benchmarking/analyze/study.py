@@ -111,16 +111,8 @@ class Study:
         """
         chosen = filters or {}
         matrix = read.filtered(chosen)
-        left = matrix if past is None or past is read else past.selected(chosen)
-        return cls(
-            matrix,
-            workload,
-            past=None if past is None else left,
-            read=read,
-            known=past,
-            filters=chosen,
-            given=given,
-        )
+        left = matrix if past is read else None if past is None else past.selected(chosen)
+        return cls(matrix, workload, past=left, read=read, known=past, filters=chosen, given=given)
 
     def selected(self, filters: Filters, matrix: Matrix | None = None) -> Study:
         """What *filters* leave of it on top of its own, which may be nothing.
@@ -129,29 +121,17 @@ class Study:
         """
         chosen = self.matrix.selected(filters) if matrix is None else matrix
         left = chosen if self.past is None or self.past is self.matrix else self.past.selected(filters)
-        part = Study(
-            chosen,
-            self.workload,
-            past=None if self.past is None else left,
-            read=self.read,
-            known=self.known,
-            filters={**self.filters, **filters},
-            given=self.given,
-        )
+        past = None if self.past is None else left
+        part = self._with(chosen, self.workload, past=past, filters={**self.filters, **filters})
         part._root = self._root
         return part
 
     def of_workload(self, workload: Workload) -> Study:
         """The same runs, judged by the keys of *workload*."""
-        return Study(
-            self.matrix,
-            workload,
-            past=self.past,
-            read=self.read,
-            known=self.known,
-            filters=self.filters,
-            given=self.given,
-        )
+        return self._with(self.matrix, workload, past=self.past, filters=self.filters)
+
+    def _with(self, matrix: Matrix, workload: Workload, *, past: Matrix | None, filters: Filters) -> Study:
+        return Study(matrix, workload, past=past, read=self.read, known=self.known, filters=filters, given=self.given)
 
     @property
     def minimum_effects(self) -> Mapping[str, MinimumEffect]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ..analyze.select.series import KPISeries, point_text, series_text, step_texts
-from ..analyze.verdict.model import Outcome
-from ..analyze.verdict.severity import SEVERITY
+from ..analyze.verdict.model import SEVERITY, Outcome
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.of_kpi import SeriesWithVerdict, conclusions, counts, judged_series
 from ..analyze.words import cut_inside

@@ -13,8 +13,7 @@ from plotting_support.analyses import analysis_of, event, run, series, toy_workl
 
 from matrix_benchmarking.analyze.select.selection import NotAnalysed
 from matrix_benchmarking.analyze.study import Given, Study
-from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome
-from matrix_benchmarking.analyze.verdict.severity import severity
+from matrix_benchmarking.analyze.verdict.model import Analysis, Outcome, severity
 from matrix_benchmarking.history.alarms import Action
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import regression_tables, report_regression

@@ -15,9 +15,9 @@ from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
 from ..select.selection import SelectedSeries, series_id
-from .levels import amount, middles
+from .levels import middles
 from .lifecycle import Known, is_expired
-from .model import Alarm, Analysis, Change, Status
+from .model import Alarm, Analysis, Change, Status, amount
 from .returns import FURTHEST, returns
 
 LEFT_AFTER_A_FIX = 0.25

@@ -25,8 +25,7 @@ from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import known_alarms
-from .model import Analysis, Change, Outcome, SeriesVerdict
-from .severity import severity, unjudged
+from .model import Analysis, Change, Outcome, SeriesVerdict, severity, unjudged
 
 ONE_BLOCK = (
     "measured in one block, one version after the other, a difference may be the machine's mood; "
@@ -191,14 +190,17 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
     if raised.worst is not None:
         return _about(base, one, raised.worst, Outcome.REGRESSION)
     if judgement.suspicion is not None and _is_suspected(judgement.suspicion, one.series):
-        return _suspected(base, judgement.suspicion)
+        seen = judgement.suspicion
+        base = dataclasses.replace(base, outcome=Outcome.SUSPECTED, first_bad=seen.first, last_good=seen.last_before)
+        return dataclasses.replace(_measured(base, seen), is_new=True)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # back on an old level
         return _sized(_about(base, one, len(raised.changes) - 1, Outcome.NO_CHANGE), judgement)
+    base = _measured(base, judgement)
     if judgement.is_one_block:
-        return dataclasses.replace(_unchanged(base, judgement), outcome=Outcome.CANT_TELL, why=ONE_BLOCK, reruns=None)
-    return _sized(_unchanged(base, judgement), judgement)
+        return dataclasses.replace(base, outcome=Outcome.CANT_TELL, why=ONE_BLOCK)
+    return _sized(dataclasses.replace(base, reruns=judgement.reruns), judgement)
 
 
 def _too_short(series: SelectedSeries, missing: int) -> str:
@@ -227,20 +229,16 @@ def _is_suspected(suspicion: Suspicion, series: SelectedSeries) -> bool:
     return suspicion.worse is True and not levels_known([change], series.values)
 
 
-def _suspected(base: SeriesVerdict, suspicion: Suspicion) -> SeriesVerdict:
-    """The verdict where the newest block alone is worse."""
+def _measured(base: SeriesVerdict, of: Judgement | Suspicion) -> SeriesVerdict:
+    """*base* with the levels of what the detector says; of a change that counts for none, what it looked like."""
     return dataclasses.replace(
         base,
-        outcome=Outcome.SUSPECTED,
-        effect=suspicion.effect,
-        difference=suspicion.difference,
-        old_level=suspicion.old_level,
-        new_level=suspicion.new_level,
-        first_bad=suspicion.first,
-        last_good=suspicion.last_before,
-        runs_before=suspicion.runs_before,
-        runs_after=suspicion.runs_after,
-        is_new=True,
+        effect=of.effect,
+        difference=of.difference,
+        old_level=of.old_level,
+        new_level=of.new_level,
+        runs_before=of.runs_before,
+        runs_after=of.runs_after,
     )
 
 
@@ -279,17 +277,3 @@ def _drift(change: Change, changes: Sequence[Change], values: Sequence[Sequence[
     since = max(change.last_before, 0)
     points, _ = middles(values, since, len(values))
     return slope(points) / float(points[0]) if points[0] > 0.0 else None
-
-
-def _unchanged(base: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
-    """No change; where one was set aside because of the false discovery rate, what it looked like."""
-    return dataclasses.replace(
-        base,
-        effect=judgement.effect,
-        difference=judgement.difference,
-        old_level=judgement.old_level,
-        new_level=judgement.new_level,
-        runs_before=judgement.runs_before,
-        runs_after=judgement.runs_after,
-        reruns=judgement.reruns,
-    )

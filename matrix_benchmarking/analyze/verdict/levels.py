@@ -19,7 +19,7 @@ from ..detect.changes import goes_on, level
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, held, median, scale_of
 from ..select.selection import SelectedSeries
-from .model import Change
+from .model import Change, amount
 from .returns import FEWEST_OLD, LEFT, early_return
 
 NEARBY = 2
@@ -111,11 +111,6 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> 
         None if not seen else kept[seen[-1].first],
         minimum,
     )
-
-
-def amount(minimum: MinimumEffect, level: float) -> float:
-    """The smallest difference from *level* that counts, in the KPI's unit."""
-    return max(minimum.relative * abs(level), minimum.absolute)
 
 
 def _changes(found: Sequence[detect.LevelChange]) -> list[Change]:

@@ -25,8 +25,7 @@ from ..select.selection import NotAnalysed, SelectedSeries, Selection, select_ru
 from ..select.versions import in_words
 from ..words import is_or_are
 from .lifecycle import Known
-from .model import Analysis, Outcome, SeriesVerdict, Status
-from .severity import severity, unjudged
+from .model import Analysis, Outcome, SeriesVerdict, Status, severity, unjudged
 from .sides import Pair, RunBlocks, by_series, verdicts_of
 
 BUILD = "build"

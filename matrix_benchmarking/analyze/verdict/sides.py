@@ -21,9 +21,8 @@ from ..detect.evidence import RATE
 from ..intervals import Scale
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
 from ..select.selection import SelectedSeries, series_id
-from .levels import amount
 from .lifecycle import Known, is_expired
-from .model import Alarm, Change, Outcome, SeriesVerdict, Status
+from .model import Alarm, Change, Outcome, SeriesVerdict, Status, amount
 
 IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbench benchmark FILE --run"
 ONE_AFTER_THE_OTHER = f"measured one after the other, a difference may be the machine's mood; {IN_TURN}"

@@ -8,7 +8,7 @@ from typing import Any
 import toy_runs
 
 from matrix_benchmarking.analyze.check import AnswerKind, Finding, order_of
-from matrix_benchmarking.analyze.check.findings import order_findings as findings
+from matrix_benchmarking.analyze.check import order_findings as findings
 from matrix_benchmarking.matrix import Entry, Matrix
 
 

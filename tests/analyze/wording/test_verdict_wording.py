@@ -10,7 +10,7 @@ from report_support.analyses import LATENCY, alarm, analysis, point, regression,
 
 from matrix_benchmarking.analyze.detect import Estimate
 from matrix_benchmarking.analyze.select.selection import NO_VALUE, NotAnalysed, SelectedSeries
-from matrix_benchmarking.analyze.verdict import severity
+from matrix_benchmarking.analyze.verdict import model
 from matrix_benchmarking.analyze.verdict.alarms import cause_id, causes
 from matrix_benchmarking.analyze.verdict.model import Outcome, SeriesVerdict, Status
 from matrix_benchmarking.analyze.wording import verdicts
@@ -169,17 +169,17 @@ def test_what_fails_comes_first_then_new_and_large_ones() -> None:
     doubtful = verdict(effect=Estimate(0.1, 0.0, 0.2), reruns=2)
     order = [fails, dealt, new, large, small, verdict(Outcome.IMPROVEMENT), doubtful, same]
     backwards = list(reversed(order))
-    assert sorted(backwards, key=severity.severity) == order
-    assert (severity.severity(doubtful), severity.severity(same)) == ((True, 3, True, 0.0), (True, 3, True, 1.0))
-    assert severity.severity(fails) == (False, 0, True, pytest.approx(-0.103))
+    assert sorted(backwards, key=model.severity) == order
+    assert (model.severity(doubtful), model.severity(same)) == ((True, 3, True, 0.0), (True, 3, True, 1.0))
+    assert model.severity(fails) == (False, 0, True, pytest.approx(-0.103))
 
 
 def test_the_size_of_a_change_without_a_ratio_is_how_often_it_reaches_its_minimum() -> None:
     made = {"difference": Estimate(-6.0, 0.0, 0.0), "old_level": 100.0}
-    assert severity.size_of(verdict(**made, minimum_effect=0.02)) == 3.0  # type: ignore[arg-type]
-    assert severity.size_of(verdict(**made, minimum_effect_absolute=4.0)) == 1.5  # type: ignore[arg-type]
-    assert severity.size_of(verdict(difference=Estimate(-6.0, 0.0, 0.0), minimum_effect=0.02)) == 6.0
-    assert severity.size_of(verdict()) == 0.0
+    assert model.size_of(verdict(**made, minimum_effect=0.02)) == 3.0  # type: ignore[arg-type]
+    assert model.size_of(verdict(**made, minimum_effect_absolute=4.0)) == 1.5  # type: ignore[arg-type]
+    assert model.size_of(verdict(difference=Estimate(-6.0, 0.0, 0.0), minimum_effect=0.02)) == 6.0
+    assert model.size_of(verdict()) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -360,6 +360,6 @@ def test_a_series_that_is_not_judged_says_its_values(means: tuple[float, ...], s
     versions = ("1.0", "1.1")[: len(means)]
     points = tuple(point(version, mean, mean) for version, mean in zip(versions, means, strict=True))
     series = SelectedSeries("id", LATENCY, {"n": 1}, "n 1", points, versions, versions)
-    found = severity.unjudged(series, len(points) - 2, len(points) - 1)
+    found = model.unjudged(series, len(points) - 2, len(points) - 1)
     assert found.reason == f"neither direction is better, not judged: {said}"
     assert found.runs == 2 * len(points)
