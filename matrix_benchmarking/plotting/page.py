@@ -30,6 +30,9 @@ BESIDE = "<!-- beside -->"
 """Between two of these a document links to what lies beside it."""
 CHECK_TITLE = "Check"
 """The page that lists what was found odd about the runs."""
+MOST_BESIDE = 5
+_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
+_PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -176,11 +179,6 @@ def _digest(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-MOST = 5
-_TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
-_PLACE = re.compile(rf"{BESIDE}.*?{BESIDE}", re.DOTALL)
-
-
 def link_beside(directory: Path) -> None:
     """Link the pages of the site in *directory* with the analyses in its folders, where there are both.
 
@@ -194,7 +192,7 @@ def link_beside(directory: Path) -> None:
         (folder, said)
         for folder in sorted(path.parent for path in directory.glob(f"*/{files.JSON}"))
         if (said := _said(folder / files.JSON)) and BESIDE in _read(folder / INDEX_FILE)
-    ][:MOST]
+    ][:MOST_BESIDE]
     if not analyses or BESIDE not in index:
         return
     title = _TITLE.search(index)

@@ -12,6 +12,10 @@ from typing import Any
 from . import view
 from .answers import Pages
 
+COMPONENTS, CALLBACK = "/_dash-component-suites/", "/_dash-update-component"
+MOST_BYTES = 4 * 1024 * 1024
+"""The largest body: a page sends its address and what somebody did."""
+
 
 def register(app: Any, answers: Pages) -> None:
     """Connect the page with *answers*."""
@@ -81,11 +85,6 @@ def register(app: Any, answers: Pages) -> None:
         prevent_initial_call=True,
     )(act)
     app.callback(clock, Input("clock", "n_intervals"), State("version", "data"))(tick)
-
-
-COMPONENTS, CALLBACK = "/_dash-component-suites/", "/_dash-update-component"
-MOST_BYTES = 4 * 1024 * 1024
-"""The largest body: a page sends its address and what somebody did."""
 
 
 def check_body(known: Mapping[str, Mapping[str, Any]], request: Any) -> None:

@@ -33,6 +33,7 @@ _MOST_CONNECTIONS = 4096
 _IDLE_S = 10  # a browser opens a connection anew in no time
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --host
+READING_MS = 700
 
 
 def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozenset()) -> Any:
@@ -218,9 +219,6 @@ def _host(header: str) -> str:
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.partition(":")[0].lower()
-
-
-READING_MS = 700
 
 
 def layout(source_name: str, workload: str) -> Any:
