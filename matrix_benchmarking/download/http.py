@@ -82,6 +82,7 @@ class HttpSource(Source):
         """*file* as its headers say; as it was where the server doesn't answer to HEAD."""
         try:
             with self._opened("HEAD", self._url(file.name)) as response:
+                _Body(response).read(1)  # there is none; the connection is free then
                 return _merged(file, response.headers)
         except self.errors:
             return file
@@ -175,6 +176,8 @@ class _Adapter(HTTPAdapter):
 
     def get_connection_with_tls_context(self, *arguments: Any, **options: Any) -> Any:
         pool = super().get_connection_with_tls_context(*arguments, **options)
+        if "ConnectionCls" in vars(pool):
+            return pool
         kind, sockets = type(pool).ConnectionCls, self._sockets
 
         class Noted(kind):  # type: ignore[misc, valid-type]

@@ -60,6 +60,14 @@ def test_what_changed_there_or_is_missing_here_is_fetched_again_and_nothing_else
     assert all(Path("here", name).read_bytes() == (tree / name).read_bytes() for name in (changed, removed, cut))
 
 
+def test_a_connection_serves_many_files(tree, download) -> None:
+    with directory_server(tree, "HTTP/1.1") as kept:
+        assert download(kept.url, "--mode=all", "--jobs=2") == 0
+        assert download(kept.url, "--mode=all", "--jobs=2") == 0  # asks for the head of each file
+        assert {method for method, _ in kept.requests} == {"GET", "HEAD"}
+        assert kept.connections <= 4
+
+
 def test_for_caches_the_test_directories_are_not_searched(web, download) -> None:
     assert download(web.url, "--mode=cache_only") == 0
     assert len(web.gets()) == 3 * 5

@@ -18,11 +18,13 @@ class Web:
     Attributes:
         url: its address, ending with ``/``.
         requests: method and path of each request so far.
+        connections: how many were made.
     """
 
     def __init__(self, server: http.server.ThreadingHTTPServer, scheme: str) -> None:
         self.url = f"{scheme}://127.0.0.1:{server.server_port}/"
         self.requests: list[tuple[str, str]] = []
+        self.connections = 0
 
     def gets(self) -> list[str]:
         """The paths of the files that were fetched, listings left out."""
@@ -61,10 +63,16 @@ Pages = Mapping[str, "Answer | Callable[[http.server.BaseHTTPRequestHandler], An
 
 
 @contextlib.contextmanager
-def directory_server(directory: Path) -> Iterator[Web]:
-    """Python's own http.server on *directory*, with its listings."""
+def directory_server(directory: Path, protocol: str = "HTTP/1.0") -> Iterator[Web]:
+    """Python's own http.server on *directory*, with its listings; with HTTP/1.1 connections stay open."""
 
     class Handler(http.server.SimpleHTTPRequestHandler):
+        protocol_version = protocol
+
+        def setup(self) -> None:
+            web.connections += 1
+            super().setup()
+
         def log_message(self, *arguments: object) -> None:
             pass
 
