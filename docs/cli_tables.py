@@ -12,7 +12,7 @@ import click
 
 from matrix_benchmarking.cli import matbench
 from matrix_benchmarking.commands import leaves
-from matrix_benchmarking.commands.options import Option
+from matrix_benchmarking.commands.options import CommandOption
 
 PAGE = Path(__file__).with_name("cli.md")
 MARKED = re.compile(r"(<!--options:(\w+)-->\n).*?(<!--end-->)", re.DOTALL)
@@ -40,8 +40,8 @@ def listed(name: str) -> str:
     return "".join(row for option in _options(leaves()[name]) if (row := _row(option)) not in shared)
 
 
-def _options(command: click.Command) -> list[Option]:
-    return [param for param in command.params if isinstance(param, Option)]
+def _options(command: click.Command) -> list[CommandOption]:
+    return [param for param in command.params if isinstance(param, CommandOption)]
 
 
 def _shared() -> dict[tuple[str, ...], list[str]]:
@@ -69,13 +69,13 @@ def _group(commands: tuple[str, ...], rows: list[str]) -> str:
     return f"Of {said}:\n\n" + "".join(rows)
 
 
-def _row(option: Option) -> str:
+def _row(option: CommandOption) -> str:
     value = f" {option.metavar}" if option.metavar else ""
     help = re.sub(r"[<*]", r"\\\g<0>", str(option.help))
     return f"* `{option.opts[0]}{value}`: {' '.join([help, *_notes(option)])}\n"
 
 
-def _notes(option: Option) -> list[str]:
+def _notes(option: CommandOption) -> list[str]:
     """What isn't as for most options: a default, another variable, another key of config.yaml or none."""
     notes = []
     default = option.get_default(click.Context(click.Command("any")))

@@ -40,7 +40,7 @@ class Invocation:
     config: Config = dataclasses.field(init=False)
 
 
-class Option(click.Option):
+class CommandOption(click.Option):
     """An option with an environment variable of its name, and a key in config.yaml.
 
     Attributes:
@@ -98,8 +98,8 @@ class CommandGroup(click.Group):
 
 
 def option(*flags: str, config_key: str | None = None, **attributes: Any) -> Callable[[C], C]:
-    """Like ``click.option``, for an :class:`Option`."""
-    return click.option(*flags, cls=Option, config_key=config_key, **attributes)
+    """Like ``click.option``, for an :class:`CommandOption`."""
+    return click.option(*flags, cls=CommandOption, config_key=config_key, **attributes)
 
 
 def flag(*flags: str, default: bool = False, **attributes: Any) -> Callable[[C], C]:
@@ -189,9 +189,9 @@ def _of_every_command() -> list[click.Parameter]:
     config_file = "Configuration file; config.yaml of the current directory if it has a matbench: block."
     preset = "Apply the values of this preset of the configuration file."
     return [
-        Option(["--config"], config_key="", metavar="FILE", expose_value=False, help=config_file),
-        Option(["--preset"], config_key="preset", metavar="NAME", expose_value=False, help=preset),
-        Option(["--debug"], config_key="debug", **DEBUG),
+        CommandOption(["--config"], config_key="", metavar="FILE", expose_value=False, help=config_file),
+        CommandOption(["--preset"], config_key="preset", metavar="NAME", expose_value=False, help=preset),
+        CommandOption(["--debug"], config_key="debug", **DEBUG),
     ]
 
 
@@ -201,7 +201,7 @@ def in_configuration() -> CommandOptions:
     sections: dict[str, dict[str, Any]] = {}
     keys: dict[str, str] = {}
     for name, command in leaves().items():
-        options = [param for param in command.params if isinstance(param, Option)]
+        options = [param for param in command.params if isinstance(param, CommandOption)]
         sections[name] = {str(each.name): _value_type(each) for each in options if each.config_key is None}
         keys |= {str(each.name): each.config_key for each in options if each.config_key}
     return CommandOptions(sections, keys)
@@ -211,7 +211,7 @@ def _defaults(command: Command, config: Config) -> dict[str, Any]:
     """Values from *config* for the command's options; mappings are left to the command to merge."""
     defaults: dict[str, Any] = {}
     for param in command.params:
-        key = param.key_for(command.section) if isinstance(param, Option) else ""
+        key = param.key_for(command.section) if isinstance(param, CommandOption) else ""
         value = config.get(key) if key else None
         if value is None or isinstance(value, Mapping):
             continue
@@ -219,7 +219,7 @@ def _defaults(command: Command, config: Config) -> dict[str, Any]:
     return defaults
 
 
-def _value_type(param: Option) -> Any:
+def _value_type(param: CommandOption) -> Any:
     """The type of an option's value in config.yaml."""
     kinds = {click.types.BoolParamType: bool, click.types.IntParamType: int, click.types.FloatParamType: float}
     single: Any = next((kind for type, kind in kinds.items() if isinstance(param.type, type)), str)

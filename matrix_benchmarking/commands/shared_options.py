@@ -22,7 +22,7 @@ Locate = Callable[[], Location]
 """Gives the location of the history; warnings about it go to stderr."""
 
 
-class Pair(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+class NamedValue(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
     """``NAME=VALUE``, where *form* is more precise about both, as a pair of the name and *kind* of the value."""
 
     name = "pair"
@@ -50,7 +50,7 @@ def _usd(text: str) -> float:
     return price
 
 
-PRICE = Pair("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
+PRICE = NamedValue("[VENDOR/]HW_TYPE=USD_PER_HOUR", "aws/nvidia-l4=0.8", _usd)
 
 
 class Names(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
@@ -167,7 +167,7 @@ selection = gathered(
     option(
         "--workload-option",
         config_key="workload_options",
-        type=Pair("NAME=VALUE", "warm_up_epochs=3"),
+        type=NamedValue("NAME=VALUE", "warm_up_epochs=3"),
         multiple=True,
         metavar="NAME=VALUE",
         help="Tell the workload's parsers something, such as warm_up_epochs=3; can be given several times.",

@@ -16,7 +16,7 @@ from ..analyze.wording import verdicts as verdict_wording
 from ..analyze.words import plural, probability, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
-from .text import Column, Printable, Table
+from .text import Printable, PrintedColumn, PrintedTable
 
 if TYPE_CHECKING:
     from ..analyze.check import Finding
@@ -41,19 +41,19 @@ class BestAnswer(Printable):
         """The ranking."""
         return self.study.best
 
-    def said(self) -> Iterator[str | Table]:
+    def said(self) -> Iterator[str | PrintedTable]:
         """The best point of each variant, then the verdict."""
         yield from self.tables()
         yield from self.verdict()
 
-    def tables(self) -> Iterator[Table]:
+    def tables(self) -> Iterator[PrintedTable]:
         """A table for each group of variants that are compared."""
         kpi = self.best.kpi
         if kpi is not None:
             kpis = self.study.workload.kpis.values()
             others = [one for one in kpis if one.name != kpi.name and not one.ignored_for_regression]
             for group in self.best.groups:
-                yield Table(_best_columns(group, kpi, others), wording.scope(group) if group.settings else "")
+                yield PrintedTable(_best_columns(group, kpi, others), wording.scope(group) if group.settings else "")
 
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
@@ -79,7 +79,7 @@ class AnalysisAnswer(Printable):
     analysis: Analysis
     elsewhere: str = "`analysis` has them all"
 
-    def said(self) -> Iterator[str | Table]:
+    def said(self) -> Iterator[str | PrintedTable]:
         """The verdict, the series that changed or are in doubt, and what is to be known of the data."""
         analysis = self.analysis
         first, *others = verdict_wording.lead(analysis)
@@ -112,7 +112,7 @@ class CheckAnswer(Printable):
         """Those that change an answer first."""
         return self.study.findings
 
-    def said(self) -> Iterator[str | Table]:
+    def said(self) -> Iterator[str | PrintedTable]:
         study, order = self.study, self.study.order_at_hand
         runs = len(study.runs) + len(study.runs.unfinished)
         where = f"{study.workload.name} ({study.given.place})"
@@ -134,13 +134,13 @@ class CheckAnswer(Printable):
             yield f"\n{order.sentence}"
 
 
-def _best_columns(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition]) -> list[Column]:
+def _best_columns(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition]) -> list[PrintedColumn]:
     texts = [*group.variant_names, *(["at"] if group.tuning_names else [])]
     headers = [*texts, _title(kpi), "95 % interval", "difference", "runs", *map(_title, others)]
     rows = [_best_row(variant, group, kpi) + [_mean(variant, other) for other in others] for variant in group.variants]
     fixed = len(headers) - len(others)
     return [
-        Column(header, cells, _CELL, max(place - fixed + 1, 0), is_number=place >= len(texts))
+        PrintedColumn(header, cells, _CELL, max(place - fixed + 1, 0), is_number=place >= len(texts))
         for place, (header, cells) in enumerate(zip(headers, zip(*rows, strict=True), strict=True))
     ]
 
@@ -171,10 +171,10 @@ def _title(kpi: KPIDefinition) -> str:
     return f"{kpi.name} ({kpi.display_unit})" if kpi.display_unit else kpi.name
 
 
-class _Verdicts(Table):
+class _Verdicts(PrintedTable):
     """The table of an analysis: where the alarms have no room for a column, they stand below the verdicts."""
 
-    def of_width(self, width: int) -> Sequence[Column]:
+    def of_width(self, width: int) -> Sequence[PrintedColumn]:
         columns = super().of_width(width)
         alarms = next((each for each in self.columns if each.title == _ALARM and each not in columns), None)
         if alarms is None:
@@ -183,7 +183,7 @@ class _Verdicts(Table):
         return [_with_ids(each, alarms.cells) if each.title == _VERDICT else each for each in columns]
 
 
-def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[Column]:
+def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list[PrintedColumn]:
     failing = {one.verdict.id: one for one in worse(analysis)}
     sizes, levels, since, before, alarms = [], [], [], [], []
     for one in shown:
@@ -197,7 +197,7 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
         _column("KPI", [one.kpi.name for one in shown], folds_to=12),
         _column("Series", [one.name for one in shown], folds_to=14),
         _column(_VERDICT, [verdict_wording.verdict_text(one) for one in shown], folds_to=12),
-        Column("Change", [_two_lines(size) for size in sizes], is_number=True),
+        PrintedColumn("Change", [_two_lines(size) for size in sizes], is_number=True),
         _column("Level", levels, drop=1, is_number=True),
         _column("Since", [version or "–" for version in since]),
         _column("Last before", [version or "–" for version in before], drop=3),
@@ -207,7 +207,7 @@ def _verdict_columns(analysis: Analysis, shown: Sequence[SeriesVerdict]) -> list
     ]
 
 
-def _with_ids(verdicts: Column, alarms: Sequence[str]) -> Column:
+def _with_ids(verdicts: PrintedColumn, alarms: Sequence[str]) -> PrintedColumn:
     pairs = zip(verdicts.cells, alarms, strict=True)
     return dataclasses.replace(verdicts, cells=[one if alarm == "–" else f"{one}\n{alarm}" for one, alarm in pairs])
 
@@ -219,9 +219,9 @@ def _two_lines(size: str) -> str:
 
 def _column(
     title: str, cells: Sequence[str], *, folds_to: int | None = None, drop: int = 0, is_number: bool = False
-) -> Column:
+) -> PrintedColumn:
     limit = _WORD if folds_to is None else _CELL
-    return Column(title, [one_line(cell, limit) for cell in cells], folds_to, drop, is_number)
+    return PrintedColumn(title, [one_line(cell, limit) for cell in cells], folds_to, drop, is_number)
 
 
 def _alarm(verdict: SeriesVerdict) -> str:

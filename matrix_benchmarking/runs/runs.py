@@ -19,7 +19,7 @@ from ..matrix import Entry
 from . import judging
 from .answers import AnalysisAnswer, BestAnswer, CheckAnswer
 from .opening import located, warn
-from .text import Printable, Table
+from .text import Printable, PrintedTable
 
 if TYPE_CHECKING:
     import pandas
@@ -46,7 +46,7 @@ class Runs(Printable):
     def __iter__(self) -> Iterator[Entry]:
         return iter(self.study.matrix)
 
-    def said(self) -> Iterator[str | Table]:
+    def said(self) -> Iterator[str | PrintedTable]:
         """How many there are, where they are from, and what varies."""
         matrix, study = self.study.matrix, self.study
         yield f"{len(matrix)} runs of {study.workload.name} ({study.data})"

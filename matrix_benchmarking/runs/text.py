@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, JustifyMethod
-    from rich.table import Table as RichTable
+    from rich.table import Table
 
 NOTEBOOK_WIDTH = 160
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Column:
+class PrintedColumn:
     """A column of a table.
 
     Attributes:
@@ -44,13 +44,13 @@ class Column:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Table:
+class PrintedTable:
     """Some columns of one length, under a title where there is one."""
 
-    columns: Sequence[Column]
+    columns: Sequence[PrintedColumn]
     title: str = ""
 
-    def of_width(self, width: int) -> Sequence[Column]:
+    def of_width(self, width: int) -> Sequence[PrintedColumn]:
         """The columns, without those that have to go for a terminal of *width* characters."""
         columns = list(self.columns)
         while sum(column.least_width for column in columns) + 1 > width:
@@ -60,12 +60,12 @@ class Table:
             columns.remove(last)
         return columns
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RichTable]:
-        from rich.table import Table as RichTable
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Table]:
+        from rich.table import Table
         from rich.text import Text
 
         columns = self.of_width(options.max_width)
-        table = RichTable(title=Text(printable(self.title)) if self.title else None)
+        table = Table(title=Text(printable(self.title)) if self.title else None)
         for column in columns:
             justify: JustifyMethod = "right" if column.is_number else "left"
             title = Text(printable(column.title))
@@ -90,7 +90,7 @@ class Table:
 class Printable:
     """Something that prints itself: as the command line says it, and as HTML in a notebook."""
 
-    def said(self) -> Iterator[str | Table]:
+    def said(self) -> Iterator[str | PrintedTable]:
         """Sentences and tables, in their order."""
         raise NotImplementedError
 
@@ -125,7 +125,7 @@ class Printable:
                 lines = html.escape("\n".join(map(str, group)))
                 parts.append(f'<div style="white-space: pre-wrap">{lines}</div>')
             else:
-                parts += [part._repr_html_() for part in group if isinstance(part, Table)]
+                parts += [part._repr_html_() for part in group if isinstance(part, PrintedTable)]
         return "\n".join(parts)
 
 

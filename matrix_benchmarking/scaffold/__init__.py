@@ -43,7 +43,6 @@ class Scaffold:
     """A workload that is to be written.
 
     Attributes:
-        name: the workload's name.
         roots: the directories that are made; none of them may exist.
         files: contents by path; each lies in one of the roots.
         workload: what ``--workload`` takes.
@@ -51,7 +50,6 @@ class Scaffold:
         results: where this file's runs go.
     """
 
-    name: str
     roots: tuple[Path, ...]
     files: Mapping[Path, bytes]
     workload: str
@@ -63,7 +61,6 @@ def standalone(name: str, directory: Path) -> Scaffold:
     """The workload *name* as a directory of its own in *directory*."""
     root = directory / name
     return Scaffold(
-        name=name,
         roots=(root,),
         files={root / path: content for path, content in _template(name, {}).items()},
         workload=str(root / "workload.py"),
@@ -92,7 +89,6 @@ def in_checkout(name: str, checkout: Path) -> Scaffold:
         is_sample = path.startswith(MEASURED)
         files[sample / path.removeprefix(MEASURED) if is_sample else moved.get(path, package / path)] = content
     return Scaffold(
-        name=name,
         roots=(package, sample, tests),
         files=files,
         workload=f"{CHECKOUT_PACKAGE}.{name}.visualizations",

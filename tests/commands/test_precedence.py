@@ -79,7 +79,7 @@ def test_every_option_has_its_environment_variable_and_its_key(name: str) -> Non
     for param in command.params:
         if isinstance(param, click.Argument):
             continue
-        assert isinstance(param, options.Option)
+        assert isinstance(param, options.CommandOption)
         assert param.envvar == f"MATBENCH_{str(param.name).upper()}"
         assert param.help
         if param.key_for(name):

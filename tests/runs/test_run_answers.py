@@ -11,7 +11,7 @@ from rich.console import Console
 
 from matrix_benchmarking.analyze.verdict.model import Analysis
 from matrix_benchmarking.runs.answers import AnalysisAnswer
-from matrix_benchmarking.runs.text import Column, Table
+from matrix_benchmarking.runs.text import PrintedColumn, PrintedTable
 
 
 def shown(analysis: Analysis, width: int = 160) -> tuple[str, list[str]]:
@@ -106,6 +106,6 @@ def test_a_notebook_gets_the_same_as_text_and_as_html_in_which_nothing_is_markup
     assert ">2 of 10 series of 3 KPIs are worse: 1.3.2 against its history.\n1 of them" in html
     assert html.count("<tr>") == 1 + len(rows_of(shown(analyses.mixed())[1]))
     assert "−10.3 %<br>(−12.3 to −8.3 %)" in html
-    hostile = Table([Column("<b>", ["<script>", "\x1b[31m"])], title="<i>")._repr_html_()
+    hostile = PrintedTable([PrintedColumn("<b>", ["<script>", "\x1b[31m"])], title="<i>")._repr_html_()
     assert "<script>" not in hostile
     assert "&lt;script&gt;" in hostile
