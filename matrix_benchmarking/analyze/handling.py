@@ -135,7 +135,7 @@ def versions_of(alarm: Known, runs: Iterable[KeptRun]) -> list[object]:
     return list({typed(value): value for name, value in pairs if name in axes}.values())
 
 
-def unseen(until: str | None, versions: Sequence[object]) -> str:
+def not_measured_yet(until: str | None, versions: Sequence[object]) -> str:
     """That no run has the version *until* yet, as a sentence; empty for a date, and for one of the *versions*.
 
     Raises:

@@ -47,6 +47,11 @@ def plural(count: int, word: str) -> str:
     return word if count == 1 else f"{word}s"
 
 
+def count_of(count: int, word: str) -> str:
+    """``1 run``, ``3 runs``."""
+    return f"{count} {plural(count, word)}"
+
+
 def probability(value: float | None) -> str:
     """A p- or q-value: three digits, ``< 0.001`` below."""
     if value is None:

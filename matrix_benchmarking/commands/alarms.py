@@ -145,7 +145,7 @@ def _deal(
         chosen = handling.chosen(known, ids, action)
         by_kpi = {} if until is None else {(each.subject.workload, each.subject.kpi): each for each in chosen}
         notes = {
-            handling.unseen(until, handling.versions_of(one, history.runs(Query(workload))))
+            handling.not_measured_yet(until, handling.versions_of(one, history.runs(Query(workload))))
             for (workload, _), one in by_kpi.items()
         }
     said = handling.events(chosen, action, author=author, now=now, reason=reason, until=until)

@@ -14,7 +14,7 @@ from ..analyze.select.order import Order, OrderUnknown
 from ..analyze.select.selection import select
 from ..analyze.study import Study
 from ..analyze.verdict.analyse import analyse_runs
-from ..analyze.verdict.lifecycle import known_alarms, new_events, retirements, unjudged, unseen
+from ..analyze.verdict.lifecycle import known_alarms, new_events, of_unjudged_kpis, retirements, unseen
 from ..analyze.verdict.model import Analysis
 from ..analyze.verdict.pairs import Build, Question, compare_builds, compare_versions, ignoring, unknown_labels
 from ..analyze.wording.alarms import about_unjudged, about_unseen
@@ -59,7 +59,7 @@ def judge(
         now=now,
     )
     known = known_alarms(events)
-    closed = unjudged(known.values(), workload.kpis, now)
+    closed = of_unjudged_kpis(known.values(), workload.kpis, now)
     added = [*new_events(analysis, known), *retirements(closed, now)]
     hidden = unseen(analysis, known) if since_us is None else []
     notes = [

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 from collections.abc import Iterable, Sequence
 
-from ..words import plural
+from ..words import count_of, is_or_are, plural
 
 
 class AnswerKind(enum.Enum):
@@ -57,13 +57,12 @@ def counted(found: Sequence[Finding], answer: AnswerKind | None = None) -> str:
     if not found:
         return "no findings"
     general = sum(one.in_most_runs for one in found)
-    is_or_are = "is" if general == 1 else "are"
-    most = f"; {general} {is_or_are} in most runs" if general else ""
+    most = f"; {general} {is_or_are(general)} in most runs" if general else ""
     return f"{_changing(found, answer)}{most}"
 
 
 def _changing(found: Sequence[Finding], answer: AnswerKind | None) -> str:
-    total = f"{len(found)} {plural(len(found), 'finding')}"
+    total = count_of(len(found), "finding")
     changing = sum(bool(one.changes) if answer is None else answer in one.changes for one in found)
     what = "an answer" if answer is None else "this answer"
     if not changing and any(one.changes for one in found):

@@ -15,7 +15,7 @@ from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...settings import is_nearly
 from ...workload import Workload
 from ..points import by_point
-from ..words import plural
+from ..words import count_of, plural
 from .finding import ANALYSES, EVERY, NONE, Finding, first_of
 
 COMPARISON_KEY = "comparison key"
@@ -84,7 +84,7 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
         if names:
             are = "is" if len(names) == 1 else "are"
-            every = f"all {len(good)} {plural(len(good), 'run')}"
+            every = f"all {count_of(len(good), 'run')}"
             listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
             sentence = f"{listed} {are} unknown at {every}: {_reasons(good, names)}."
             yield Finding("unknown-kpi", sentence, changes)

@@ -11,7 +11,7 @@ from .. import doubts
 from ..points import by_point
 from ..select.order_sources import named
 from ..select.selection import not_judged
-from ..words import plural
+from ..words import count_of, plural
 from .finding import ANALYSES, EVERY, NONE, Finding, first_of, said_of_twins
 
 
@@ -57,7 +57,7 @@ def run_findings(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
         yield Finding("doubtful", sentence, NONE, _names(doubtful), in_most_runs=2 * len(doubtful) > len(good))
     if matrix.notes:
         count = len(matrix.notes)
-        sentence = f"{count} {plural(count, 'thing')} met on the way through the runs:"
+        sentence = f"{count_of(count, 'thing')} met on the way through the runs:"
         yield Finding("notes", sentence, runs=matrix.notes)
 
 
@@ -89,7 +89,7 @@ def _schemas(matrix: Matrix) -> Iterator[Finding]:
         str(entry.facts.schema_version) for entry in matrix if entry.facts is not None and entry.facts.schema_version
     )
     if len(versions) > 1:
-        counts = " | ".join(f"{version}: {count} {plural(count, 'run')}" for version, count in sorted(versions.items()))
+        counts = " | ".join(f"{version}: {count_of(count, 'run')}" for version, count in sorted(versions.items()))
         what = f"KPIs were computed by several versions of the payload's schema ({counts})"
         yield Finding("schemas", f"{what}: upload the runs of the older ones again, so that all are computed alike.")
 
@@ -121,7 +121,7 @@ def _failed(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     if not failed:
         return
     lost = sum(all(entry.failed for entry in runs) for runs in by_point(matrix.entries))
-    gone = f"; {lost} {plural(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
+    gone = f"; {count_of(lost, 'point')} {'has' if lost == 1 else 'have'} no good run" if lost else ""
     yield Finding("failed", f"{_runs(failed)} failed and {_take(failed)} no part{gone}.", runs=_names(failed))
     without = not_judged(matrix.entries, workload)
     if without:
@@ -137,7 +137,7 @@ def _first(entries: Sequence[Entry]) -> str:
 
 
 def _runs(entries: Sequence[Entry]) -> str:
-    return f"{len(entries)} {plural(len(entries), 'run')}"
+    return count_of(len(entries), "run")
 
 
 def _take(entries: Sequence[Entry]) -> str:

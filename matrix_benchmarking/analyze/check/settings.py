@@ -12,7 +12,7 @@ from ...matrix import Entry, Matrix, typed
 from ...settings import misspelt
 from ...workload import Workload
 from ..points import by_point
-from ..words import plural
+from ..words import count_of
 from .finding import EVERY, NONE, Finding
 
 FEW = 0.1
@@ -90,7 +90,7 @@ def _odd(name: str, by_value: Mapping[tuple[str, object], Sequence[Entry]], coun
         what = "numbers" if usual is numbers else "texts"
         yield Finding(
             "odd-value",
-            f"'{name}' is {shown} in {len(odd_runs)} {plural(len(odd_runs), 'run')}, beside {what} in the others.",
+            f"'{name}' is {shown} in {count_of(len(odd_runs), 'run')}, beside {what} in the others.",
             EVERY,
             [entry.name for entry in odd_runs],
         )
@@ -133,7 +133,7 @@ def _are_few(count: int, of: int) -> bool:
 
 def _have(count: int) -> str:
     """``1 run has``, ``3 runs have``."""
-    return f"{count} {plural(count, 'run')} {'has' if count == 1 else 'have'}"
+    return f"{count_of(count, 'run')} {'has' if count == 1 else 'have'}"
 
 
 FAR_OFF, AGREE = 5, 2
@@ -184,4 +184,4 @@ def _far_off_of(runs: Sequence[Entry], name: str) -> Iterator[tuple[Entry, float
 
 
 def _some_runs(entries: Sequence[Entry]) -> str:
-    return f"{len(entries)} {plural(len(entries), 'run')}"
+    return count_of(len(entries), "run")

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..wording import verdicts
-from ..words import plural, probability
+from ..words import is_or_are, plural, probability
 from .worse import ACCEPT, Worse, worse
 
 LIMIT_BYTES = 60_000
@@ -78,7 +78,7 @@ def _worse_table(found: Sequence[Worse]) -> str:
     headers = ["KPI", "Series", "Change", "Level", "Since", "Last good", "Runs", "q", "Alarm"]
     text = table(headers, [_row(one) for one in found[:ROWS]], right=(6, 7))
     rest = len(found) - ROWS
-    more = [f"… and {rest} more series that {'is' if rest == 1 else 'are'} worse."] if rest > 0 else []
+    more = [f"… and {rest} more series that {is_or_are(rest)} worse."] if rest > 0 else []
     return "\n\n".join([text, *more, *([_ACCEPT] if any(one.alarm.id for one in found) else [])])
 
 

@@ -24,7 +24,7 @@ from ...filters import exact
 from ...lts.exports import escape, label_name
 from ..verdict.model import Analysis, Outcome, SeriesVerdict
 from ..wording import verdicts
-from ..words import plural
+from ..words import count_of
 from .markdown import one_line
 
 
@@ -79,8 +79,8 @@ def _message(analysis: Analysis) -> str:
     points, failures = len(analysis.verdicts) + _left_out(analysis), len(analysis.failing)
     entries, kpis = _entries(analysis), len(analysis.kpis)
     begin = f"Performed {points} KPI regression {'analysis' if points == 1 else 'analyses'}"
-    over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {kpis} {plural(kpis, 'KPI')}"
-    did = f"{failures} {plural(failures, 'KPI')} didn't pass."
+    over = f"over {entries} {'entry' if entries == 1 else 'entries'} x {count_of(kpis, 'KPI')}"
+    did = f"{count_of(failures, 'KPI')} didn't pass."
     return f"{begin} {over}. {did} {one_line(' '.join(verdicts.lead(analysis)), 1500)}"
 
 
@@ -88,7 +88,6 @@ _OWN = ("workload", "kpi", "unit")
 _LONGEST = 200
 
 Labels = Mapping[str, str]
-LabelledValue = tuple[Labels, float]
 
 
 def openmetrics(analysis: Analysis) -> str:

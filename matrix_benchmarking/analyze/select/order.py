@@ -18,7 +18,7 @@ from ...errors import ConfigError, WorkloadError
 from ...filters import Filters, matches
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
-from ..words import plural
+from ..words import count_of
 from .labelled import LabelledRun, labelled, run_id, unknown_names
 from .order_sources import Explicit, Item, Source, contradiction, declared, given, levels, named, of_names, of_runs
 from .versions import in_words
@@ -223,7 +223,7 @@ class Order:
         if item not in versions or not source.is_of_names:
             return []
         count = self._count(key, [item])
-        return [f"{count} {plural(count, 'run')} without a version put before the others"]
+        return [f"{count_of(count, 'run')} without a version put before the others"]
 
     def _left_out(
         self, key: str, versions: Mapping[Item, Any], source: Source, found: Sequence[Sequence[Item]]
@@ -237,7 +237,7 @@ class Order:
         }
         texts = _texts(versions) if any(groups.values()) else {}
         return [
-            f"{len(items)} {plural(len(items), 'version')} with {count} {plural(count, 'run')} left out "
+            f"{count_of(len(items), 'version')} with {count_of(count, 'run')} left out "
             f"({named([texts[item] for item in items])}): {reason}"
             for reason, items in groups.items()
             if (count := self._count(key, items))
@@ -266,7 +266,7 @@ class Order:
             sources = [_nothing_to_order(items)]
         if not sources:
             raise OrderUnknown(
-                f"the order of {len(items)} {plural(len(items), 'run')} is unknown: they have no time, come from no "
+                f"the order of {count_of(len(items), 'run')} is unknown: they have no time, come from no "
                 "history, and their directories begin with no number; let the workload's payload say when a test ended"
             )
         source = max(sources, key=lambda one: len(one.intervals))
@@ -275,7 +275,7 @@ class Order:
         notes = []
         missing = len(items) - len(source.intervals)
         if missing:
-            notes.append(f"{missing} {plural(missing, 'run')} left out: without a place in {_order_of(source.name)}")
+            notes.append(f"{count_of(missing, 'run')} left out: without a place in {_order_of(source.name)}")
         alike = _alike(found, series)
         if alike:
             notes.append(f"{alike} runs that nothing puts in order stand as repeats of one point")
@@ -324,7 +324,7 @@ def _against(claims: Mapping[Item, Any], other: Source, in_text: Callable[[], Ma
         return []
     texts = in_text()
     return [
-        f"{other.name} {other.says} otherwise for {found.count} of {found.pairs} {plural(found.pairs, 'pair')}: "
+        f"{other.name} {other.says} otherwise for {found.count} of {count_of(found.pairs, 'pair')}: "
         f"{texts[found.later]} {other.before} {texts[found.earlier]}"
     ]
 

@@ -17,7 +17,7 @@ from .labelled import LabelledRun
 from .versions import DATE, NUMBERED, key, same_kind
 
 Item = tuple[Any, ...]
-Span = tuple[Any, Any]
+Extent = tuple[Any, Any]
 _LEADING_NUMBERS = re.compile(r"[0-9]+(?:[-._:][0-9]+)*(?![0-9A-Za-z])")
 _FIRST, _LAST = -math.inf, math.inf
 
@@ -37,7 +37,7 @@ class Source:
 
     name: str
     says: str
-    intervals: Mapping[Item, Span]
+    intervals: Mapping[Item, Extent]
     before: str = "comes before"
     is_of_names: bool = False
 
@@ -143,7 +143,7 @@ def _source(
     item: Callable[[LabelledRun], Item],
     moment: Callable[[LabelledRun], Any],
 ) -> Source:
-    intervals: dict[Item, Span] = {}
+    intervals: dict[Item, Extent] = {}
     for run in runs:
         if (at := moment(run)) is not None:
             first, last = intervals.get(item(run), (at, at))
@@ -188,7 +188,7 @@ def _leading(parts: Sequence[str]) -> tuple[Any, ...]:
     return tuple(numbers)
 
 
-def _points(places: Mapping[Item, Any]) -> dict[Item, Span]:
+def _points(places: Mapping[Item, Any]) -> dict[Item, Extent]:
     return {item: (place, place) for item, place in places.items()}
 
 
@@ -219,7 +219,7 @@ class Contradiction:
     later: Item
 
 
-def contradiction(chosen: Mapping[Item, Span], other: Mapping[Item, Span]) -> Contradiction | None:
+def contradiction(chosen: Mapping[Item, Extent], other: Mapping[Item, Extent]) -> Contradiction | None:
     """The pairs that both put in order, and differently; None where there is none. n log n in the number of items."""
     items = [item for item in chosen if item in other]
     by_end = sorted(items, key=lambda item: chosen[item][1])

@@ -18,7 +18,7 @@ from ...history.records import digest
 from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, typed
 from ...workload import Workload
-from ..words import plural
+from ..words import count_of, plural
 from .labelled import LabelledRun, hashable, labelled
 from .order import Order, axes
 from .order_sources import named
@@ -140,7 +140,7 @@ def select(
         early = len(every) - len(runs)
         if early:
             notes.append(
-                f"{early} {plural(early, 'run')} left out: from before the time asked for, or of unknown time"
+                f"{count_of(early, 'run')} left out: from before the time asked for, or of unknown time"
                 f"{_of_the_newest(every, runs, order)}"
             )
     notes += _about_runs(runs, workload, now_us)
@@ -225,7 +225,7 @@ def _about_entries(entries: Sequence[Entry], runs: Sequence[LabelledRun], worklo
         notes += [f"{named(without)}: no good run, so it was not judged"] if without else []
     others = len(entries) - failed - len(runs)
     if others:
-        notes.append(f"{others} {plural(others, 'run')} left out: ignored by the workload, or without KPIs or labels")
+        notes.append(f"{count_of(others, 'run')} left out: ignored by the workload, or without KPIs or labels")
     return notes
 
 
@@ -246,7 +246,7 @@ def _about_runs(runs: Sequence[LabelledRun], workload: Workload, now_us: int | N
         times = [time_us for run in runs if run.is_timed and (time_us := run.load_time()) is not None]
         late = sum(time_us > now_us + DAY_US for time_us in times)
         if late:
-            notes.append(f"{late} {plural(late, 'run')} dated in the future: a clock was wrong")
+            notes.append(f"{count_of(late, 'run')} dated in the future: a clock was wrong")
     return notes
 
 

@@ -23,7 +23,7 @@ from .labelled import LabelledRun, LabelsKey, hashable
 from .order import Order
 from .versions import in_words
 
-Place = tuple[int, ...]
+PlaceByKeys = tuple[int, ...]
 """The place of a run by each comparison key."""
 
 
@@ -114,7 +114,7 @@ def series_of(
     """
     axis = order.axis if axis is None else axis
     known, left_out = known_runs(runs, kpi, order, axis)
-    groups: dict[LabelsKey, list[tuple[LabelledRun, Place]]] = {}
+    groups: dict[LabelsKey, list[tuple[LabelledRun, PlaceByKeys]]] = {}
     for run, step in known:
         groups.setdefault(run.key, []).append((run, step))
     series = [Series(one[0][0].labels, _points(one, kpi, by_run=axis is None)) for one in groups.values()]
@@ -128,7 +128,7 @@ def series_of(
 
 def known_runs(
     runs: Sequence[LabelledRun], kpi: KPIDefinition, order: Order, axis: str | None
-) -> tuple[list[tuple[LabelledRun, Place]], dict[str, int]]:
+) -> tuple[list[tuple[LabelledRun, PlaceByKeys]], dict[str, int]]:
     """The runs that have the KPI's value and a place in the order, with it, and why others don't take part."""
     left_out = collections.Counter[str]()
     valued = []
@@ -152,15 +152,17 @@ def known_runs(
     return known, dict(left_out)
 
 
-def _points(runs: Sequence[tuple[LabelledRun, Place]], kpi: KPIDefinition, *, by_run: bool) -> tuple[SeriesPoint, ...]:
+def _points(
+    runs: Sequence[tuple[LabelledRun, PlaceByKeys]], kpi: KPIDefinition, *, by_run: bool
+) -> tuple[SeriesPoint, ...]:
     is_timed = by_run or all(run.is_timed for run, _ in runs)
-    points: dict[Place, list[LabelledRun]] = {}
+    points: dict[PlaceByKeys, list[LabelledRun]] = {}
     for run, step in sorted(runs, key=_time_us) if is_timed else runs:
         points.setdefault(step, []).append(run)
     return tuple([_point(points[step], kpi, is_timed=is_timed) for step in sorted(points)])
 
 
-def _time_us(of: tuple[LabelledRun, Place]) -> float:
+def _time_us(of: tuple[LabelledRun, PlaceByKeys]) -> float:
     time_us = of[0].load_time()
     return -math.inf if time_us is None else time_us
 

@@ -117,7 +117,9 @@ def _why_unseen(first_bad: str, verdict: SeriesVerdict) -> str:
     return "; ".join([f"no change at {first_bad} is shown", *verdict.notes])
 
 
-def unjudged(known: Iterable[Known], kpis: Mapping[str, KPIDefinition], now: dt.datetime) -> list[tuple[Known, str]]:
+def of_unjudged_kpis(
+    known: Iterable[Known], kpis: Mapping[str, KPIDefinition], now: dt.datetime
+) -> list[tuple[Known, str]]:
     """The open alarms of KPIs that are not judged any more, and why; no analysis would ever close them.
 
     An acknowledged one is left to who acknowledged it, until that has run out. A KPI that is none of *kpis* may be that

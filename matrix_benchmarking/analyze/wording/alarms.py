@@ -12,7 +12,7 @@ from ...kpi import KPIDefinition
 from ..verdict.alarms import cause_id
 from ..verdict.lifecycle import Known, is_expired
 from ..verdict.model import Status
-from ..words import percent, plural
+from ..words import count_of, is_or_are, percent
 from .verdicts import levels as shown_levels
 
 KPIsByName = Mapping[str, KPIDefinition]
@@ -40,9 +40,7 @@ def about_unjudged(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str
     """A sentence on alarms that nothing can repair: ``1 alarm is over, since its KPI is not judged any more: …``"""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
     one = len(alarms) == 1
-    count = (
-        f"{len(alarms)} {plural(len(alarms), 'alarm')} {'is' if one else 'are'} over, since {'its' if one else 'their'}"
-    )
+    count = f"{count_of(len(alarms), 'alarm')} {'is' if one else 'are'} over, since {'its' if one else 'their'}"
     return f"{count} KPI is not judged any more: {_named([alarm for alarm, _ in alarms], kpis)} ({reasons})"
 
 
@@ -54,7 +52,7 @@ def _named(alarms: Sequence[Known], kpis: KPIsByName) -> str:
 def about_unseen(alarms: Sequence[tuple[Known, str]], kpis: KPIsByName) -> str:
     """A sentence on open alarms whose change isn't there: ``2 alarms of the history are open, and not to be seen …``"""
     reasons = "; ".join(dict.fromkeys(reason for _, reason in alarms))
-    count = f"{len(alarms)} {plural(len(alarms), 'alarm')} of the history {'is' if len(alarms) == 1 else 'are'} open"
+    count = f"{count_of(len(alarms), 'alarm')} of the history {is_or_are(len(alarms))} open"
     return (
         f"{count}, and not to be seen in these runs ('matbench alarms resolve' closes what is over): "
         f"{_named([alarm for alarm, _ in alarms], kpis)} ({reasons})"

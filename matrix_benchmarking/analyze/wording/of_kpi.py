@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ..select.selection import series_id
 from ..select.series import KPISeries, Series
 from ..verdict.model import Analysis, Outcome, SeriesVerdict
-from ..words import plural
+from ..words import count_of
 from . import verdicts
 
 SENTENCES = 2
@@ -46,7 +46,7 @@ def counts(judged: Sequence[SeriesWithVerdict]) -> collections.Counter[Outcome]:
 def conclusions(found: KPISeries, judged: Sequence[SeriesWithVerdict], drawn: int = 0) -> list[str]:
     """What the history says, a sentence or two each."""
     kpi, series = found.kpi, found.series
-    left_out = [f"{runs} {plural(runs, 'run')} can't take part: {reason}." for reason, runs in found.left_out.items()]
+    left_out = [f"{count_of(runs, 'run')} can't take part: {reason}." for reason, runs in found.left_out.items()]
     if not series:
         return [f"{kpi.name} is not known for any successful run.", *left_out]
     told = [one.verdict for one in judged if one.verdict is not None and one.outcome is not Outcome.CANT_TELL]
@@ -83,6 +83,6 @@ def _counted(found: KPISeries, judged: Sequence[SeriesWithVerdict]) -> str:
 
 def _scope(found: KPISeries, drawn: int) -> str:
     runs, total = sum(one.runs for one in found.series), len(found.series)
-    over = f" over {len(found.versions)} {plural(len(found.versions), 'version')}" if found.axis is not None else ""
+    over = f" over {count_of(len(found.versions), 'version')}" if found.axis is not None else ""
     shown = f" Drawn are the {drawn} most severe of them." if 0 < drawn < total else ""
-    return f"{total} series of {found.kpi.name}{over}, {runs} {plural(runs, 'run')}.{shown}"
+    return f"{total} series of {found.kpi.name}{over}, {count_of(runs, 'run')}.{shown}"

@@ -12,7 +12,7 @@ from ..best import Best, Group, Standing
 from ..intervals import Interval, Scale
 from ..limits import Bounded, Limited, Missed, bounded
 from ..points import Point
-from ..words import percent, plural, sign, tuning_label, variant_label
+from ..words import count_of, is_or_are, percent, plural, sign, tuning_label, variant_label
 
 _CURRENCIES = ("USD", "EUR", "GBP", "JPY", "CNY", "INR", "CHF", "$", "€", "£", "¥")
 _NAMED = 3
@@ -55,7 +55,7 @@ def exclusions(best: Best) -> str:
     if rest:
         listed.append(f"{rest} other {plural(rest, 'reason')}")
     total = len(best.excluded)
-    return f"{total} {plural(total, 'run')} can't take part ({'; '.join(listed)})"
+    return f"{count_of(total, 'run')} can't take part ({'; '.join(listed)})"
 
 
 def superlative(kpi: KPIDefinition, condition: str = "") -> str:
@@ -195,9 +195,9 @@ def left_out(limited: Limited) -> list[str]:
     if limited.kept < total:
         parts = [f"{limited.kept} {'keeps' if limited.kept == 1 else 'keep'} the limit"]
         parts += [f"{limited.open} may keep it or not"] if limited.open else []
-        parts += [f"{limited.beyond} {'is' if limited.beyond == 1 else 'are'} beyond it"] if limited.beyond else []
+        parts += [f"{limited.beyond} {is_or_are(limited.beyond)} beyond it"] if limited.beyond else []
         parts += [f"of {limited.unknown} {limited.kpi.name} is unknown"] if limited.unknown else []
-        said.append(f"Of {total} {plural(total, 'point')} {', '.join(parts)}.")
+        said.append(f"Of {count_of(total, 'point')} {', '.join(parts)}.")
     return said
 
 

@@ -15,7 +15,7 @@ from ..select.selection import NO_VALUE
 from ..verdict.alarms import Cause, causes
 from ..verdict.model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 from ..verdict.sides import Judged
-from ..words import difference, is_or_are, percent, plural
+from ..words import count_of, difference, is_or_are, percent, plural
 
 CAUSES_NAMED = 3
 
@@ -23,7 +23,7 @@ CAUSES_NAMED = 3
 def headline(analysis: Analysis) -> str:
     """The verdict in one sentence: ``1 of 12 series of 3 KPIs is worse: 1.3.3 against its history.``"""
     total, kpis = len(analysis.verdicts), len({one.kpi.name for one in analysis.verdicts})
-    where = f"{total} series of {kpis} {plural(kpis, 'KPI')}"
+    where = f"{total} series of {count_of(kpis, 'KPI')}"
     if not total:
         return f"Nothing could be analysed: {analysis.question}."
     failing = len(analysis.failing)
@@ -58,10 +58,10 @@ def lead(analysis: Analysis) -> list[str]:
     ):
         known = len(analysis.alarms(status))
         if known:
-            said.append(f"{known} {plural(known, 'alarm')} {words}.")
+            said.append(f"{count_of(known, 'alarm')} {words}.")
     fixed = newly_fixed(analysis)
     if fixed:
-        said.append(f"{len(fixed)} {plural(len(fixed), 'alarm')} fixed by {analysis.newest}.")
+        said.append(f"{count_of(len(fixed), 'alarm')} fixed by {analysis.newest}.")
     said += _unchanged(analysis)
     behind = sum(
         any(note.startswith(NO_VALUE) for note in one.notes)
@@ -85,7 +85,7 @@ def _not_analysed(analysis: Analysis) -> str:
     said = [f"{count} {what}" for count, what in ((series, "series"), (kpis, plural(kpis, "KPI"))) if count]
     if parts:
         runs, of = sum(one.runs for one in parts), len({one.kpi for one in parts})
-        said.append(f"{runs} {plural(runs, 'run')} of {of} {'other ' if kpis else ''}{plural(of, 'KPI')}")
+        said.append(f"{count_of(runs, 'run')} of {of} {'other ' if kpis else ''}{plural(of, 'KPI')}")
     return ", ".join(said)
 
 
@@ -93,7 +93,7 @@ def cause_text(cause: Cause) -> str:
     """``4 alarms since 1.3.1 (last good 1.3.0) are one cause, 5d1c40d2f7a8.``"""
     count, good = len(cause.alarms), {alarm.last_good for alarm in cause.alarms}
     since = f"{cause.first_bad}{f' (last good {good.pop()})' if len(good) == 1 else ''}"
-    return f"{count} {plural(count, 'alarm')} since {since} {is_or_are(count)} one cause, {cause.id}."
+    return f"{count_of(count, 'alarm')} since {since} {is_or_are(count)} one cause, {cause.id}."
 
 
 def _suspected(analysis: Analysis) -> list[str]:
@@ -129,7 +129,7 @@ def would_show(same: Sequence[SeriesVerdict]) -> str:
 
 
 def _within(versions: int) -> str:
-    return f" within {versions} {plural(versions, 'version')}" if versions else ""
+    return f" within {count_of(versions, 'version')}" if versions else ""
 
 
 def untold_sentences(analysis: Analysis) -> list[str]:

@@ -224,7 +224,7 @@ def test_until_a_day_that_can_not_be_meant_is_a_sentence(text: str, sentence: st
 def test_a_version_that_may_come_is_said_to_have_no_run_yet(
     until: str | None, versions: list[object], note: str
 ) -> None:
-    assert handling.unseen(until, versions) == note
+    assert handling.not_measured_yet(until, versions) == note
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_a_version_that_no_run_has_and_that_is_not_later_is_refused(
     until: str, versions: list[object], sentence: str
 ) -> None:
     with pytest.raises(ConfigError, match=re.escape(sentence)):
-        handling.unseen(until, versions)
+        handling.not_measured_yet(until, versions)
 
 
 def test_the_versions_of_an_alarm_are_those_of_the_label_that_has_its_own() -> None:

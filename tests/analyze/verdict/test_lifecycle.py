@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.lifecycle import (
     is_expired,
     known_alarms,
     next_us,
-    unjudged,
+    of_unjudged_kpis,
     unseen,
 )
 from matrix_benchmarking.analyze.verdict.model import Status
@@ -170,7 +170,7 @@ def test_alarms_of_what_is_not_judged_any_more_are_told_with_the_reason() -> Non
             event(7, Action.RESOLVED, alarm="done"),
         ]
     )
-    assert [(alarm.id, why) for alarm, why in unjudged(known.values(), kpis, NOW)] == [
+    assert [(alarm.id, why) for alarm, why in of_unjudged_kpis(known.values(), kpis, NOW)] == [
         ("rate", "neither direction of rate is better any more"),
         ("memory", "memory is left out of analyses by its workload"),
         ("over", "memory is left out of analyses by its workload"),
