@@ -10,7 +10,7 @@ from matrix_benchmarking.analyze.best import Group
 from matrix_benchmarking.analyze.limits import Bounded, Step, bounded, staircase
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import ranking
-from matrix_benchmarking.analyze.words import percent, plural
+from matrix_benchmarking.analyze.words import count_of, percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -172,7 +172,7 @@ def conclusion(choice: Choice, cost: KPIDefinition, latency: KPIDefinition, cond
         f"{latency.show(choice.cheapest.mean)} {latency.name}."
     )
     if point is group.best and group.undecided:
-        lead += f" {len(group.undecided)} {plural(len(group.undecided), 'point')} can't be told apart from it."
+        lead += f" {count_of(len(group.undecided), 'point')} can't be told apart from it."
     tighter = [step for step in choice.steps if step.point is not point][::-1]
     if not tighter:
         return f"{lead} No other point is the best under a limit on {latency.name}."

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.intervals import summarise
-from matrix_benchmarking.analyze.words import plural
+from matrix_benchmarking.analyze.words import count_of, is_or_are
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
@@ -166,12 +166,11 @@ def conclusion(found: Sequence[Cluster], kpi: KPIDefinition, gate: Gate | None =
     count = sum(len(cluster.values) for cluster in found)
     listed = "; ".join(_range(cluster, kpi) for cluster in found[:NAMED])
     more = f"; and {len(found) - NAMED} more" if len(found) > NAMED else ""
-    sentences = [f"{kpi.name} of {count} {plural(count, 'run')}: {listed}{more}.", *_beyond(found, kpi, gate)]
+    sentences = [f"{kpi.name} of {count_of(count, 'run')}: {listed}{more}.", *_beyond(found, kpi, gate)]
     far = sum(abs(score) > FAR for cluster in found for score in cluster.scores())
     if far:
-        verb = "is" if far == 1 else "are"
         sentences.append(
-            f"{far} {plural(far, 'run')} {verb} more than three standard deviations from the mean of the variant."
+            f"{count_of(far, 'run')} {is_or_are(far)} more than three standard deviations from the mean of the variant."
         )
     return " ".join(sentences)
 
@@ -180,7 +179,7 @@ def _range(cluster: Cluster, kpi: KPIDefinition) -> str:
     low, high = kpi.show(min(cluster.values), unit=False), kpi.show(max(cluster.values))
     values = high if cluster.deviation in (None, 0.0) else f"{low} to {high}"
     count = len(cluster.values)
-    return f"{template.plain(cluster.variant)} {values} ({count} {plural(count, 'run')})"
+    return f"{template.plain(cluster.variant)} {values} ({count_of(count, 'run')})"
 
 
 def _limits(gate: Gate | None) -> list[float]:
@@ -198,5 +197,4 @@ def _beyond(found: Sequence[Cluster], kpi: KPIDefinition, gate: Gate | None) -> 
     names = [f"{template.plain(variant)} ({count})" for variant, count in refused.items() if count]
     rest = [f"and {len(names) - NAMED} more" if len(names) > NAMED else ""]
     listed = ", ".join(filter(None, [*names[:NAMED], *rest]))
-    verb = "is" if total == 1 else "are"
-    return [f"{total} {plural(total, 'run')} {verb} beyond the limit of {limit} and can't be the best: {listed}."]
+    return [f"{count_of(total, 'run')} {is_or_are(total)} beyond the limit of {limit} and can't be the best: {listed}."]

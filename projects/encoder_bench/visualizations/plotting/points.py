@@ -11,7 +11,7 @@ from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import ExclusionCause, by_point, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording.ranking import condition_label
-from matrix_benchmarking.analyze.words import variant_label
+from matrix_benchmarking.analyze.words import count_of, variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import clicks
@@ -198,7 +198,7 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         some = f", known of {len(values)} of the runs" if 0 < len(values) < len(runs) else ""
         lines.append(f"{kpi.name} {kpi.show(mean) if values else 'unknown'}{some}")
     tests = [text(entry.name) for entry in runs[:5]]
-    row["hover"] = "<br>".join([*lines, f"{len(runs)} {'run' if len(runs) == 1 else 'runs'}: {', '.join(tests)}"])
+    row["hover"] = "<br>".join([*lines, f"{count_of(len(runs), 'run')}: {', '.join(tests)}"])
     return row
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
-from matrix_benchmarking.analyze.words import percent, plural
+from matrix_benchmarking.analyze.words import count_of, percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -157,7 +157,7 @@ def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequenc
 
 def conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
     """Which image is cheapest how often, what it saves, and where it pays most."""
-    loads = f"of {len(frame)} {plural(len(frame), 'load')}"
+    loads = f"of {count_of(len(frame), 'load')}"
     notes = [
         f"At {count} {loads} {what}."
         for count, what in (

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.words import plural
+from matrix_benchmarking.analyze.words import count_of
 from matrix_benchmarking.plotting import Control, Number, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
@@ -116,7 +116,7 @@ def conclusion(steps: Sequence[Step], saturated: float) -> list[str]:
             shown = f"{step.label} (concurrency {place}: {_loads(step, place)})"
             at_best.setdefault(limits(step, saturated)[place], []).append(shown)
     return [
-        f"Of {total} {plural(total, 'point')} of all curves: {counts}.",
+        f"Of {count_of(total, 'point')} of all curves: {counts}.",
         *(f"{_capital(limit.value)} at the best throughput of {'; '.join(shown)}." for limit, shown in at_best.items()),
     ]
 
@@ -132,7 +132,7 @@ def _loads(step: Step, place: int) -> str:
 def bottleneck_table(steps: Sequence[Step], saturated: float) -> Any:
     """A row a step, a column a concurrency."""
     places = sorted({place for step in steps for place in step.api})
-    columns = [Column("Step"), *(Column(f"{place} {'client' if place == 1 else 'clients'}") for place in places)]
+    columns = [Column("Step"), *(Column(count_of(place, "client")) for place in places)]
     rows: list[Row] = [
         [step.label, *(_cell(step, place, named.get(place)) for place in places)]
         for step in steps

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.words import count_of, is_or_are
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
@@ -128,10 +129,7 @@ def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
             where = f"{curve.case.label} at {curve.case.speed}"
             sentences.append(f"{where} starts at {start:.0%} and goes on at {rest:.0%}")
     epochs, runs = sum(curve.epochs for curve in found), sum(curve.runs for curve in found)
-    drawn = (
-        f"{epochs} {'epoch' if epochs == 1 else 'epochs'} of {runs} {'run' if runs == 1 else 'runs'} "
-        f"{'is' if epochs == 1 else 'are'} in these lines."
-    )
+    drawn = f"{count_of(epochs, 'epoch')} of {count_of(runs, 'run')} {is_or_are(epochs)} in these lines."
     if not sentences:
         return [f"{device.name} is about level over the epochs: no strategy has to fill its buffers first. {drawn}"]
     more = f"; and {len(sentences) - 4} more" if len(sentences) > 4 else ""
