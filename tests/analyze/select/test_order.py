@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from toy_runs import DAY_US, entry, workload
 
-from matrix_benchmarking.analyze.select.labelled import labelled
-from matrix_benchmarking.analyze.select.order import Order, OrderUnknown
+from matrix_benchmarking.analyze.select.labelled import LabelledRun, labelled
+from matrix_benchmarking.analyze.select.order import Order, OrderUnknown, axes
 from matrix_benchmarking.analyze.select.order_sources import Explicit, contradiction, named
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
 from matrix_benchmarking.analyze.verdict.model import Outcome
@@ -364,3 +364,33 @@ def test_a_filter_of_other_settings_leaves_the_order_as_it_is() -> None:
     found = order(*({"version": f"1.{number}", "size": number} for number in range(3)))
     assert found.chosen_by(parse("size=0:1")).newest == "1.2"
     assert found.chosen_by(parse("version=1.0:1.1")).newest == "1.1"
+
+
+def placed(*runs: dict[str, Any], keys: list[str]) -> tuple[Order, list[LabelledRun]]:
+    toy = workload(comparison_keys=keys)
+    known = labelled([entry({"cost": 1.0, **run}, number) for number, run in enumerate(runs)], toy)
+    return Order(known, toy), known
+
+
+def test_a_run_has_its_place_among_the_versions_or_among_the_runs() -> None:
+    found, runs = placed({"version": "2", "day": 0}, {"version": "1", "day": 1}, keys=["version"])
+    assert [found.place(one, "version") for one in runs] == [1, 0]
+    assert [found.place(one, None) for one in runs] == [0, 1]
+    unknown = dataclasses.replace(runs[0], entry=dataclasses.replace(runs[0].entry, test_uuid="another"))
+    assert found.place(unknown, None) is None
+    assert found.steps([*runs, unknown], None) == [(0,), (1,), None]
+    assert found.steps([], "version") == []
+
+
+def test_the_axis_comes_first_and_then_each_other_key_that_varies_once() -> None:
+    found, runs = placed(
+        {"version": "2", "driver": "7"}, {"version": "1", "driver": "8"}, {"version": "1", "driver": "7"},
+        keys=["version", "driver"],
+    )  # fmt: skip
+    assert found.steps(runs, "version") == [(1, 0), (0, 1), (0, 0)]
+    assert found.steps(runs, "driver") == [(0, 1), (1, 0), (0, 0)]
+    toy = workload(comparison_keys=["version", "driver"])
+    assert axes(runs, toy) == ["version", "driver"]
+    assert axes(runs[1:], toy) == ["driver"]
+    assert axes(runs[:1], toy) == []
+    assert axes([], toy) == []

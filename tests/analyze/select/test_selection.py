@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,22 @@ def test_the_order_in_which_runs_come_changes_nothing(some: list[dict[str, Any]]
     assert {one.id: (one.versions, one.values) for one in first.series} == {
         one.id: (one.versions, one.values) for one in second.series
     }
+
+
+def test_the_labels_of_a_series_are_those_of_the_key_that_has_the_version_or_of_the_one_that_varies() -> None:
+    runs = [{"version": "1", "driver": driver, "cost": 1.0} for driver in ("7", "8", "9")]
+    (series,) = selected(runs, comparison_keys=["version", "driver"]).series
+    for version, labels in (("8", ["7", "8", "9"]), ("1", ["1"] * 3), ("2", ["7", "8", "9"]), (None, ["7", "8", "9"])):
+        assert series.labels_for(version) == labels
+    assert dataclasses.replace(series, points=series.points[:1]).labels_for("2") == ["1"]
+    assert dataclasses.replace(series, points=()).labels_for("2") == []
+
+
+@pytest.mark.parametrize(("ahead_us", "notes"), [(DAY_US, 0), (DAY_US + 1, 1)])
+def test_a_clock_may_be_a_day_ahead(ahead_us: int, notes: int) -> None:
+    runs = [{"version": str(day), "cost": 1.0, "day": day} for day in range(3)]
+    found = selected(runs, {"now_us": 2 * DAY_US - ahead_us}).notes
+    assert sum("dated in the future" in one for one in found) == notes
 
 
 def test_a_label_that_is_no_unicode_text_is_one_all_the_same() -> None:

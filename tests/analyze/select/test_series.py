@@ -167,6 +167,21 @@ def test_a_value_in_another_unit_is_left_out_and_said() -> None:
     assert found(old, run("2", 1.0)).left_out == {"cost is in another unit than USD": 1}
 
 
+def test_values_that_were_better_the_other_way_round_are_left_out_and_counted() -> None:
+    turned = [run("1", 1000.0, number=number) for number in range(2)]
+    for one in turned:
+        assert one.facts is not None
+        one.facts = dataclasses.replace(one.facts, other_directions=frozenset({"cost"}))
+    (said,) = found(*turned, run("2", 1.0)).left_out.items()
+    assert said == (f"cost was better the other way round, and {workload().kpis['cost'].direction} today", 2)
+
+
+def test_what_all_series_have_in_common_tells_none_apart() -> None:
+    entries = [run("1", 1.0, settings={"image": image, "host": "x"}) for image in ("a", "b")]
+    assert found(*entries).names == ("image",)
+    assert found(*entries, sorting_keys=["host"]).names == ("image",)
+
+
 def test_of_several_comparison_keys_one_is_the_axis_and_the_others_make_points_of_their_own() -> None:
     entries = [run(v, 1.0, settings={"driver": d}) for v, d in (("1", "7"), ("2", "7"), ("2", "8"), ("3", "8"))]
     keys: dict[str, Any] = {"comparison_keys": ["version", "driver"]}
