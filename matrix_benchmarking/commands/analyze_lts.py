@@ -10,7 +10,7 @@ import click
 from .. import moments
 from ..errors import ConfigError
 from . import run
-from .options import Command, flag, is_typed, option
+from .options import Command, configuration, flag, is_typed, option
 from .printing import warn
 from .shared_options import kpi_filter, lts_results, order_option, place, reports, selection, since_option
 
@@ -60,7 +60,7 @@ def command(
         return
     since_us = None if since is None else moments.meant_us(since)
     is_newest_build = selection.lts_results_dirname is not None and is_typed("results_dirname")
-    opening = run.opened(selection, locate, needs_some=True, payloads_are_past=is_newest_build)
+    opening = run.opened(configuration(), selection, locate, needs_some=True, payloads_are_past=is_newest_build)
     study = run.read(opening)
     if not len(study.runs):
         raise ConfigError("no run is selected: there is nothing to analyse")

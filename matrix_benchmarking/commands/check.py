@@ -11,7 +11,7 @@ import click
 
 from ..errors import VerdictError
 from . import run
-from .options import Command, flag
+from .options import Command, configuration, flag
 from .printing import answer_console, printable, progress_bar, say
 from .shared_options import lts_results, order_option, place, selection
 
@@ -38,7 +38,7 @@ def command(selection: RunOptions, locate: Locate, as_json: bool) -> None:
     from ..runs.answers import CheckAnswer
 
     with progress_bar("parsing") as progress:
-        study = run.opened(selection, locate, needs_some=True).study(progress)
+        study = run.opened(configuration(), selection, locate, needs_some=True).study(progress)
     answer = CheckAnswer(study)
     if as_json:
         click.echo(_as_json(answer.findings, len(study.runs) + len(study.runs.unfinished), study.workload.name))

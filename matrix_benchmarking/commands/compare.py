@@ -12,7 +12,7 @@ from ..analyze import check
 from ..errors import ConfigError
 from ..matrix import Matrix
 from . import printing, run
-from .options import Command, is_typed, option
+from .options import Command, configuration, is_typed, option
 from .shared_options import Names, kpi_filter, order_option, place, reports, selection
 
 if TYPE_CHECKING:
@@ -67,12 +67,12 @@ def command(
         if Path(old).resolve() == Path(new).resolve():
             raise ConfigError(f"'{old}' and '{new}' are the same directory")
         both = dataclasses.replace(selection, results_dirname=Path(old), against=[Path(new)])
-        study, analysis = _of_trees(run.opened(both), asked)
+        study, analysis = _of_trees(run.opened(configuration(), both), asked)
     elif any(is_directory):
         name = new if is_directory[0] else old
         raise ConfigError(f"'{name}' is no directory, and the other one is: give two directories, or two versions")
     else:
-        opening = run.opened(selection, locate, needs_some=True)
+        opening = run.opened(configuration(), selection, locate, needs_some=True)
         study = run.read(opening)
         analysis = compare(study, old, new, **asked)
     publishing.publish(analysis, study, output, is_pair=True)

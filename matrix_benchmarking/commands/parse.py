@@ -138,7 +138,9 @@ def _analyse(study: Study, selection: RunOptions, *, fails: bool) -> None:
 
     location = _location("regression_analyses")
     with as_warnings(MatbenchError, "the regression analysis failed: ", unless=fails):
-        opening = dataclasses.replace(run.opened(selection), of=study.workload, history=lambda: location)
+        opening = dataclasses.replace(
+            run.opened(configuration(), selection), of=study.workload, history=lambda: location
+        )
         past = opening.read_past(study.matrix)
         known = Study.of(study.matrix, study.workload, past=past, given=opening.given)
         analysis = judging.judge(known, keep_in=location, warn=warn)

@@ -14,6 +14,7 @@ from .printing import progress_bar, warn
 
 if TYPE_CHECKING:
     from ..analyze.study import Study
+    from ..config import Config
     from ..matrix import Matrix
     from ..runs.opening import Opening
     from ..workload import Workload
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 def start(selection: RunOptions, locate: Locate | None = None) -> Study:
     """Parse the results tree, or read the history, and apply the filters; see :func:`opened`."""
-    opening = opened(selection, locate)
+    opening = opened(configuration(), selection, locate)
     return read(opening)
 
 
@@ -35,6 +36,7 @@ def read(opening: Opening) -> Study:
 
 
 def opened(
+    config: Config,
     selection: RunOptions,
     locate: Locate | None = None,
     *,
@@ -58,7 +60,7 @@ def opened(
     payloads, results = selection.lts_results_dirname, selection.results_dirname
     history, is_all, is_required = None, False, True
     if locate is not None and not payloads_are_past:
-        history, is_all, is_required = _history(locate, is_last=needs_some and payloads is results is None)
+        history, is_all, is_required = _history(config, locate, is_last=needs_some and payloads is results is None)
     is_payloads = payloads is not None and not payloads_are_past
     if is_all and selection.against:
         raise ConfigError("--against takes directories, and the tests come from a history")
@@ -67,7 +69,7 @@ def opened(
     directory = payloads if is_payloads else results
     if directory is None and not is_all:
         raise ConfigError(no_results())
-    config, prices = configuration(), dict(selection.price)
+    prices = dict(selection.price)
     return Opening(
         selection.workload,
         () if is_all or directory is None else (directory, *selection.against),
@@ -88,7 +90,7 @@ def opened(
     )
 
 
-def _history(locate: Locate, *, is_last: bool) -> tuple[Locate | None, bool, bool]:
+def _history(config: Config, locate: Locate, *, is_last: bool) -> tuple[Locate | None, bool, bool]:
     """What locates the history that is read, if any; whether all tests come from it; if it has to be there.
 
     They do where it is named by a flag and no directory is, or by the environment and no directory is known at all, or
@@ -96,7 +98,7 @@ def _history(locate: Locate, *, is_last: bool) -> tuple[Locate | None, bool, boo
     """
     named = max(strength("history"), strength("opensearch_host"))
     directory = max(strength("results_dirname"), strength("lts_results_dirname"))
-    if named or configuration().lts.opensearch.instance is not None:
+    if named or config.lts.opensearch.instance is not None:
         is_all = named >= BY_ENVIRONMENT and directory < (BY_ENVIRONMENT if named == BY_FLAG else 1)
         return locate, is_all, named == BY_FLAG
     return (locate if is_last else None), is_last, True

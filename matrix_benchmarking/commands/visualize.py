@@ -10,7 +10,7 @@ import click
 from ..errors import ConfigError, MatbenchError, VerdictError
 from ..plotting import plots_file as plots
 from . import run
-from .options import DIR, FILE, Command, flag, option
+from .options import DIR, FILE, Command, configuration, flag, option
 from .printing import say
 from .shared_options import against, lts_results, order_option, place, selection
 
@@ -113,7 +113,7 @@ def command(
     history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
     if not (generate or generate_id or single_file or "png" in format):
-        opening = run.opened(selection, locate)
+        opening = run.opened(configuration(), selection, locate)
         _serve(opening, report_dest, host, port)
         return
     from ..plotting import png
