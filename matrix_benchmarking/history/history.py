@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
+from .. import filters
 from ..errors import HistoryError, UnavailableError
 from ..lts.heads import KPIs, digest_of
 from . import alarms, plan
@@ -242,7 +243,7 @@ class History(contextlib.AbstractContextManager["History"]):
                 if left == 0:
                     return
                 run = run_of(row, known.get(row.shape or "", ()))
-                if not query.filters or query.selects(run.settings, run.repeat):
+                if not query.filters or filters.matches(query.filters, run.settings, run.repeat):
                     yield run
                     left = None if left is None else left - 1
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import ipaddress
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -75,3 +77,12 @@ def parse(text: str, environment: Mapping[str, str], **options: Any) -> tuple[Lo
         f"'{shown}' is no location of a history, which is {DEFAULT}, postgresql://host/database or "
         f"https://host:9200/index{hint}"
     )
+
+
+def is_local(host: str) -> bool:
+    """True for this machine: no name at all and a directory are sockets of it."""
+    if not host or host.startswith("/") or host == "localhost":
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False

@@ -9,7 +9,6 @@ letters.
 from __future__ import annotations
 
 import dataclasses
-import ipaddress
 import re
 import stat
 import urllib.parse
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import yaml_file
 from ..errors import HistoryError
+from .location import is_local
 
 if TYPE_CHECKING:
     from .port import Storage
@@ -91,20 +91,17 @@ class OpenSearchLocation:
 
     def warnings(self) -> list[str]:
         """What makes the connection insecure."""
-        if self.url.startswith("http:") and self.access.password and not self._is_local():
+        if (
+            self.url.startswith("http:")
+            and self.access.password
+            and not is_local(urllib.parse.urlsplit(self.url).hostname or "")
+        ):
             return [f"the password goes to {self.url} unencrypted: use https"]
         if self.url.startswith("https:") and not self.access.verify_certs:
             return [
                 f"the certificate of {self.url} is not verified: anybody may answer in its name, and read the password"
             ]
         return []
-
-    def _is_local(self) -> bool:
-        host = urllib.parse.urlsplit(self.url).hostname or ""
-        try:
-            return ipaddress.ip_address(host).is_loopback
-        except ValueError:
-            return host == "localhost"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from .. import filters
 from ..filters import Filters
 from .records import Row
 
@@ -36,10 +35,6 @@ class Query:
     filters: Filters = dataclasses.field(default_factory=dict)
     since_us: int | None = None
     limit: int | None = None
-
-    def selects(self, settings: Mapping[str, Any], repeat: int) -> bool:
-        """True if the filters let a run with these *settings* pass."""
-        return filters.matches(self.filters, settings, repeat)
 
 
 EVERYTHING = Query()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import ipaddress
 import re
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ import psycopg
 from psycopg import errors, sql
 
 from ..errors import HistoryError, UnavailableError
+from .location import is_local
 from .sql import TABLES, SQLReader
 
 DEFAULT_SCHEMA = "matbench"
@@ -89,7 +89,7 @@ def locate(text: str, environment: Mapping[str, str], **others: Any) -> tuple[Po
         ) from None
     host = query.get("host") or parts.hostname or environment.get("PGHOST", "")
     mode = query.get("sslmode") or environment.get("PGSSLMODE")
-    if _is_local(host) or mode in _VERIFIED:
+    if is_local(host) or mode in _VERIFIED:
         return PostgreSQLLocation(url, schema), []
     if mode is not None:
         said = f"the certificate of {host} is not verified (sslmode {mode}): anybody may answer in its name"
@@ -233,12 +233,3 @@ def _said(error: psycopg.Error) -> str:
     """The first line of what the server or the driver says."""
     text = error.diag.message_primary or str(error)
     return text.strip().partition("\n")[0].removeprefix("connection failed: ") or type(error).__name__
-
-
-def _is_local(host: str) -> bool:
-    """True for this machine: no name at all and a directory are sockets of it."""
-    if not host or host.startswith("/") or host == "localhost":
-        return True
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
