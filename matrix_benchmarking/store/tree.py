@@ -193,7 +193,7 @@ def _parse_all(
             yield from some
     except concurrent.futures.BrokenExecutor as error:
         raise MatbenchError(
-            "a worker process was ended from outside (out of memory?); try again with --jobs 1"
+            "a worker process was ended from outside (out of memory?); try again with `jobs` 1"
         ) from error
 
 
