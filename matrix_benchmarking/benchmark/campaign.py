@@ -204,7 +204,7 @@ class Campaign:
         deaths = 0
         while points or searches:
             try:
-                with self._running(group, (points or [searches[0].first])[0]) as served:
+                with self._running(group, [*points, *(search.first for search in searches)]) as served:
                     while points and served.alive:
                         self._run_point(served, points.pop(0), group.round)
                         points = [point for point in points if self._plan.status(point) != "done"]
@@ -220,9 +220,10 @@ class Campaign:
                 return
 
     @contextlib.contextmanager
-    def _running(self, group: Group, first: Point) -> Iterator[Served]:
-        """The group's target, started; stopped on every way out."""
-        self._runner.prepare(first, self._keep_on)
+    def _running(self, group: Group, points: Sequence[Point]) -> Iterator[Served]:
+        """The group's target, started for *points*; stopped on every way out."""
+        for point in points:
+            self._runner.prepare(point, self._keep_on)
         if group.target is None:
             yield Served(group, None, None, None)
             return

@@ -91,3 +91,18 @@ def test_a_search_measures_until_it_can_answer_and_goes_on_where_it_was(chapter,
     assert found["at_maximum"]
     assert list(Path("results/mine").glob("**/exit_code")) == runs
     assert "search" in capsys.readouterr().out
+
+
+def test_each_of_several_inputs_has_its_reference(chapter, capsys):
+    for name in ("short", "long"):
+        Path(f"{name}.txt").write_text(f"a {name} text\nanother {name} one\n")
+    with EncoderStub(embeddings, delay_s=0.01) as stub:
+        write_file(chapter, stub.url, inputs="{texts}.txt", requests=5)
+        content = yaml.safe_load(Path("mine.yaml").read_text())
+        content["expe"] = {"texts": {"texts": ["short", "long"], "vus": 1}}
+        content["answers"] = {"reference": {"settings": {"image": "exact"}}}
+        Path("mine.yaml").write_text(yaml.safe_dump(content))
+        assert main(["benchmark", "mine.yaml", "--run"]) == 0, capsys.readouterr().err
+    assert len(list(Path("results/mine").glob("**/references/*.json"))) == 2
+    found = [json.loads(path.read_text()) for path in Path("results/mine").glob("**/fidelity.json")]
+    assert [(one["count"], one["minimum"]) for one in found] == [(2, 1.0)] * 2
