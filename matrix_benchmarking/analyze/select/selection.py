@@ -312,20 +312,13 @@ def _skipped(found: KPISeries, runs: Sequence[LabelledRun], order: Order) -> lis
             return []
         reasons = "; ".join(f"{reason} ({count})" for reason, count in found.left_out.items())
         return [NotAnalysed(name, "", {}, reasons or "no run has it", len(runs))]
-    listed = [
-        NotAnalysed(name, _alone(group[0].labels, groups), group[0].labels, _why(group, found, order), len(group))
-        for group in without
-    ]
-    rest = collections.Counter(found.left_out)
+    rest, listed = collections.Counter(found.left_out), list[NotAnalysed]()
     for group in without:
-        for reason, count in known_runs(group, found.kpi, order, found.axis)[1].items():
-            rest[reason] -= count
+        left = known_runs(group, found.kpi, order, found.axis)[1]
+        rest.subtract(left)
+        why = "; ".join(f"{reason}{'' if n == len(group) else f' ({n})'}" for reason, n in left.items())
+        listed.append(NotAnalysed(name, _alone(group[0].labels, groups), group[0].labels, why, len(group)))
     return [*listed, *(NotAnalysed(name, "", {}, reason, count) for reason, count in rest.items() if count > 0)]
-
-
-def _why(group: Sequence[LabelledRun], found: KPISeries, order: Order) -> str:
-    reasons = known_runs(group, found.kpi, order, found.axis)[1]
-    return "; ".join(f"{reason}{'' if count == len(group) else f' ({count})'}" for reason, count in reasons.items())
 
 
 def _alone(labels: Mapping[str, Any], groups: Mapping[Any, Sequence[LabelledRun]]) -> str:
