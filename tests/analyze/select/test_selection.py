@@ -90,9 +90,9 @@ def test_the_order_in_which_runs_come_changes_nothing(some: list[dict[str, Any]]
 
 
 def test_the_labels_of_a_series_are_those_of_the_key_that_has_the_version_or_of_the_one_that_varies() -> None:
-    runs = [{"version": "1", "driver": driver, "cost": 1.0} for driver in ("7", "8", "9")]
+    runs = [{"version": "1", "driver": driver, "cost": 1.0} for driver in ("7", "8")]
     (series,) = selected(runs, comparison_keys=["version", "driver"]).series
-    for version, labels in (("8", ["7", "8", "9"]), ("1", ["1"] * 3), ("2", ["7", "8", "9"]), (None, ["7", "8", "9"])):
+    for version, labels in (("8", ["7", "8"]), ("1", ["1", "1"]), ("2", ["7", "8"]), (None, ["7", "8"])):
         assert series.labels_for(version) == labels
     assert dataclasses.replace(series, points=series.points[:1]).labels_for("2") == ["1"]
     assert dataclasses.replace(series, points=()).labels_for("2") == []
