@@ -98,6 +98,15 @@ def test_the_labels_of_a_series_are_those_of_the_key_that_has_the_version_or_of_
     assert dataclasses.replace(series, points=()).labels_for("2") == []
 
 
+@pytest.mark.parametrize(("versions", "notes"), [(("1.0", "1.1"), 1), (("9f3c1ab", "0b7d2e4"), 0)])
+def test_runs_without_a_version_are_put_before_the_others_by_names_and_not_by_times(
+    versions: tuple[str, str], notes: int
+) -> None:
+    runs = [{"version": version, "cost": 1.0, "day": day} for day, version in enumerate(versions)]
+    found = selected([*runs, {"cost": 1.0, "day": 2}])
+    assert sum("without a version put before the others" in one for one in found.notes) == notes
+
+
 @pytest.mark.parametrize(("ahead_us", "notes"), [(DAY_US, 0), (DAY_US + 1, 1)])
 def test_a_clock_may_be_a_day_ahead(ahead_us: int, notes: int) -> None:
     runs = [{"version": str(day), "cost": 1.0, "day": day} for day in range(3)]
