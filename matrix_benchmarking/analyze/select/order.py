@@ -127,8 +127,10 @@ class Order:
         if axis is None:
             return NOT_SET
         places = self.of(axis).places
-        there = [run.versions[axis] for run in self._part if typed(run.versions[axis]) in places]
-        return max(there, key=lambda version: places[typed(version)], default=NOT_SET)
+        there: Iterable[Item] = places
+        if self._part is not self._runs:
+            there = places.keys() & {typed(run.versions[axis]) for run in self._part}
+        return max(there, key=places.__getitem__)[1] if there else NOT_SET
 
     @property
     def sentence(self) -> str:

@@ -206,16 +206,23 @@ def step_texts(found: KPISeries) -> list[str]:
     if found.axis is None:
         return []
     axis, shown = found.axis, in_words([step[found.axis] for step in found.steps])
-    values = [typed(step[axis]) for step in found.steps]
-    several = {value for value, count in collections.Counter(values).items() if count > 1}
-    alike = {text for text, count in collections.Counter(map(show, found.versions)).items() if count > 1}
+    several = _repeated([typed(step[axis]) for step in found.steps])
+    alike = _repeated([show(version) for version in found.versions])
+    if not several and not alike:
+        return shown
     texts = []
-    for step, value, name in zip(found.steps, values, shown, strict=True):
+    for step, name in zip(found.steps, shown, strict=True):
         label = f'"{name}"' if name in alike and isinstance(step[axis], str) else name
-        if value in several:
+        if typed(step[axis]) in several:
             label = " · ".join([label, *(show(value) for key, value in step.items() if key != axis)])
         texts.append(label)
     return texts
+
+
+def _repeated(values: Sequence[Any]) -> set[Any]:
+    if len(set(values)) == len(values):
+        return set()
+    return {value for value, count in collections.Counter(values).items() if count > 1}
 
 
 def point_text(found: KPISeries, point: SeriesPoint, texts: Sequence[str]) -> str:
