@@ -139,7 +139,7 @@ def _into_file(write: Writer, location: Location, *, replace: bool, progress: Pr
 
 
 def _twins(history: History, *pushed: Pushed | None) -> Sequence[str]:
-    new = {run: twin for each in pushed if each is not None for run, twin in each.new.items()}
+    new = {run: twin for each in pushed if each is not None for run, twin in each.new}
     with contextlib.suppress(HistoryError):  # what was delivered is delivered, and a check of the history says the rest
         return twins(history.runs, new) if new else ()
     return ()

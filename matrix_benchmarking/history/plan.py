@@ -65,7 +65,7 @@ class Pushed:
         corrected: those of the replaced ones of which only the description was another one.
         conflicts: those that are there with other content, which was left as it is.
         rejected: those that the history can't hold.
-        new: of the ids of those that were added, by which a twin is known; see :func:`twins`.
+        new: of those that were added the id, and by what a twin is known; see :func:`twins`.
     """
 
     added: int = 0
@@ -75,13 +75,16 @@ class Pushed:
     corrected: list[Corrected] = dataclasses.field(default_factory=list)
     conflicts: list[Refused] = dataclasses.field(default_factory=list)
     rejected: list[Refused] = dataclasses.field(default_factory=list)
-    new: dict[str, Twin] = dataclasses.field(default_factory=dict, compare=False)
+    new: list[tuple[str, Twin]] = dataclasses.field(default_factory=list, compare=False)
 
     def add(self, other: Pushed) -> None:
         """Count *other* in."""
         for field in dataclasses.fields(self):
             ours, theirs = getattr(self, field.name), getattr(other, field.name)
-            setattr(self, field.name, ours | theirs if isinstance(ours, dict) else ours + theirs)
+            if isinstance(ours, list):
+                ours.extend(theirs)  # in place: what is there isn't copied for each chunk
+            else:
+                setattr(self, field.name, ours + theirs)
 
 
 class Lookup(Protocol):
@@ -124,7 +127,7 @@ class Write:
         if self.corrected is not None:
             pushed.corrected.append(self.corrected)
         if self.counted == "added" and (twin := twin_of(self.record)) is not None:
-            pushed.new[self.record.id] = twin
+            pushed.new.append((self.record.id, twin))
 
 
 class Upload:

@@ -88,9 +88,9 @@ def test_new_runs_with_the_settings_the_repeat_and_the_time_of_another_one_are_i
 
     kept.push(records(run(1), run(2, settings={"vus": 8.0}), run(3, exit_code=1), payload(4)))
     pushed = kept.push(records(run(5), run(6, settings={"vus": 8}), run(7, repeat=1), payload(8, time=None), run(1)))
-    assert set(pushed.new) == {test_id(number) for number in (5, 6, 7)}
-    assert sorted(twins(kept.runs, pushed.new)) == sorted([test_id(1), test_id(5)])
-    alike = kept.push(records(run(9, repeat=9), run(10, repeat=9))).new
+    assert {run for run, _ in pushed.new} == {test_id(number) for number in (5, 6, 7)}
+    assert sorted(twins(kept.runs, dict(pushed.new))) == sorted([test_id(1), test_id(5)])
+    alike = dict(kept.push(records(run(9, repeat=9), run(10, repeat=9))).new)
     assert list(twins(kept.runs, alike)) == [test_id(9), test_id(10)]
 
 
