@@ -153,8 +153,9 @@ def flush(locate: Locate, drop: bool) -> None:
     Uploads to a history on a server wait there while it is away.
     """
     locations = {str(each): each for each in [locate()]}
-    if configuration().lts.opensearch.instance is not None:  # where unattended exports go
-        instance = located(opensearch_index=click.get_current_context().params["opensearch_index"])
+    config = configuration()
+    if config.lts.opensearch.instance is not None:  # where unattended exports go
+        instance = located(config, opensearch_index=click.get_current_context().params["opensearch_index"])
         locations.setdefault(str(instance), instance)
     for name, location in locations.items():
         if drop:

@@ -160,7 +160,7 @@ def _location(key: str) -> Location:
         )
     # The instance comes first here: this block is about it.
     history = config.history if config.lts.opensearch.instance is None else None
-    return located(history)
+    return located(config, history)
 
 
 def _good_runs(study: Study) -> long_term_storage.GoodRuns:

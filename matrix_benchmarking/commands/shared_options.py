@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -16,6 +16,9 @@ from ..history import Indices, Location, location
 from ..history.opensearch_location import of_instance
 from .options import DIR, FILE, configuration, flag, gathered, is_typed, option, strength
 from .printing import warn
+
+if TYPE_CHECKING:
+    from ..config import Config
 
 WORSE, SUSPECTED = "worse", "suspected"
 Locate = Callable[[], Location]
@@ -200,6 +203,7 @@ reports = gathered(
 
 
 def located(
+    config: Config,
     history: str | None = None,
     opensearch_host: str | None = None,
     opensearch_port: int | None = None,
@@ -213,7 +217,7 @@ def located(
     Raises:
         HistoryError: it is no location, or not enough is known of it.
     """
-    configured = configuration().lts.opensearch
+    configured = config.lts.opensearch
     index = opensearch_index or configured.index
     indices = Indices(index, configured.index_prefix, configured.prom_index_suffix)
     found: Location
@@ -245,7 +249,8 @@ def _locating(history: str | None, opensearch_host: str | None, **others: Any) -
         is_allowed = opensearch_host is not None or (is_server and name != "opensearch_port")
         if is_typed(name) and not is_allowed:
             raise ConfigError(f"--{name.replace('_', '-')} is about an OpenSearch server: name it by --opensearch-host")
-    return functools.cache(lambda: located(history, opensearch_host, **others))
+    config = configuration()  # now: the application locates in a thread of its own, where click knows no command
+    return functools.cache(lambda: located(config, history, opensearch_host, **others))
 
 
 place = gathered(

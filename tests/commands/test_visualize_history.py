@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking.cli import main
+from matrix_benchmarking.plotting.app import server
+from matrix_benchmarking.plotting.app.data import Data, Source
 
 Capture = pytest.CaptureFixture[str]
 VISUALIZE = ["visualize", "--workload=tiny.py", "--generate=report: KPI history"]
@@ -123,3 +125,23 @@ def test_a_history_without_runs_of_the_workload_is_a_sentence(capsys: Capture) -
 def test_without_any_history_the_page_says_how_to_get_one() -> None:
     assert main([*VISUALIZE, RESULTS]) == 0
     assert "matbench upload_lts --history LOCATION" in page()
+
+
+@pytest.mark.parametrize("options", [[RESULTS, HISTORY], [HISTORY]], ids=["both", "history"])
+def test_the_application_reads_the_history_in_a_thread_of_its_own(
+    options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources: list[Source] = []
+    read: list[Data] = []
+
+    def serve(app: object, listener: object) -> None:
+        read.append(Data(sources[0]))
+        read[0].start()
+        read[0].join(60)
+
+    monkeypatch.setattr(server, "make_app", lambda source, *rest: sources.append(source))
+    monkeypatch.setattr(server, "serve", serve)
+    assert main([*VISUALIZE[:2], *options, "--port=0"]) == 0
+    assert (read[0].progress.is_reading, read[0].progress.problem) == (False, None)
+    assert read[0].snapshot is not None
+    assert read[0].snapshot.problem == ""

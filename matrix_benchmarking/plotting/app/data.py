@@ -180,7 +180,7 @@ class Data:
             known = self.source.read_index()
             if known is not None:
                 self._take(known)
-        except (MatbenchError, ValueError, TypeError, KeyError) as error:
+        except Exception as error:  # noqa: BLE001  else the application would say for ever that it is reading
             _log.info("the index of the tree is not used: %s", error)
             return
         if known is not None:

@@ -370,11 +370,12 @@ def test_data_that_change_are_shown_and_data_that_do_not_are_kept(
     assert len(snapshot_matrix(pages)) == 10
 
 
+@pytest.mark.parametrize("error", [ConfigError("no test matches the filter vus=777"), RuntimeError("a bug")])
 def test_an_index_that_is_wrong_leaves_the_tree_to_be_read(
-    encoder_workload: Workload, sample_matrix: Matrix, tmp_path: Path
+    encoder_workload: Workload, sample_matrix: Matrix, error: Exception
 ) -> None:
     def wrong() -> Matrix:
-        raise ConfigError("no test matches the filter vus=777")
+        raise error
 
     data = Data(Source(encoder_workload, "results", [], lambda progress: sample_matrix, read_index=wrong))
     data.start()
