@@ -78,7 +78,7 @@ class KPIDefinition:
         if value is None:
             return "unknown"
         shown = value / self.divisor
-        text = self.format.format(shown)
+        text = self.format.format(shown).replace("%", " %").replace("  %", " %")
         if self.format == DEFAULT_FORMAT and 1.0 <= abs(shown) < LARGEST_PLAIN:
             text = f"{shown:.0f}" if "e" in text else text  # 24850 rather than 2.485e+04
         return f"{text} {self.display_unit}".rstrip() if unit else text

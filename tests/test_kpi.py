@@ -229,4 +229,4 @@ def test_a_bound_is_never_shown_tighter_than_it_is(value: float, form: str, is_u
 def test_a_bound_without_a_plain_number_is_shown_as_it_is(form: str) -> None:
     of = defined(kpi.LowerBetter, kpi.KPIMetadata(help="h", unit="s"), kpi.Format(form))
     assert of.show_bound(math.inf) == of.show(math.inf)
-    assert of.show_bound(0.514) == ("51% s" if form == "{:.0%}" else "0.6 s")
+    assert of.show_bound(0.514) == ("51 % s" if form == "{:.0%}" else "0.6 s")

@@ -15,7 +15,7 @@ _NAMED = 5
 def joined(runs: Iterable[Entry]) -> list[tuple[str, list[Entry]]]:
     """The warnings of *runs*, each with the runs that have it; those that differ in their numbers alone are one.
 
-    The numbers become a range: ``they took 57 to 80% of a core``.
+    The numbers become a range: ``they took 57 to 80 % of a core``.
     """
     found: dict[str, list[tuple[Entry, list[str]]]] = {}
     for run in runs:

@@ -39,6 +39,11 @@ def percent(fraction: float, *, unit: bool = True, digits: int = 1) -> str:
     return f"{sign(fraction)}{text}{' %' if unit else ''}"
 
 
+def as_percent(fraction: float, *, digits: int = 0) -> str:
+    """``42 %``: a share, without a sign, with so many decimals."""
+    return f"{fraction * 100:.{digits}f} %"
+
+
 def sign(value: float) -> str:
     return "−" if value < 0 else "+"
 

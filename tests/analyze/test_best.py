@@ -300,14 +300,14 @@ def test_warnings_that_differ_in_numbers_alone_are_one_with_the_runs_that_have_i
 ) -> None:
     runs = entries({"vus": 1}, 1.0, 1.1, 1.0, 1.1)
     for run, share in zip(runs, (57, None, 80, 57), strict=True):
-        run.warnings = () if share is None else (f"others disturbed the run: they took {share}% of a core",)
+        run.warnings = () if share is None else (f"others disturbed the run: they took {share} % of a core",)
     runs[1].warnings = ("1,200 of 5,000 requests failed",)
     assert rank(Matrix(runs), workload).groups[0].warnings == (
-        "others disturbed the run: they took 57 to 80% of a core (3 of 4 runs: repeats 0, 2, 3)",
+        "others disturbed the run: they took 57 to 80 % of a core (3 of 4 runs: repeats 0, 2, 3)",
         "1,200 of 5,000 requests failed (1 of 4 runs: repeat 1)",
     )
     (alone,) = rank(Matrix(runs[:1]), workload).groups
-    assert alone.warnings == ("others disturbed the run: they took 57% of a core",)
+    assert alone.warnings == ("others disturbed the run: they took 57 % of a core",)
 
 
 def test_runs_that_share_a_number_are_named(workload: Workload, entries: MakeEntries) -> None:

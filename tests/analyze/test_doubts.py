@@ -22,8 +22,8 @@ def runs(*warnings: Sequence[str], repeats: Sequence[int] | None = None) -> list
 @pytest.mark.parametrize(
     ("warnings", "said"),
     [
-        (["took 80% of a core", "took 57% of a core", "took 60% of a core"], ["took 57 to 80% of a core"]),
-        (["took 80% of a core", "took 80% of a core"], ["took 80% of a core"]),
+        (["took 80 % of a core", "took 57 % of a core", "took 60 % of a core"], ["took 57 to 80 % of a core"]),
+        (["took 80 % of a core", "took 80 % of a core"], ["took 80 % of a core"]),
         (["1,200 of 9 requests", "900 of 10 requests"], ["900 to 1,200 of 9 to 10 requests"]),
         (["1.5 s", "1.25 s"], ["1.25 to 1.5 s"]),
         (["the clock was wrong", "it was 5 s late", "the clock was wrong"], ["the clock was wrong", "it was 5 s late"]),

@@ -67,9 +67,9 @@ def sweep(image: str, factor: float, right: float = 1.0) -> list[Entry]:
 
 
 def test_what_is_doubtful_of_the_runs_is_said_with_its_side(toy: Workload) -> None:
-    cheap = [dataclasses.replace(run, warnings=("k6 took 40% of a core",)) for run in sweep("b", 0.5)[:4]]
+    cheap = [dataclasses.replace(run, warnings=("k6 took 40 % of a core",)) for run in sweep("b", 0.5)[:4]]
     shown = re.sub("<[^>]*>", " ", page(toy, *sweep("a", 1.0), *cheap, *sweep("b", 0.5)[4:]))
-    assert shown.count("Doubtful: k6 took 40% of a core (runs: 0 of 9 with a, 4 of 9 with b).") == 1
+    assert shown.count("Doubtful: k6 took 40 % of a core (runs: 0 of 9 with a, 4 of 9 with b).") == 1
 
 
 @kpi.NeitherBetter

@@ -51,7 +51,7 @@ def test_a_run_as_it_was_recorded_raises_no_doubt(run):
 
 def test_k6_that_uses_up_its_cores_may_be_the_limit(run):
     entry = run(UTILIZATION=lambda content: content["processes"].update(k6=[0.95] * len(content["time"])))
-    assert "k6 used 95% of a core, and had 1: it may be the limit, not the server" in doubts(entry)
+    assert "k6 used 95 % of a core, and had 1: it may be the limit, not the server" in doubts(entry)
     entry = run(GENERATOR=lambda content: content.update(cpus=[1, 2]))
     assert "may be the limit" not in doubts(entry)
 

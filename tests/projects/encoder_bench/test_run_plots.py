@@ -75,8 +75,8 @@ def test_the_repeats_of_the_best_point_are_shown_unless_another_run_is_named(enc
     assert {trace.name for trace in figure.data} == {"repeat 0", "repeat 1"}
     assert all("fp32-16-" in trace.hovertemplate for trace in figure.data)
     assert text == (
-        "Over 2 runs the throughput of a second varies by 11% at most (one standard deviation). The first second is "
-        "20% below the rest: a warm-up that the mean includes."
+        "Over 2 runs the throughput of a second varies by 11 % at most (one standard deviation). The first second is "
+        "20 % below the rest: a warm-up that the mean includes."
     )
     figure, _ = draw(encoder_bench, "Throughput and latency over the run", *entries, entry=entries[1])
     assert all("fp32-8-" in trace.hovertemplate for trace in figure.data)
@@ -106,7 +106,7 @@ def test_a_named_run_is_shown_though_it_failed_or_is_not_selected(encoder_bench:
 def test_a_steady_run_is_said_to_be_steady(encoder_bench: Workload) -> None:
     steady = series(answered_inputs=[100, 101, 99, 50])
     _, text = draw(encoder_bench, "Throughput and latency over the run", entry(timeseries=steady))
-    assert "varies by 1% at most" in text
+    assert "varies by 1 % at most" in text
     assert text.endswith("The first second is no different from the rest.")
 
 
@@ -158,8 +158,8 @@ def test_the_load_window_is_shaded_and_what_is_unknown_is_said(encoder_bench: Wo
     (window,) = figure.layout.shapes
     assert (window.x0, window.x1) == (0.5, 1.5)
     assert text == (
-        "fp32-8-0: during the load the server's cores were busy 90% of the time (2 cores were watched), no GPU was "
-        "measured, main memory reached 30%. Other processes took 0.25 cores."
+        "fp32-8-0: during the load the server's cores were busy 90 % of the time (2 cores were watched), no GPU was "
+        "measured, main memory reached 30 %. Other processes took 0.25 cores."
     )
     assert draw(encoder_bench, "CPU, GPU and memory over the run", entry())[0] is None
 

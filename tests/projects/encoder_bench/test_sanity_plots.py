@@ -54,8 +54,8 @@ def test_failed_requests_are_counted_and_the_worst_run_is_named(encoder_bench: W
     entries = [entry(1), entry(2, 200, 10), entry(4, 1000, 40), entry(8, None, None)]
     figure, text = draw(encoder_bench, "Failed requests", *entries)
     assert text == (
-        "50 of 1,300 requests failed, in 2 of 3 runs; worst: run-8-2-0 with 5.0% (10 of 200). 1 run can't say how many "
-        "of their requests failed."
+        "50 of 1,300 requests failed, in 2 of 3 runs; worst: run-8-2-0 with 5.0 % (10 of 200). 1 run can't say how "
+        "many of their requests failed."
     )
     (bars,) = figure.data
     assert (list(bars.y), list(bars.x)) == (["run-8-4-0", "run-8-2-0"], [0.04, 0.05])
@@ -94,8 +94,8 @@ def test_what_was_not_driven_far_enough_is_said(encoder_bench: Workload) -> None
     (text,) = enough_vus.conclusion(peaks(encoder_bench, *entries), kpi)
     assert text == (
         "2 of 3 series have their highest mean at the most users that were tried. Not enough for 2 of them, 1 rising "
-        "all the way: cpu-1, batch size 8 (40.0 inputs/s at 4, the last step gained 300%); cpu-1, batch size 1 (40.0 "
-        "inputs/s at 4, the last step gained 100%). Try more users."
+        "all the way: cpu-1, batch size 8 (40.0 inputs/s at 4, the last step gained 300 %); cpu-1, batch size 1 (40.0 "
+        "inputs/s at 4, the last step gained 100 %). Try more users."
     )
     (text,) = enough_vus.conclusion(peaks(encoder_bench, *curve(2, 10, 40, 30)), kpi)
     assert text == "In the end all 1 series passed their highest mean: enough users were tried."
@@ -111,7 +111,10 @@ def test_the_slider_shows_what_fewer_users_would_have_found(encoder_bench: Workl
     assert slider.steps[0].args[0] == {"visible": [True, False, False]}
     first, _, last = figure.data
     assert dict(zip(first.y, first.x, strict=True)) == {"cpu-1, batch size 1": 10.0, "cpu-1, batch size 16": 30.0}
-    assert dict(zip(first.y, first.text, strict=True)) == {"cpu-1, batch size 1": "25%", "cpu-1, batch size 16": "100%"}
+    assert dict(zip(first.y, first.text, strict=True)) == {
+        "cpu-1, batch size 1": "25 %",
+        "cpu-1, batch size 16": "100 %",
+    }
     assert list(last.x) == [30.0, 40.0]
 
 
@@ -159,8 +162,8 @@ def test_a_run_stands_out_from_its_own_variant(encoder_bench: Workload) -> None:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ([0.9], "accuracy of 1 run: cpu-1 90.00% (1 run)."),
-        ([0.9, 0.9, 0.9], "accuracy of 3 runs: cpu-1 90.00% (3 runs)."),
+        ([0.9], "accuracy of 1 run: cpu-1 90.00 % (1 run)."),
+        ([0.9, 0.9, 0.9], "accuracy of 3 runs: cpu-1 90.00 % (3 runs)."),
         ([], "accuracy is not known for any successful run."),
     ],
 )

@@ -152,8 +152,8 @@ def test_the_curves_end_below_lines_of_the_known_maxima(workload: Workload, matr
     lines = {round(trace.y[0]) for trace in figure.data if trace.mode == "lines+text"}
     assert lines == {1820, 14607}
     assert (
-        "160.85 requests/s at concurrency 64 (one run: no interval). That is 55.0% of what its model did by itself "
-        "(292.65 requests/s in batches of 32) and 8.8% of the theoretical maximum (1,820 requests/s)." in text[0]
+        "160.85 requests/s at concurrency 64 (one run: no interval). That is 55.0 % of what its model did by itself "
+        "(292.65 requests/s in batches of 32) and 8.8 % of the theoretical maximum (1,820 requests/s)." in text[0]
     )
     assert figure.layout.yaxis.type == "log"
     assert draw(workload, matrix, figure_name(), throughput_axis="linear")[0].layout.yaxis.type is None
@@ -167,7 +167,7 @@ def test_the_bottleneck_is_named_from_the_loads_and_their_threshold(workload: Wo
     _, text = draw(workload, matrix, "CPU and GPU over concurrency")
     assert text[0] == "Of 42 points of all curves: neither: waiting at 33, CPU saturated at 9."
     (saturated,) = [line for line in text[1:-1] if line.startswith("CPU saturated")]
-    assert "experiment 3 · server_batch_fullp.py (concurrency 64: CPU 99.5%, GPU 60.2%)" in saturated
+    assert "experiment 3 · server_batch_fullp.py (concurrency 64: CPU 99.5 %, GPU 60.2 %)" in saturated
     _, text = draw(workload, matrix, "CPU and GPU over concurrency", saturated=80)
     assert "GPU saturated" in text[0]
 

@@ -111,7 +111,7 @@ def test_other_processes_that_took_the_cores_make_a_run_doubtful(workload, tmp_p
     write_native(tmp_path / "run", SETTINGS, epochs([4.0] * 4), content)
     entry = parse(workload, tmp_path)
     assert entry.kpis["process_load"] == 0.25
-    assert entry.warnings == ("other processes disturbed the run: they took 150% of a core",)
+    assert entry.warnings == ("other processes disturbed the run: they took 150 % of a core",)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -109,7 +110,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
             visible=bool(limit == users[-1]),
             marker_color=[colours[places[line][0]] for line in present],
             customdata=clicks.marks(found.loc[present, FIRST_RUN]),
-            text=[f"{highest[line] / final[line]:.0%}" if final[line] else "" for line in present],
+            text=[as_percent(highest[line] / final[line]) if final[line] else "" for line in present],
             hovertemplate=f"%{{y}}<br>highest up to {limit:g} virtual users: %{{x:,.1f}} {kpi.unit} "
             "(%{text} of what was found in the end)<extra></extra>",
             showlegend=False,
@@ -148,7 +149,10 @@ def missed(highest: pandas.Series[float], final: pandas.Series[float], limit: fl
         return f"Up to {limit:g} virtual users, the most that were tried."
     if not short:
         return f"Up to {limit:g} virtual users: the highest mean of all {len(final)} series was found."
-    named = [f"{line} ({share:.1%})" if share else f"{line} (not measured)" for share, line in short[:LISTED]]
+    named = [
+        f"{line} ({as_percent(share, digits=1)})" if share else f"{line} (not measured)"
+        for share, line in short[:LISTED]
+    ]
     more = [f"{len(short) - LISTED} more"] if len(short) > LISTED else []
     count = f"the highest mean of {len(short)} of {len(final)} series was still to come:"
     return f"Up to {limit:g} virtual users: {count}<br>{'; '.join([*named, *more])}."
@@ -168,7 +172,9 @@ def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
     still = [peak for peak in last if peak.is_open]
     flat = f"{len(last)} of {len(found)} series have their highest mean at the most users that were tried"
     if not still:
-        return [f"{flat}, and the last step gained less than {STILL_RISING:.0%} in each: they have levelled off."]
+        return [
+            f"{flat}, and the last step gained less than {as_percent(STILL_RISING)} in each: they have levelled off."
+        ]
     rising = sum(peak.rises for peak in still)
     shown = "; ".join(_open(peak, kpi) for peak in sorted(still, key=lambda peak: -(peak.gain or 1))[:5])
     more = f"; and {len(still) - 5} more" if len(still) > 5 else ""
@@ -180,7 +186,7 @@ def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
 def _open(peak: Peak, kpi: KPIDefinition) -> str:
     if peak.gain is None:
         return f"{peak.line} (only {peak.last_vus:g} was tried)"
-    return f"{peak.line} ({kpi.show(peak.highest)} at {peak.last_vus:g}, the last step gained {peak.gain:.0%})"
+    return f"{peak.line} ({kpi.show(peak.highest)} at {peak.last_vus:g}, the last step gained {as_percent(peak.gain)})"
 
 
 def _only(at: int, count: int) -> list[bool]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -97,7 +98,8 @@ def conclusion(frame: pandas.DataFrame) -> str:
     worst = bad.iloc[int((bad[FAILED] / bad[TOTAL]).argmax())]
     return (
         f"{failed:,} of {total:,} requests failed, in {len(bad)} of {_runs(len(known))}; worst: {worst[RUN]} with "
-        f"{worst[FAILED] / worst[TOTAL]:.1%} ({int(worst[FAILED]):,} of {int(worst[TOTAL]):,}).{unknown}"
+        f"{as_percent(worst[FAILED] / worst[TOTAL], digits=1)} "
+        f"({int(worst[FAILED]):,} of {int(worst[TOTAL]):,}).{unknown}"
     )
 
 

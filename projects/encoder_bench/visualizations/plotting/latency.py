@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -88,6 +89,6 @@ def conclusion(frame: pandas.DataFrame, latency: KPIDefinition, throughput: KPID
     other = quick.iloc[int(quick[throughput.name].argmax())]
     share = other[throughput.name] / peak[throughput.name]
     return (
-        f"{sentence}; {share:.0%} of that throughput is there at {latency.show(other[latency.name])}, "
+        f"{sentence}; {as_percent(share)} of that throughput is there at {latency.show(other[latency.name])}, "
         "with half the waiting or less."
     )

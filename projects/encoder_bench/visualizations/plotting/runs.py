@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.study import Study
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.matrix import Entry, SettingLists, typed
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -145,8 +146,10 @@ def conclusion(runs: Sequence[tuple[Entry, Any]]) -> str:
     warm = " The first second is no different from the rest."
     if abs(start) > WARM_UP:
         side = "below" if start < 0 else "above"
-        warm = f" The first second is {abs(start):.0%} {side} the rest: a warm-up that the mean includes."
-    return f"Over {count} the throughput of a second varies by {worst:.0%} at most (one standard deviation).{warm}"
+        warm = f" The first second is {as_percent(abs(start))} {side} the rest: a warm-up that the mean includes."
+    return (
+        f"Over {count} the throughput of a second varies by {as_percent(worst)} at most (one standard deviation).{warm}"
+    )
 
 
 class UtilizationOverTheRun(_OfARun):
@@ -213,9 +216,11 @@ def _of_utilization(entry: Entry, log: Any) -> str:
     parts = []
     cores = len(log.cpus_load[0]) if log.cpus_load else 0
     if log.cpu_util is not None:
-        parts.append(f"the server's cores were busy {log.cpu_util:.0%} of the time ({cores} cores were watched)")
-    parts.append("no GPU was measured" if log.gpu_util is None else f"the GPUs {log.gpu_util:.0%}")
+        parts.append(
+            f"the server's cores were busy {as_percent(log.cpu_util)} of the time ({cores} cores were watched)"
+        )
+    parts.append("no GPU was measured" if log.gpu_util is None else f"the GPUs {as_percent(log.gpu_util)}")
     if log.main_memory_max is not None:
-        parts.append(f"main memory reached {log.main_memory_max:.0%}")
+        parts.append(f"main memory reached {as_percent(log.main_memory_max)}")
     others = f" Other processes took {log.other_cores:.2f} cores." if log.other_cores is not None else ""
     return f"{template.text(entry.name)}: during the load {', '.join(parts)}.{others}"

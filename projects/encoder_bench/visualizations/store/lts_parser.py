@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from matrix_benchmarking import plausible
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.models import labels_from
 
 from ..models import lts as models_lts
@@ -50,16 +51,18 @@ def warnings(lts_payload: Any) -> list[str]:
     if results.failed_requests:
         sentences.append(f"{results.failed_requests:,} of {results.requests:,} requests failed")
     elif results.error_rate:
-        sentences.append(f"{results.error_rate:.1%} of the inputs were not answered in the right shape")
+        sentences.append(
+            f"{as_percent(results.error_rate, digits=1)} of the inputs were not answered in the right shape"
+        )
     sentences += _load_generator_limits(results)
     if results.invalid_answers:
         sentences.append(f"{results.invalid_answers:,} of the answers that were checked were invalid")
     cores = results.load_generator_cpu
     if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
-        share = "an unknown share" if cores is None else f"{cores:.0%}"
+        share = "an unknown share" if cores is None else as_percent(cores)
         sentences.append(f"k6 competed with the server for its cores: it took {share} of one")
     if results.other_cpu is not None and results.other_cpu > DISTURBING_CORES:
-        sentences.append(f"other processes disturbed the run: they took {results.other_cpu:.0%} of a core")
+        sentences.append(f"other processes disturbed the run: they took {as_percent(results.other_cpu)} of a core")
     return sentences
 
 
@@ -99,7 +102,7 @@ def _load_generator_limits(results: Any) -> list[str]:
         )
     cores, used = results.load_generator_cores, results.load_generator_cpu
     if cores is not None and used is not None and used > BUSY_SHARE * cores:
-        sentences.append(f"k6 used {used:.0%} of a core, and had {cores}: it may be the limit, not the server")
+        sentences.append(f"k6 used {as_percent(used)} of a core, and had {cores}: it may be the limit, not the server")
     return sentences
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
 
@@ -64,4 +65,4 @@ def _row(step: Step, name: str, place: int, rates: Sequence[float], records: Seq
 
 def percent(share: float | None) -> str:
     """A share as people read it."""
-    return "unknown" if share is None else f"{share:.1%}"
+    return "unknown" if share is None else as_percent(share, digits=1)

@@ -6,7 +6,7 @@ import collections
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.words import count_of
+from matrix_benchmarking.analyze.words import as_percent, count_of
 from matrix_benchmarking.plotting import Control, Number, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
@@ -139,7 +139,7 @@ def bottleneck_table(steps: Sequence[Step], saturated: float) -> Any:
         for named in (limits(step, saturated),)
     ]
     return table(
-        columns, rows, caption=f"What was saturated, from {saturated:.0%} on; green: where throughput was best"
+        columns, rows, caption=f"What was saturated, from {as_percent(saturated)} on; green: where throughput was best"
     )
 
 

@@ -10,7 +10,7 @@ from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Compared
 from matrix_benchmarking.analyze.wording import ranking as wording
 from matrix_benchmarking.analyze.wording import verdicts
-from matrix_benchmarking.analyze.words import plural
+from matrix_benchmarking.analyze.words import as_percent, plural
 from matrix_benchmarking.kpi import collect
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -49,10 +49,11 @@ def _best_sentence(step: Step) -> str:
     alone = model_peak(step)
     if alone:
         where = f"{rate(alone[1])} in batches of {alone[0]}"
-        shares.append(f"{step.best.value / alone[1]:.1%} of what its model did by itself ({where})")
+        shares.append(f"{as_percent(step.best.value / alone[1], digits=1)} of what its model did by itself ({where})")
     if step.maximum is not None:
         shares.append(
-            f"{step.best.value / step.maximum:.1%} of the theoretical maximum ({step.maximum:,.0f} requests/s)"
+            f"{as_percent(step.best.value / step.maximum, digits=1)} of the theoretical maximum "
+            f"({step.maximum:,.0f} requests/s)"
         )
     return f"{sentence} That is {' and '.join(shares)}." if shares else sentence
 
@@ -77,8 +78,8 @@ def model_sentences(steps: Iterable[Step]) -> list[str]:
         if peak is not None and step.maximum is not None:
             best[step.maximum] = max(best.get(step.maximum, (0.0, step)), (peak[1], step), key=lambda item: item[0])
     return [
-        f"By itself the model reached at most {rate(peak)}, {peak / maximum:.1%} of the {maximum_name(step)} "
-        f"({maximum:,.0f} requests/s)."
+        f"By itself the model reached at most {rate(peak)}, {as_percent(peak / maximum, digits=1)} of the "
+        f"{maximum_name(step)} ({maximum:,.0f} requests/s)."
         for maximum, (peak, step) in sorted(best.items())
     ]
 

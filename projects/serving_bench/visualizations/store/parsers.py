@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from matrix_benchmarking import plausible
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.store import TestDirectory, ignore_file_not_found, read_json, read_text
 
@@ -41,7 +42,7 @@ def warnings(lts_payload: Any) -> list[str]:
     rates = [point.throughput for point in api]
     sentences = []
     if results.client_cpu is not None and results.client_cpu >= BUSY_CLIENT:
-        sentences.append(f"the client was the limit: it used up to {results.client_cpu:.0%} of its cores")
+        sentences.append(f"the client was the limit: it used up to {as_percent(results.client_cpu)} of its cores")
     if len(rates) > 1 and rates[-1] == max(rates):
         clients = api[-1].concurrency
         sentences.append(f"throughput was best at the most clients that were tried ({clients}): more may do better")

@@ -19,6 +19,8 @@ import enum
 import math
 from collections.abc import Callable, Sequence
 
+from matrix_benchmarking.analyze.words import as_percent
+
 SATURATED = 0.85
 WAITING = 0.10
 MOVES = 0.05
@@ -73,19 +75,19 @@ def conclude(case: Case, others: Sequence[Case], longer: Longer) -> Conclusion:
     """What limits *case*; *others* are the same strategy at other I/O speeds."""
     computing = Limit.GPU if case.on_gpu or case.gpu_load is not None else Limit.COMPUTE
     if case.gpu_load is not None and case.gpu_load >= SATURATED:
-        return Conclusion(Limit.GPU, f"the GPU was busy {case.gpu_load:.0%} of the time")
+        return Conclusion(Limit.GPU, f"the GPU was busy {as_percent(case.gpu_load)} of the time")
     if case.wait_s is not None:
         share = case.wait_s / case.epoch_s
         if share < WAITING:
-            return Conclusion(computing, f"it waited for its data only {share:.0%} of an epoch")
-        return _of_data(case, f"it waited {share:.0%} of an epoch")
+            return Conclusion(computing, f"it waited for its data only {as_percent(share)} of an epoch")
+        return _of_data(case, f"it waited {as_percent(share)} of an epoch")
     faster = [other for other in others if other.io_speed_mb_s > case.io_speed_mb_s]
     if faster:
         return _by_storage(case, max(faster, key=lambda other: other.io_speed_mb_s), longer)
     if case.gpu_load is not None:
-        idle = f"the GPU was busy only {case.gpu_load:.0%} of the time"
+        idle = f"the GPU was busy only {as_percent(case.gpu_load)} of the time"
         if case.cpu_load is not None and case.cpu_load >= SATURATED:
-            return Conclusion(Limit.DECODING, f"{idle}, and the cores {case.cpu_load:.0%}")
+            return Conclusion(Limit.DECODING, f"{idle}, and the cores {as_percent(case.cpu_load)}")
         return Conclusion(Limit.DATA, f"{idle}{_sensitive(case, others, longer)}")
     return Conclusion(Limit.UNKNOWN, "no GPU load, no record of waiting, and no faster storage to compare with")
 
@@ -110,9 +112,9 @@ def _by_storage(case: Case, fastest: Case, longer: Longer) -> Conclusion:
     share = longer(case, fastest)
     where = "unlimited" if math.isinf(fastest.io_speed_mb_s) else f"{fastest.io_speed_mb_s:g} MB/s"
     if share > MOVES:
-        return Conclusion(Limit.IO, f"an epoch takes {share:.0%} longer than with storage at {where}")
+        return Conclusion(Limit.IO, f"an epoch takes {as_percent(share)} longer than with storage at {where}")
     if case.gpu_load is not None:
-        idle = f"the GPU was busy only {case.gpu_load:.0%} of the time"
+        idle = f"the GPU was busy only {as_percent(case.gpu_load)} of the time"
         return Conclusion(Limit.DECODING, f"{idle}, and storage at {where} would not help")
     return Conclusion(Limit.UNKNOWN, f"storage at {where} would not help, and no GPU load or waiting was recorded")
 
@@ -124,5 +126,5 @@ def _sensitive(case: Case, others: Sequence[Case], longer: Longer) -> str:
         return ""
     share = longer(max(slower, key=lambda other: other.io_speed_mb_s), case)
     if share > MOVES:
-        return f"; slower storage costs {share:.0%}"
+        return f"; slower storage costs {as_percent(share)}"
     return "; slower storage costs next to nothing, so decoding is the more likely"

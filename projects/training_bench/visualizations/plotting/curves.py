@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.words import count_of, is_or_are
+from matrix_benchmarking.analyze.words import as_percent, count_of, is_or_are
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
 
@@ -127,7 +127,7 @@ def curves_conclusion(found: Sequence[LoadCurve], device: Device) -> list[str]:
         start, rest = sum(curve.mean[:10]) / 10, sum(curve.mean[50:]) / len(curve.mean[50:])
         if rest > 0 and start < 0.75 * rest:
             where = f"{curve.case.label} at {curve.case.speed}"
-            sentences.append(f"{where} starts at {start:.0%} and goes on at {rest:.0%}")
+            sentences.append(f"{where} starts at {as_percent(start)} and goes on at {as_percent(rest)}")
     epochs, runs = sum(curve.epochs for curve in found), sum(curve.runs for curve in found)
     drawn = f"{count_of(epochs, 'epoch')} of {count_of(runs, 'run')} {is_or_are(epochs)} in these lines."
     if not sentences:

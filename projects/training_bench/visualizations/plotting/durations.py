@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from matrix_benchmarking.analyze.best import Best, among
 from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.wording import ranking
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.plotting import Plot, clicks, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -129,7 +130,7 @@ def parts_frame(cases: Sequence[TrainingCase]) -> pandas.DataFrame:
         whole = sum(run.kpis[DURATION] for run in known) / len(known)
         names = (template.text(case.label), template.text(case.speed))
         for part, seconds in ((COMPUTING, whole - waited), (WAITING, waited)):
-            said = hover(case, f"{part} {seconds:.2f} s of {whole:.2f} s ({seconds / whole:.0%})")
+            said = hover(case, f"{part} {seconds:.2f} s of {whole:.2f} s ({as_percent(seconds / whole)})")
             rows.append((*names, part, seconds, clicks.run_of(known), said))
     return pandas.DataFrame(rows, columns=[CASE, SPEED, PART, SECONDS, RUN, "hover"])
 
@@ -164,6 +165,6 @@ def parts_conclusion(frame: pandas.DataFrame) -> str:
     share = wide[WAITING] / (wide[WAITING] + wide[COMPUTING])
     most, least = wide.iloc[int(share.argmax())], wide.iloc[int(share.argmin())]
     return template.plain(
-        f"{most[CASE]} at {most[SPEED]} waits most: {share.max():.0%} of an epoch; {least[CASE]} at {least[SPEED]} "
-        f"least: {share.min():.0%}."
+        f"{most[CASE]} at {most[SPEED]} waits most: {as_percent(share.max())} of an epoch; "
+        f"{least[CASE]} at {least[SPEED]} least: {as_percent(share.min())}."
     )

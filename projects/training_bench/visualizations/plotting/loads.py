@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.matrix import Entry
 from matrix_benchmarking.plotting import Plot, template
 from matrix_benchmarking.plotting.base import Arguments
@@ -72,7 +73,7 @@ def loads_conclusion(frame: pandas.DataFrame, device: Device) -> list[str]:
     """The highest and the lowest load."""
     most, least = frame.iloc[int(frame[MEAN].argmax())], frame.iloc[int(frame[MEAN].argmin())]
     text = (
-        f"{device.name} is highest for {most[CASE]} at {most[SPEED]} ({most[MEAN]:.0%}), lowest for {least[CASE]} at "
-        f"{least[SPEED]} ({least[MEAN]:.0%})."
+        f"{device.name} is highest for {most[CASE]} at {most[SPEED]} ({as_percent(most[MEAN])}), lowest for "
+        f"{least[CASE]} at {least[SPEED]} ({as_percent(least[MEAN])})."
     )
     return [template.plain(text)]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matrix_benchmarking import plausible
+from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.models import labels_from
 
 from ..models import lts as models_lts
@@ -52,7 +53,7 @@ def warnings(lts_payload: Any) -> list[str]:
     if 0 < results.counted_epochs < 2:
         sentences.append("only one epoch counts after the warm-up")
     if results.other_cores is not None and results.other_cores > DISTURBING_CORES:
-        sentences.append(f"other processes disturbed the run: they took {results.other_cores:.0%} of a core")
+        sentences.append(f"other processes disturbed the run: they took {as_percent(results.other_cores)} of a core")
     return sentences
 
 
