@@ -298,8 +298,11 @@ class Matrix:
                     columns[name] = [math.nan] * len(rows)
                 columns[name][place] = _encodable(value)
         frame = pandas.DataFrame(columns)
-        if "exit_code" in frame:
-            frame["exit_code"] = frame["exit_code"].astype("Int64")
+        for name, values in columns.items():
+            known = [value for value in values if value is not None and value == value]
+            has_gaps = frame[name].dtype.kind == "f" and bool(known)
+            if name == "exit_code" or (has_gaps and all(isinstance(value, int) for value in known)):
+                frame[name] = pandas.array(values, dtype="Int64")  # else 8 becomes 8.0 where one run lacks it
         return frame
 
 

@@ -149,6 +149,13 @@ def test_the_table_has_settings_kpis_and_location() -> None:
     assert frame["exit_code"].isna().tolist() == [False, True]
 
 
+@pytest.mark.parametrize("missing", [entry({"a": 1}), entry({"b": None})], ids=["without", "null"])
+def test_a_whole_number_stays_one_where_a_run_lacks_it(missing: Entry) -> None:
+    large = 2**53 + 1
+    frame = Matrix([entry({"b": 8, "c": large, "d": 8.0}), missing]).to_dataframe()
+    assert frame[["b", "c", "d"]].to_csv(index=False).splitlines()[1:] == [f"8,{large},8.0", ",,"]
+
+
 def test_a_series_inside_the_entries_is_a_table_of_its_points() -> None:
     curve = [types.SimpleNamespace(clients=2, speed=7.5), {"clients": 4, "speed": 9.0}]
     loads: list[Any] = [lambda: types.SimpleNamespace(results=types.SimpleNamespace(curve=curve))]
