@@ -301,7 +301,8 @@ class Matrix:
         for name, values in columns.items():
             known = [value for value in values if value is not None and value == value]
             has_gaps = frame[name].dtype.kind == "f" and bool(known)
-            if name == "exit_code" or (has_gaps and all(isinstance(value, int) for value in known)):
+            is_whole = all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in known)
+            if name == "exit_code" or (has_gaps and is_whole):
                 frame[name] = pandas.array(values, dtype="Int64")  # else 8 becomes 8.0 where one run lacks it
         return frame
 

@@ -156,6 +156,11 @@ def test_a_whole_number_stays_one_where_a_run_lacks_it(missing: Entry) -> None:
     assert frame[["b", "c", "d"]].to_csv(index=False).splitlines()[1:] == [f"8,{large},8.0", ",,"]
 
 
+@pytest.mark.parametrize("value", [2**63, 2**70, -(2**64), True])
+def test_a_table_holds_what_no_column_of_whole_numbers_does(value: int) -> None:
+    assert Matrix([entry({"a": value}), entry({"b": 1})]).to_dataframe()["a"].tolist()[0] == value
+
+
 def test_a_series_inside_the_entries_is_a_table_of_its_points() -> None:
     curve = [types.SimpleNamespace(clients=2, speed=7.5), {"clients": 4, "speed": 9.0}]
     loads: list[Any] = [lambda: types.SimpleNamespace(results=types.SimpleNamespace(curve=curve))]
