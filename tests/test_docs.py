@@ -225,6 +225,13 @@ def test_every_link_within_the_repository_resolves(name: str) -> None:
     assert not broken
 
 
+@pytest.mark.parametrize("page", sorted(REPOSITORY.glob("docs/*.md")), ids=lambda page: page.name)
+def test_each_table_begins_with_its_header_so_no_row_is_shown_as_text(page: Path) -> None:
+    groups = [group.splitlines() for group in re.split(r"\n\s*\n", page.read_text())]
+    broken = [group[0] for group in groups if group[0].startswith("|") and (len(group) < 2 or "---" not in group[1])]
+    assert broken == []
+
+
 def anchors(page: Path) -> set[str]:
     """The anchors that the headings of a Markdown page get."""
     text = BLOCK.sub("", page.read_text(encoding="utf-8")) if page.suffix == ".md" else ""
