@@ -17,7 +17,7 @@ COMMANDS = {
     "download": "Fetch results from a directory, a web server, S3 or an archive.",
     "parse": "Parse a results directory; write the matrix, LTS payloads, metrics or a table.",
     "check": "Look for what is odd about runs before you trust an answer.",
-    "visualize": "Write reports of a results directory.",
+    "visualize": "Open plots and reports in an application, or write them as static pages.",
     "upload_lts": "Keep the LTS payloads of a results directory in a history.",
     "download_lts": "Write the LTS payloads of a history to files.",
     "history": "Show what is in a history; export, import, prune, flush.",

@@ -20,6 +20,7 @@ from ..errors import ConfigError, MatbenchError, did_you_mean
 from ..history import location, open_history
 from ..history import read as histories
 from ..matrix import Matrix, joined
+from ..validation import mismatches
 from ..workload import MinimumEffect, Workload
 from .versions import read_order
 
@@ -250,8 +251,10 @@ def _like(default: Any, value: Any, name: str) -> Any:
     try:
         return pydantic.TypeAdapter(type(default)).validate_python(value, strict=not isinstance(value, str))
     except pydantic.ValidationError as error:
-        expected, got = filtering.show(default), filtering.show(value)
-        raise ConfigError(f"the workload's option {name} has to be of the kind of {expected}, not {got}") from error
+        (wrong,) = mismatches(error, value)
+        raise ConfigError(
+            f"the workload's option {name}: {wrong.reason}; its default is {filtering.show(default)}"
+        ) from error
 
 
 def located(history: str) -> Location:

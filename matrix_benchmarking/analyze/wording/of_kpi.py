@@ -56,7 +56,7 @@ def conclusions(found: KPISeries, judged: Sequence[SeriesWithVerdict], drawn: in
 
 
 def _counted(found: KPISeries, judged: Sequence[SeriesWithVerdict]) -> str:
-    """``p95_latency: 1 of 2 series is worse, 1 shows no difference (5.1 % would have been within 5 versions).``"""
+    """``p95_latency: 1 of 2 series is worse, 1 shows no difference (5.1 % would have shown within 5 versions).``"""
     number, total = counts(judged), len(judged)
     told = [one.verdict for one in judged if one.verdict is not None]
     more = {

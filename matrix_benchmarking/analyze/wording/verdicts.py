@@ -109,7 +109,7 @@ def _suspected(analysis: Analysis) -> list[str]:
 
 
 def _unchanged(analysis: Analysis) -> list[str]:
-    """In how many series nothing was shown, and what would have been; then those of which more runs would tell."""
+    """In how many series nothing was shown, and what would have shown; then those of which more runs would tell."""
     same = [one for one in analysis.having(Outcome.NO_CHANGE) if not one.reruns]
     yet = len(analysis.having(Outcome.NO_CHANGE)) - len(same)
     seen = would_show(same)
@@ -118,14 +118,14 @@ def _unchanged(analysis: Analysis) -> list[str]:
 
 
 def would_show(same: Sequence[SeriesVerdict]) -> str:
-    """What would have been shown: ``5.1 to 7.2 % would have been within 5 versions, in 4 of them``; else empty."""
+    """What would have shown: ``5.1 to 7.2 % would have shown within 5 versions, in 4 of them``; else empty."""
     known = [one for one in same if one.would_show and one.effect is not None]
     sizes = [one.would_show for one in known if one.would_show]
     if not sizes:
         return ""
     by = " to ".join(dict.fromkeys(percent(size, unit=False).lstrip("+") for size in (min(sizes), max(sizes))))
     of = "" if len(known) == len(same) else f", in {len(known)} of them"
-    return f"{by} % would have been{_within(max(one.would_show_in for one in known))}{of}"
+    return f"{by} % would have shown{_within(max(one.would_show_in for one in known))}{of}"
 
 
 def _within(versions: int) -> str:
@@ -220,7 +220,7 @@ def looks(verdict: SeriesVerdict) -> str:
 
 
 def nothing(verdict: SeriesVerdict) -> str:
-    """That no difference was shown, and which one would have been: ``no difference shown; 5.1 % would have been``.
+    """That no difference was shown, and which one would have shown: ``no difference shown; 5.1 % would have shown``.
 
     Where one nearly was: ``no difference shown yet, but +3.1 % (−0.4 to +6.7 %): 2 more runs would tell``.
     """
@@ -234,14 +234,14 @@ def _runs_more(count: int) -> str:
 
 
 def shown(verdict: SeriesVerdict) -> str:
-    """Where no difference was shown, how large a one would have been: ``; 5.1 % would have been``; else empty.
+    """Where no difference was shown, how large a one would have shown: ``; 5.1 % would have shown``; else empty.
 
-    Of a history with the number of versions after which it would: ``; 5.1 % would have been within 5 versions``.
+    Of a history with the number of versions after which it would: ``; 5.1 % would have shown within 5 versions``.
     """
     if verdict.outcome is not Outcome.NO_CHANGE or not verdict.would_show:
         return ""
     by = percent(verdict.would_show) if verdict.effect is not None else difference(verdict.kpi, verdict.would_show)
-    return f"; {by.lstrip('+')} would have been{_within(verdict.would_show_in)}"
+    return f"; {by.lstrip('+')} would have shown{_within(verdict.would_show_in)}"
 
 
 def size(verdict: SeriesVerdict) -> str:
@@ -281,10 +281,10 @@ def outcome_label(outcome: Outcome, is_worse: bool) -> str:
 
 
 def verdict_label(judged: Judged, outcome: Outcome, kpi: KPIDefinition, minimum: MinimumEffect) -> str:
-    """The verdict on one mean; without a difference also which one would have been shown."""
+    """The verdict on one mean; without a difference also which one would have shown."""
     label = outcome_label(outcome, (judged.difference.value > 0) == kpi.lower_better)
     seen = judged.would_show(minimum) if outcome is Outcome.NO_CHANGE else None
-    return f"{label}; {_amount(judged, kpi, seen).lstrip('+')} would have been" if seen else label
+    return f"{label}; {_amount(judged, kpi, seen).lstrip('+')} would have shown" if seen else label
 
 
 def mean_label(judged: Judged, pairs: int) -> str:

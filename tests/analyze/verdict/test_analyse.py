@@ -185,9 +185,9 @@ def test_where_nothing_was_shown_it_is_said_what_would_have_been() -> None:
     assert 0.015 < verdict.would_show < 0.035
     size = percent(verdict.would_show).lstrip("+")
     assert verdicts.sentence(verdict).startswith(
-        f"cost of all runs: no difference shown; {size} would have been within 5 versions"
+        f"cost of all runs: no difference shown; {size} would have shown within 5 versions"
     )
-    assert f"No difference shown in 1; {size} would have been within 5 versions." in verdicts.lead(analysis)
+    assert f"No difference shown in 1; {size} would have shown within 5 versions." in verdicts.lead(analysis)
 
 
 def test_what_is_back_on_an_old_level_says_it_in_terms_of_today() -> None:
@@ -203,7 +203,7 @@ def test_a_fall_that_could_not_have_been_seen_is_not_said() -> None:
     assert cost.would_show is not None
     assert cost.would_show > 1.0
     assert rate.would_show is None
-    assert "would have been" not in verdicts.sentence(rate)
+    assert "would have shown" not in verdicts.sentence(rate)
 
 
 def test_a_history_of_one_block_cannot_be_told_until_a_second_one_is_there() -> None:

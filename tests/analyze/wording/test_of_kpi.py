@@ -83,5 +83,5 @@ def test_what_would_have_been_seen_is_said_of_series_that_show_no_difference() -
         for one, size in outcomes
     ]
     assert of_kpi.conclusions(series_of(3), judged)[0] == (
-        "p95_latency: 1 of 3 series is worse, 2 show no difference (5.1 to 7.2 % would have been within 5 versions)."
+        "p95_latency: 1 of 3 series is worse, 2 show no difference (5.1 to 7.2 % would have shown within 5 versions)."
     )

@@ -72,9 +72,9 @@ def test_a_size_has_its_interval_where_it_is_known() -> None:
         ({}, ""),
         ({"would_show": 0.0, "would_show_in": 5}, ""),
         ({"would_show": 0.051, "would_show_in": 5, "effect": Estimate(0.0, 0.0, 0.0)},
-         "; 5.1 % would have been within 5 versions"),
-        ({"would_show": 0.051, "effect": Estimate(0.0, 0.0, 0.0)}, "; 5.1 % would have been"),
-        ({"would_show": 2.0}, "; 2.00 ms would have been"),
+         "; 5.1 % would have shown within 5 versions"),
+        ({"would_show": 0.051, "effect": Estimate(0.0, 0.0, 0.0)}, "; 5.1 % would have shown"),
+        ({"would_show": 2.0}, "; 2.00 ms would have shown"),
         ({"would_show": 2.0, "outcome": Outcome.CANT_TELL}, ""),
     ],
 )  # fmt: skip
@@ -87,11 +87,11 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
     effect = Estimate(0.0, 0.0, 0.0)
     same = [verdict(would_show=size, would_show_in=count, effect=effect, labels={"n": size})
             for size, count in ((0.03, 5), (0.021, 4), (0.04, 7))]  # fmt: skip
-    said = "No difference shown in 3; 2.1 to 4.0 % would have been within 7 versions."
+    said = "No difference shown in 3; 2.1 to 4.0 % would have shown within 7 versions."
     assert said in verdicts.lead(analysis(*same))
-    assert "No difference shown in 1; 3.0 % would have been within 5 versions." in verdicts.lead(analysis(same[0]))
+    assert "No difference shown in 1; 3.0 % would have shown within 5 versions." in verdicts.lead(analysis(same[0]))
     unknown, in_unit = verdict(effect=effect), verdict(would_show=0.5, would_show_in=9)
-    more = "No difference shown in 5; 2.1 to 4.0 % would have been within 7 versions, in 3 of them."
+    more = "No difference shown in 5; 2.1 to 4.0 % would have shown within 7 versions, in 3 of them."
     assert more in verdicts.lead(analysis(*same, unknown, in_unit))
     assert not any("No difference" in one for one in verdicts.lead(analysis(unknown, in_unit)))
 
@@ -99,7 +99,7 @@ def test_several_series_say_what_would_have_been_seen_from_the_smallest_to_the_l
 def test_two_sides_say_what_would_have_been_seen_too() -> None:
     same = [verdict(would_show=size, effect=Estimate(0.0, 0.0, 0.0), stands_on="in 3 common rounds", labels={"n": size})
             for size in (0.051, 0.012)]  # fmt: skip
-    assert "No difference shown in 2; 1.2 to 5.1 % would have been." in verdicts.lead(analysis(*same))
+    assert "No difference shown in 2; 1.2 to 5.1 % would have shown." in verdicts.lead(analysis(*same))
 
 
 def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() -> None:
@@ -109,7 +109,7 @@ def test_what_more_runs_would_tell_is_counted_beside_what_shows_no_difference() 
     assert verdicts.nothing(verdict(reruns=0)) == verdicts.nothing(verdict()) == "no difference shown"
     same = verdict(would_show=0.03, would_show_in=1, effect=Estimate(0.0, 0.0, 0.0))
     assert verdicts.lead(analysis(*yet, same))[1:3] == [
-        "No difference shown in 1; 3.0 % would have been within 1 version.",
+        "No difference shown in 1; 3.0 % would have shown within 1 version.",
         "No difference shown yet in 2: more runs would tell.",
     ]
     assert not any("yet" in one for one in verdicts.lead(analysis(same)))
@@ -344,7 +344,7 @@ def test_alarms_that_the_newest_point_showed_to_be_fixed_are_counted() -> None:
 def test_nothing_shown_is_said_with_what_would_have_been() -> None:
     assert verdicts.would_show([]) == verdicts.would_show([verdict(would_show=0.5)]) == ""
     assert verdicts.nothing(verdict()) == "no difference shown"
-    assert verdicts.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have been"
+    assert verdicts.nothing(verdict(of=LATENCY, would_show=2.0)) == "no difference shown; 2.00 ms would have shown"
 
 
 @pytest.mark.parametrize(

@@ -260,7 +260,7 @@ def test_every_surface_says_of_the_releases_what_the_json_report_says(
 def test_the_history_plot_and_its_card_say_it_of_each_kpi(
     releases: Path, document: dict[str, Any], in_the_application: Pages
 ) -> None:
-    headline = "1B_cost: 1 of 2 series is worse, 1 shows no difference (7.5 % would have been within 5 versions)."
+    headline = "1B_cost: 1 of 2 series is worse, 1 shows no difference (7.5 % would have shown within 5 versions)."
     assert headline in page_text(releases / "report" / "index.html")
     for one in worse_of(document):
         for text in [
@@ -325,7 +325,7 @@ def test_what_would_have_been_shown_is_said_wherever_nothing_was(
     same = [one for one in document["series"] if one["kpi"]["name"] == "1B_cost" and one["would_show"]]
     (sentence,) = [one["sentence"] for one in same]
     words = sentence.split(": ")[1].rstrip(".")
-    assert words == "no difference shown; 7.5 % would have been within 5 versions"
+    assert words == "no difference shown; 7.5 % would have shown within 5 versions"
     pages = [page_text(releases / "report" / f"{name}.html") for name in ("kpi-history", "regression-analysis")]
     for text in [*pages, shown(in_the_application, "?show=kpi-history&cfg.kpi=1B_cost")]:
         assert words in text
@@ -336,7 +336,7 @@ def test_two_sides_without_a_difference_say_what_would_have_been_shown(
 ) -> None:
     given = ["--workload=encoder_bench", f"--history=sqlite:///{releases / 'releases.db'}"]
     said = re.findall(r"No difference shown in 10; .*? in 8 of them\.", printed("compare", "1.2.8", "1.2.9", *given))
-    assert said == ["No difference shown in 10; 5.7 to 8.6 % would have been, in 8 of them."]
+    assert said == ["No difference shown in 10; 5.7 to 8.6 % would have shown, in 8 of them."]
     assert said[0] in shown(in_the_application, "?show=compare&cfg.setting=version&cfg.old=1.2.8&cfg.new=1.2.9")
 
 
@@ -353,7 +353,7 @@ def test_the_reports_of_runs_and_the_analysis_beside_them_lead_to_each_other(rel
 
 def test_as_many_series_show_no_difference_on_the_terminal_as_on_the_page(releases: Path) -> None:
     """Also those for which no size is known that would have been seen."""
-    said = "No difference shown in 6; 7.4 to 16.7 % would have been within 5 versions, in 4 of them."
+    said = "No difference shown in 6; 7.4 to 16.7 % would have shown within 5 versions, in 4 of them."
     assert said in (releases / "printed").read_text(encoding="utf-8")
     page = page_text(releases / "report" / "regression-analysis.html")
     assert said in page
@@ -378,7 +378,7 @@ def test_the_cards_of_the_index_say_what_their_pages_say(releases: Path, in_the_
     cards = {
         "check.html": "3 findings, none of which changes an answer; 1 is in most runs.",
         "regression-analysis.html": "4 of 10 series of 5 KPIs are worse: 1.3.4 against its history.",
-        "kpi-history.html": "1B_cost: 1 of 2 series is worse, 1 shows no difference (7.5 % would have been within 5 "
+        "kpi-history.html": "1B_cost: 1 of 2 series is worse, 1 shows no difference (7.5 % would have shown within 5 "
         "versions).",
         "compare.html": "4 of 10 series of 5 KPIs are worse: 1.3.4 against 1.3.0. 4 alarms since 1.3.1 (last good "
         "1.3.0) are one cause, 476f7d059f0a.",

@@ -179,7 +179,7 @@ def conclusion(found: Sequence[Peak], kpi: KPIDefinition) -> list[str]:
     shown = "; ".join(_open(peak, kpi) for peak in sorted(still, key=lambda peak: -(peak.gain or 1))[:5])
     more = f"; and {len(still) - 5} more" if len(still) > 5 else ""
     return [
-        f"{flat}. Not enough for {len(still)} of them, {rising} rising all the way: {shown}{more}. Try more users.",
+        f"{flat}. More may do better in {len(still)} of them, {rising} of which rose at every step: {shown}{more}.",
     ]
 
 
