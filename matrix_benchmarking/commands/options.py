@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from .. import config
-from ..config import CommandOptions
 from . import leaves
 
 if TYPE_CHECKING:
-    from ..config import Config
+    from ..config import CommandOptions, Config
 
 C = TypeVar("C", bound=Callable[..., Any])
 
@@ -78,6 +76,8 @@ class Command(click.Command):
             set_debug(ctx, None, bool(given.get("debug")))
             path = given.get("config") or os.environ.get("MATBENCH_CONFIG")
             preset = given.get("preset") or os.environ.get("MATBENCH_PRESET") or None
+            from .. import config  # pydantic, which takes longer than all else of 'matbench --help'
+
             known = config.load(Path(path) if path else None, preset=preset, options=in_configuration())
             ctx.ensure_object(Invocation).config = known
             ctx.default_map = _defaults(self, known)
@@ -198,6 +198,8 @@ def _of_every_command() -> list[click.Parameter]:
 @functools.cache
 def in_configuration() -> CommandOptions:
     """The options of all commands, as config.yaml may hold them."""
+    from ..config import CommandOptions
+
     sections: dict[str, dict[str, Any]] = {}
     keys: dict[str, str] = {}
     for name, command in leaves().items():
