@@ -179,6 +179,8 @@ class Workload:
             benchmark's plan will cost.
         options: what a command may tell the parsers by ``--workload-option``, each with its default; they find it in
             ``test_dir.options``.
+        load_drivers: by name, functions that import and give what puts a load on this workload's targets; the first is
+            the one of a benchmark file whose ``load`` names none.
         plots, reports: functions that import and give the plot and report classes.
         regression: keys of the regression analysis.
         spec: the name under which :func:`load` found it; None for a value made in process.
@@ -196,6 +198,7 @@ class Workload:
     implausible: Callable[[Any], Sequence[str]] | None = None
     price: Callable[[Mapping[str, Scalar]], float | None] | None = None
     options: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
+    load_drivers: Mapping[str, Callable[[], type[Any]]] = dataclasses.field(default_factory=dict)
     plots: Callable[[], Sequence[type[Any]]] = tuple
     reports: Callable[[], Sequence[type[Any]]] = tuple
     regression: RegressionKeys = RegressionKeys()

@@ -8,17 +8,18 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from ..errors import MatbenchError, OutputError
 from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
-from . import run_directory, search
-from .expand import Point, SearchCase
+from . import run_directory, schema, search
+from .expand import SearchCase
+from .hf_endpoint import HFEndpoint
+from .load_driver import LoadDriver, PointRun
 from .plan import Group, Plan
-from .run_directory import Outcome, ServerLog
-from .targets import make_target
-from .targets.servers import Endpoint, Target, TargetError
+from .run_directory import Outcome, Point, ServerLog
+from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 
 
 class LimitReached(MatbenchError):
@@ -76,23 +77,6 @@ TARGETS_DIRECTORY = f"{run_directory.OWN_DIRECTORY}/targets"
 SEARCHES_FILE = "searches.json"
 
 
-class Runner(Protocol):
-    """How one point is measured: by a load on its target, or by a script."""
-
-    def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
-        """Make sure of what has to be there before the point's target starts."""
-
-    def run(
-        self,
-        point: Point,
-        directory: Path,
-        endpoint: Endpoint | None,
-        target: Target | None,
-        keep_on: Callable[[], None],
-    ) -> Outcome:
-        """Measure *point* into its test *directory*. *keep_on* is called all the time, and raises to give up."""
-
-
 class Listener:
     """What happens, for whoever shows it; every method may be left as it is."""
 
@@ -114,7 +98,7 @@ class Listener:
     def note(self, sentence: str) -> None:
         """Something else that is worth knowing."""
 
-    def rate(self, inputs_per_second: float) -> None:
+    def rate(self, throughput: float) -> None:
         """The throughput of the last second."""
 
     def search_ends(self, case: SearchCase, answer: search.Answer | None, reason: str) -> None:
@@ -159,13 +143,13 @@ class Campaign:
     def __init__(
         self,
         plan: Plan,
-        runner: Runner,
+        driver: LoadDriver,
         limits: Limits,
         listener: Listener,
         record: Callable[[Point, Mapping[str, Any]], Mapping[str, Any]],
         stop_on_error: bool,
     ) -> None:
-        self._plan, self._runner = plan, runner
+        self._plan, self._driver = plan, driver
         self._limits, self._listener, self._record = limits, listener, record
         self._stop_on_error = stop_on_error
         self._id = uuid.uuid4().hex
@@ -223,7 +207,7 @@ class Campaign:
     def _running(self, group: Group, points: Sequence[Point]) -> Iterator[Served]:
         """The group's target, started for *points*; stopped on every way out."""
         for point in points:
-            self._runner.prepare(point, self._keep_on)
+            self._driver.prepare(point, self._keep_on)
         if group.target is None:
             yield Served(group, None, None, None)
             return
@@ -278,8 +262,12 @@ class Campaign:
 
     def _measure(self, served: Served, point: Point, directory: Path) -> Outcome:
         """Run the point; what fails because of it or its target is its outcome, the rest is raised."""
+        run = PointRun(point, directory, served.endpoint, served.target, self._keep_on)
+        if served.endpoint is not None:
+            description = {"url": served.endpoint.url, **served.endpoint.description, "local": run.is_local}
+            run_directory.write_json(directory / "000__server" / "server.json", description)
         try:
-            return self._runner.run(point, directory, served.endpoint, served.target, self._keep_on)
+            return self._driver.run(run)
         except (LimitReached, OutputError):
             raise
         except MatbenchError as error:
@@ -351,6 +339,16 @@ class Served:
         except TargetError:
             return False
         return True
+
+
+def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None) -> Target:
+    """The target that *spec*, settings filled in, describes, not started; *base* is what its paths are relative to."""
+    if spec.process is not None:
+        return ProcessTarget(spec.process, base)
+    if spec.hf_endpoint is not None:
+        return HFEndpoint(spec.hf_endpoint, results, usd_per_hour)
+    assert spec.url is not None
+    return UrlTarget(schema.UrlTarget(url=spec.url) if isinstance(spec.url, str) else spec.url)
 
 
 def _measurement(vus: int, outcome: Outcome) -> search.Measurement:

@@ -16,35 +16,12 @@ from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
 from ..matrix import typed
 from ..settings import check_settings, is_nearly, misspelt
-from .file import Additional, BenchmarkFile, Experiment, fill
-from .schema import Search, SearchRange
+from .file import Additional, BenchmarkFile, Experiment
+from .run_directory import Point, PointKey
+from .schema import Search, SearchRange, fill
 
 MOST_POINTS = 100_000
 SEARCHABLE = "vus"
-
-PointKey = tuple[frozenset[tuple[str, tuple[str, object]]], int]
-
-
-def point_key(settings: Mapping[str, Scalar], repeat: int) -> PointKey:
-    """What identifies a point: its settings, with their types, and its repeat."""
-    return frozenset((name, typed(value)) for name, value in settings.items()), repeat
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Point:
-    """One run that is wanted: its settings (without ``repeat``), and which repeat it is."""
-
-    experiment: str
-    settings: Mapping[str, Scalar]
-    repeat: int
-
-    @property
-    def key(self) -> PointKey:
-        return point_key(self.settings, self.repeat)
-
-    @property
-    def all_settings(self) -> dict[str, Scalar]:
-        return {**self.settings, "repeat": self.repeat}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

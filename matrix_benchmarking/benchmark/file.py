@@ -1,33 +1,28 @@
-"""The benchmark file as a whole: which experiments, settings and options; and its templates filled in.
-
-``{name}`` in a text stands for a setting, ``{{`` and ``}}`` for braces. A text that is nothing but ``{name}`` becomes
-the setting itself, so that a number stays a number.
-"""
+"""The benchmark file as a whole: which experiments, settings and options, and who measures."""
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import pydantic
 from pydantic import Field
 
-from .. import yaml_file
+from .. import workload, yaml_file
 from ..config import Section
-from ..errors import ConfigError, did_you_mean
-from ..filters import Scalar, exact
+from ..errors import ConfigError, WorkloadError, did_you_mean
+from ..filters import Scalar
 from ..validation import Kind, Mismatch, dotted, mismatches
 from ..yaml_file import YamlFile
 from . import schema
+from .load_driver import Command, CommandDriver, LoadDriver, Script
 
 _DURATION = r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*$"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
 PATTERNS = {_DURATION: "a duration such as 90s, 30m or 2h", **schema.PATTERNS}
-
-_PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
-M = TypeVar("M", bound=pydantic.BaseModel)
 
 Duration = Annotated[float, Field(gt=0)] | Annotated[str, Field(pattern=_DURATION)]
 Values = Scalar | Annotated[list[Scalar], Field(min_length=1)]
@@ -69,7 +64,7 @@ class BenchmarkFile(Section):
         expe: the experiments by name.
         derived: values for templates that follow from a setting and are no settings themselves:
             ``{hw_type: {cpu-1: {cores: "0"}}}`` lets ``{cores}`` stand where ``hw_type`` is ``cpu-1``.
-        target, load, answers: what is measured, how, and whether its answers are right.
+        target, load: what is measured, and how, in the words of the workload's load driver, or as any command.
         script_tpl: an arbitrary command for each point, instead of a load.
         path_tpl: the test directory of a point, below the results directory.
         results_dirname: where the test directories are made.
@@ -84,13 +79,14 @@ class BenchmarkFile(Section):
         workload: the workload that reads the results; a .py file may be beside the benchmark file.
     """
 
+    driver: ClassVar[type[LoadDriver]] = CommandDriver
+
     common_settings: dict[str, Values] = Field(default_factory=dict)
     expe: Annotated[dict[Annotated[str, Field(min_length=1)], Experiment], Field(min_length=1)]
     derived: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)
     target: schema.Target | None = None
-    load: schema.Load | None = None
-    answers: schema.Answers | None = None
-    script_tpl: schema.Script | schema.Words | None = None
+    load: Command | None = None
+    script_tpl: Script | schema.Words | None = None
     path_tpl: str | None = None
     results_dirname: str | None = None
     expe_to_run: schema.Words | None = None
@@ -113,15 +109,50 @@ def read(path: Path) -> BenchmarkFile:
     if "run" in file.content:
         line = file.line(("run",))
         raise ConfigError(f"{path}:{line}: run is not for the file: a benchmark is run with --run only")
+    beside = path.parent / str(file.content.get("workload") or "")
+    named = str(beside) if beside.suffix == ".py" and beside.is_file() else file.content.get("workload")
+    model = model_of(_driver(file, named))
     try:
-        content = BenchmarkFile.model_validate(file.content)
+        content = model.model_validate(file.content)
     except pydantic.ValidationError as error:
-        problems = [_sentence(each, file) for each in mismatches(error, file.content, PATTERNS)]
+        problems = [_sentence(each, file, model) for each in mismatches(error, file.content, PATTERNS)]
         raise ConfigError("\n".join(problems)) from error
-    beside = path.parent / (content.workload or "")
-    if beside.suffix == ".py" and beside.is_file():
-        content = content.model_copy(update={"workload": str(beside)})
-    return content
+    return content.model_copy(update={"workload": named})
+
+
+def model_of(*drivers: type[LoadDriver]) -> type[BenchmarkFile]:
+    """The model of the files whose points the first of *drivers* measures, with the sections of them all."""
+    models: dict[str, Any] = {}
+    for driver in drivers:
+        for name, section in driver.sections.items():
+            models[name] = models[name] | section if name in models else section
+    fields: dict[str, Any] = {name: (model | None, None) for name, model in models.items()}
+    made = pydantic.create_model("BenchmarkFile", __base__=BenchmarkFile, __doc__=BenchmarkFile.__doc__, **fields)
+    made.driver = drivers[0]
+    return made
+
+
+def _driver(file: YamlFile, named: Any) -> type[LoadDriver]:
+    """Who measures the points of *file*: any command, or the driver that the load or the workload *named* names."""
+    load = file.content.get("load")
+    load = load if isinstance(load, Mapping) else {}
+    wanted = load.get("driver")
+    engines = BenchmarkFile.model_fields.keys() - ("load",)
+    if wanted == "command" or (wanted is None and ("command" in load or file.content.keys() <= engines)):
+        return CommandDriver
+    own: Mapping[str, Callable[[], type[LoadDriver]]] = {}
+    for name in [named, *workload.known_names()]:
+        if isinstance(name, str) and not own:
+            # Whoever shows the plan says why a workload can't be loaded.
+            with contextlib.suppress(WorkloadError):
+                own = workload.load(name).load_drivers
+    if wanted is None:
+        return next(iter(own.values()))() if own else CommandDriver
+    if wanted not in own:
+        hint = did_you_mean(str(wanted), ["command", *own])
+        where = f"{file.path}:{file.line(('load', 'driver'))}"
+        raise ConfigError(f"{where}: load.driver: there is no load driver '{wanted}': {hint}")
+    return own[wanted]()
 
 
 def with_settings(file: BenchmarkFile, given: Iterable[tuple[str, str]]) -> BenchmarkFile:
@@ -164,8 +195,12 @@ def _like(value: Values, text: str, name: str) -> Scalar:
 
 
 def json_schema() -> dict[str, Any]:
-    """The JSON Schema of benchmark files, for editors."""
-    content = BenchmarkFile.model_json_schema(by_alias=True)
+    """The JSON Schema of benchmark files, for editors, with the load drivers of all known workloads."""
+    drivers: list[type[LoadDriver]] = [CommandDriver]
+    for name in workload.known_names():
+        with contextlib.suppress(WorkloadError):
+            drivers += [each() for each in workload.load(name).load_drivers.values()]
+    content = model_of(*dict.fromkeys(drivers)).model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "matbench benchmark file", **content}
 
 
@@ -186,99 +221,22 @@ def seconds(duration: float | str) -> float:
     return value
 
 
-def _sentence(problem: Mismatch, file: YamlFile) -> str:
+def _sentence(problem: Mismatch, file: YamlFile, model: type[BenchmarkFile]) -> str:
     where = f"{file.path}:{file.line(problem.path)}: "
     if problem.kind is Kind.UNKNOWN:
-        hint = did_you_mean(str(problem.path[-1]), _siblings(problem.path))
+        hint = did_you_mean(str(problem.path[-1]), _siblings(model, problem.path[:-1]))
         return f"{where}{problem.field} is not a known key: {hint}"
     return f"{where}{dotted(problem.path)}: {problem.reason}"
 
 
-def _siblings(path: tuple[str | int, ...]) -> list[str]:
-    """The keys that may stand where *path* does."""
-    known: Mapping[str, type[pydantic.BaseModel]] = {
-        "": BenchmarkFile,
-        "target": schema.Target,
-        "target.process": schema.ProcessTarget,
-        "target.url": schema.UrlTarget,
-        "target.hf_endpoint": schema.HFEndpointTarget,
-        "load": schema.Load,
-        "answers": schema.Answers,
-        "answers.reference": schema.Reference,
-        "script_tpl": schema.Script,
-    }
-    parent = ".".join(str(part) for part in path[:-1])
-    model = known.get(parent)
-    if model is None:
-        return ["start", "max", "p95_ms", "max_measurements"] if path[-2:-1] == ("search",) else ["search"]
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def named_in(value: Any) -> set[str]:
-    """The settings that *value* (text, or a list or mapping of it) names."""
-    if isinstance(value, str):
-        return {match[1] for match in _PART.finditer(value) if match[1] is not None}
-    if isinstance(value, Mapping):
-        return set().union(*(named_in(item) for item in value.values()))
-    if isinstance(value, (list, tuple)):
-        return set().union(*(named_in(item) for item in value))
-    return set()
-
-
-def fill(value: Any, settings: Mapping[str, Any], keep: Collection[str] = ()) -> Any:
-    """*value* with *settings* put in; names in *keep* are left for later.
-
-    Raises:
-        ConfigError: a name that is no setting, or a single brace.
-    """
-    if isinstance(value, str):
-        whole = _PART.fullmatch(value)
-        if whole and whole[1] is not None and whole[1] not in keep:
-            return _setting(whole[1], settings, value)
-        return _PART.sub(lambda match: _replacement(match, settings, keep, value), value)
-    if isinstance(value, Mapping):
-        return {key: fill(item, settings, keep) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        # In a command every word is text.
-        filled = [fill(item, settings, keep) for item in value]
-        words = all(isinstance(item, str) for item in value)
-        return [exact(item) for item in filled] if words else filled
-    return value
-
-
-def fill_model(model: M, settings: Mapping[str, Any], where: str, keep: Collection[str] = ()) -> M:
-    """*model* with *settings* put in, validated again; *where* names it in errors.
-
-    Raises:
-        ConfigError: a setting that is not there, or is of the wrong kind.
-    """
-    content = fill(model.model_dump(by_alias=True, exclude_unset=True), settings, keep)
-    defaults = {
-        name: field.default
-        for name, field in type(model).model_fields.items()
-        if isinstance(field.default, str) and field.default.startswith("{") and name not in model.model_fields_set
-    }
-    try:
-        content |= fill(defaults, settings, keep)
-    except ConfigError as error:
-        raise ConfigError(f"{where}: {error}") from error
-    try:
-        return type(model).model_validate(content)
-    except pydantic.ValidationError as error:
-        sentences = [f"{where}.{dotted(each.path)}: {each.reason}" for each in mismatches(error, content, PATTERNS)]
-        raise ConfigError("\n".join(sentences)) from error
-
-
-def _replacement(match: re.Match[str], settings: Mapping[str, Any], keep: Collection[str], text: str) -> str:
-    if match[0] in ("{{", "}}"):
-        return match[0][0]
-    if match[1] is None:
-        raise ConfigError(f"'{text}' has a single '{match[0]}': write '{match[0] * 2}' for a brace")
-    return match[0] if match[1] in keep else exact(_setting(match[1], settings, text))
-
-
-def _setting(name: str, settings: Mapping[str, Any], text: str) -> Any:
-    if name not in settings:
-        hint = did_you_mean(name, settings) if re.fullmatch(r"\w+", name) else "write {{ and }} for braces"
-        raise ConfigError(f"'{text}' names a setting '{name}' that the point doesn't have: {hint}")
-    return settings[name]
+def _siblings(annotation: Any, path: tuple[str | int, ...]) -> list[str]:
+    """The keys that may stand at *path* in what *annotation*, a model or a union with some, describes."""
+    branches = [branch for each in (get_args(annotation) or [annotation]) for branch in (get_args(each) or [each])]
+    models = [each for each in branches if isinstance(each, type) and issubclass(each, pydantic.BaseModel)]
+    fields = [(field.alias or name, field.annotation) for each in models for name, field in each.model_fields.items()]
+    if not path:
+        return [name for name, _ in fields]
+    inner = [each for name, each in fields if name == path[0]]
+    if not inner:
+        return _siblings(schema.SearchRange if path[-1] == "search" else schema.Search, ())
+    return [name for each in inner for name in _siblings(each, path[1:])]

@@ -9,14 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from .. import filters as _filters
+from ..config import Section
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
 from . import run_directory, schema
 from .expand import (
     SEARCHABLE,
     Expansion,
-    Point,
-    PointKey,
     SearchCase,
     check_distinct,
     default_template,
@@ -24,12 +23,12 @@ from .expand import (
     expand,
     varying,
 )
-from .file import BenchmarkFile, fill_model, named_in
-from .load.inputs import TASKS
-from .run_directory import FoundRun, Outcome
-from .script import command_of
+from .file import BenchmarkFile
+from .load_driver import CommandDriver, LoadDriver, Script
+from .run_directory import FoundRun, Outcome, Point, PointKey
+from .schema import fill_model, named_in
 
-OVERHEAD_S, PROCESS_START_S, ENDPOINT_START_S = 1.5, 5.0, 300.0
+PROCESS_START_S, ENDPOINT_START_S = 5.0, 300.0
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
 
 Status = Literal["new", "done", "failed", "interrupted"]
@@ -86,7 +85,8 @@ class Plan:
         price_of: Callable[[Mapping[str, Scalar]], float | None] = lambda settings: None,
         keep_failed: bool = False,
     ) -> None:
-        check_parts(file)
+        self.driver, self.load = measured_by(file)
+        check_parts(file, self.driver)
         # Absolute, since what is started runs in other directories; *results* is how the user calls it.
         self.file, self.base, self.root, self.results = file, base.absolute(), root.absolute(), root
         self._price_of, self._keep_failed = price_of, keep_failed
@@ -171,14 +171,11 @@ class Plan:
             raise ConfigError(f"target names {{{SEARCHABLE}}}: each number of virtual users would pay for its own")
         return filled
 
-    def load_of(self, point: Point) -> schema.Load:
-        """The point's load, its settings filled in."""
-        assert self.file.load is not None
-        load = fill_model(self.file.load, self.context(point), "load")
-        if load.script is None and load.task not in TASKS:
-            raise ConfigError(f"load.task: there is no task '{load.task}': {did_you_mean(load.task, TASKS)}")
-        if load.rate is not None and load.requests is not None:
-            raise ConfigError("load has both rate and requests: which of them ends it?")
+    def load_of(self, point: Point) -> Section:
+        """How the point is measured, its settings filled in."""
+        where = "load" if self.file.script_tpl is None else "script_tpl"
+        load = fill_model(self.load, self.context(point), where, keep=self.driver.later)
+        self.driver.check(load)
         return load
 
     def usd_per_hour(self, target: schema.Target | None, settings: Mapping[str, Scalar]) -> float | None:
@@ -191,14 +188,11 @@ class Plan:
 
     def point_s(self, point: Point) -> float | None:
         """About how long a point takes, its target's start not counted; None where nothing tells."""
+        expected = self.driver.duration_s(self.load_of(point))
+        if expected is not None:
+            return expected
         known = [run.outcome.wall_s for run in self.found.values() if run.done and run.outcome and run.outcome.wall_s]
-        if self.file.load is None:
-            script = script_of(self.file)
-            if script is not None and script.duration_s is not None:
-                return float(fill_model(script, self.context(point), "script_tpl", _LATER).duration_s or 0)
-            return sum(known) / len(known) if known else None
-        load = self.load_of(point)
-        return float(load.duration_s) + float(load.warm_up_s) + OVERHEAD_S
+        return sum(known) / len(known) if known else None
 
     def estimate(self) -> Estimate:
         """What all that is to be done will take, and cost."""
@@ -253,9 +247,6 @@ class Plan:
                 )
 
 
-_LATER = ("url", "test_dir")
-
-
 def target_key(target: schema.Target | None) -> str:
     """What makes two targets the same one."""
     return "" if target is None else json.dumps(target.model_dump(mode="json"), sort_keys=True)
@@ -268,29 +259,32 @@ def start_s(target: schema.Target | None) -> float:
     return PROCESS_START_S if target.process is not None else ENDPOINT_START_S
 
 
-def script_of(file: BenchmarkFile) -> schema.Script | None:
-    """The file's script, however short it is written."""
-    given = file.script_tpl
-    return given if given is None or isinstance(given, schema.Script) else schema.Script(command=given)
-
-
-def check_parts(file: BenchmarkFile) -> None:
-    """Raise ConfigError where the file says too much or too little to be run."""
+def measured_by(file: BenchmarkFile) -> tuple[type[LoadDriver], Section]:
+    """Who measures the file's points, and how; ConfigError where it says too much or too little."""
     if file.load is not None and file.script_tpl is not None:
         raise ConfigError("the file has both load and script_tpl: which of them measures a point?")
-    if file.load is None and file.script_tpl is None:
-        raise ConfigError("the file has neither load (k6 on a target) nor script_tpl (any command)")
-    if file.load is not None and file.target is None:
+    if file.load is not None:
+        return file.driver, file.load
+    if file.script_tpl is None:
+        raise ConfigError("the file has neither load (on a target) nor script_tpl (any command)")
+    given = file.script_tpl
+    return CommandDriver, given if isinstance(given, Script) else Script(command=given)
+
+
+def check_parts(file: BenchmarkFile, driver: type[LoadDriver]) -> None:
+    """Raise ConfigError where the file says too much or too little to be run."""
+    if driver.needs_target and file.target is None:
         raise ConfigError("the file has a load and no target to put it on: add url, process or hf_endpoint")
     for name in file.derived:
         known = {*file.common_settings, *(key for expe in file.expe.values() for key in expe.settings)}
         if name not in known:
             raise ConfigError(f"derived.{name} is no setting of the file: {did_you_mean(name, known)}")
-    if file.answers is not None and file.load is None:
-        raise ConfigError("the file has answers and no load whose inputs are asked")
+    for name in file.driver.sections:
+        if getattr(file, name) is not None and file.load is None:
+            raise ConfigError(f"the file has {name} and no load")
     searched = any(isinstance(value, schema.Search) for expe in file.expe.values() for value in expe.settings.values())
-    if searched and file.load is None:
-        raise ConfigError("a search needs a load: a script tells no throughput")
+    if searched and not driver.finds_throughput:
+        raise ConfigError("a search needs a load that tells its throughput: a command tells none")
 
 
 def describe_point(plan: Plan, point: Point) -> dict[str, Any]:
@@ -301,13 +295,8 @@ def describe_point(plan: Plan, point: Point) -> dict[str, Any]:
         "directory": str(plan.path_of(point)),
         "status": plan.status(point),
     }
-    script = script_of(plan.file)
-    if script is not None:
-        described["command"] = command_of(script, plan.context(point))
+    described |= plan.driver.describe(plan, point)
     target = plan.target_of(point)
     if target is not None:
         described["target"] = target.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    if plan.file.load is not None:
-        load = plan.load_of(point)
-        described["load"] = load.model_dump(mode="json", exclude_none=True)
     return described

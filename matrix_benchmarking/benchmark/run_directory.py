@@ -21,10 +21,11 @@ import yaml
 
 from ..errors import MatbenchError, OutputError, SettingsError, os_reason
 from ..files import atomic_write, read_regular
+from ..filters import Scalar
+from ..matrix import typed
 from ..recorded import BLOCK_FILE, VERSION, RecordedBlock
 from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, check_settings, read_settings_file
 from .environment import anonymous
-from .expand import Point, PointKey, point_key
 
 OWN_DIRECTORY = ".matbench"
 """What a benchmark keeps in a results directory for itself; no parse looks into it."""
@@ -35,13 +36,38 @@ OUTCOME_VERSION = 1
 UTILIZATION = "001__monitor/utilization.json"
 
 
+PointKey = tuple[frozenset[tuple[str, tuple[str, object]]], int]
+
+
+def point_key(settings: Mapping[str, Scalar], repeat: int) -> PointKey:
+    """What identifies a point: its settings, with their types, and its repeat."""
+    return frozenset((name, typed(value)) for name, value in settings.items()), repeat
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Point:
+    """One run that is wanted: its settings (without ``repeat``), and which repeat it is."""
+
+    experiment: str
+    settings: Mapping[str, Scalar]
+    repeat: int
+
+    @property
+    def key(self) -> PointKey:
+        return point_key(self.settings, self.repeat)
+
+    @property
+    def all_settings(self) -> dict[str, Scalar]:
+        return {**self.settings, "repeat": self.repeat}
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
     """How a point ended.
 
     Attributes:
         exit_code: 0 for success.
-        throughput: inputs answered right per second; None where that is unknown.
+        throughput: what was answered right per second; None where that is unknown.
         p95_ms: 95th percentile of the latency of the answered requests.
         problem: why it failed, a sentence.
         wall_s: how long the whole point took.

@@ -1,27 +1,29 @@
-"""The benchmark file as models: everything that may stand in it, validated, and its JSON Schema.
+"""The benchmark file's search and targets as models, and the templates in it.
 
-A value that is written as ``"{name}"``, or text that holds ``{name}``, takes the setting ``name`` of each point;
-``file.fill`` puts it in.
+``{name}`` in a text stands for a setting, ``{{`` and ``}}`` for braces. A text that is nothing but ``{name}`` becomes
+the setting itself, so that a number stays a number.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import re
+from collections.abc import Collection, Mapping
+from typing import Annotated, Any, Literal, TypeVar
 
 import pydantic
 from pydantic import Field
 
 from ..config import Section
-from ..filters import Scalar
+from ..errors import ConfigError, did_you_mean
+from ..filters import exact
+from ..validation import dotted, mismatches
+
+_PART = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
+M = TypeVar("M", bound=pydantic.BaseModel)
 
 Template = Annotated[str, Field(pattern=r"^\{[^{}]+\}$")]
 Seconds = Annotated[float, Field(gt=0)] | Template
-LoadSeconds = Annotated[float, Field(ge=1)] | Template
-"""k6 runs nothing for less than a second."""
-
-WarmUpSeconds = Literal[0] | Annotated[float, Field(ge=1)] | Template
 Count = Annotated[int, Field(gt=0)] | Template
-Rate = Annotated[float, Field(gt=0)] | Template
 Cores = list[Annotated[int, Field(ge=0)]] | str
 Words = list[str] | str
 
@@ -153,87 +155,71 @@ class Target(Section):
         return self
 
 
-class Load(Section):
-    """How a point is loaded: by ``vus`` virtual users for a time or a number of requests, or at a rate.
+def named_in(value: Any) -> set[str]:
+    """The settings that *value* (text, or a list or mapping of it) names."""
+    if isinstance(value, str):
+        return {match[1] for match in _PART.finditer(value) if match[1] is not None}
+    if isinstance(value, Mapping):
+        return set().union(*(named_in(item) for item in value.values()))
+    if isinstance(value, (list, tuple)):
+        return set().union(*(named_in(item) for item in value))
+    return set()
 
-    Attributes:
-        task: ``embedding``, ``classification`` or ``vision_embedding``.
-        route: where requests are posted to; the task's usual route where left out.
-        model: name of the model in the requests.
-        inputs: file of texts (one a line), .jsonl of ``{"input": …, "label": …}``, or directory of images.
-        inputs_per_request: texts or images in a request.
-        vus: virtual users, each with one request in flight; with a rate, the most that may be used.
-        duration_s: how long the load is, not counting the warm-up; at least a second.
-        requests: a fixed number of requests, shared by the virtual users, in at most ``duration_s``.
-        rate: requests per second, sent whether or not earlier ones were answered (the open model).
-        warm_up_s: uncounted load before it; none with 0.
-        request_timeout_s: a request that takes longer has failed.
-        cpus: the cores that k6 may use.
-        script: an own k6 script instead of ours; it gets the same environment.
+
+def fill(value: Any, settings: Mapping[str, Any], keep: Collection[str] = ()) -> Any:
+    """*value* with *settings* put in; names in *keep* are left for later.
+
+    Raises:
+        ConfigError: a name that is no setting, or a single brace.
     """
+    if isinstance(value, str):
+        whole = _PART.fullmatch(value)
+        if whole and whole[1] is not None and whole[1] not in keep:
+            return _setting(whole[1], settings, value)
+        return _PART.sub(lambda match: _replacement(match, settings, keep, value), value)
+    if isinstance(value, Mapping):
+        return {key: fill(item, settings, keep) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        # In a command every word is text.
+        filled = [fill(item, settings, keep) for item in value]
+        words = all(isinstance(item, str) for item in value)
+        return [exact(item) for item in filled] if words else filled
+    return value
 
-    task: str = "{task}"
-    route: str | None = None
-    model: str = "{model}"
-    inputs: str
-    inputs_per_request: Count | None = None
-    vus: Count = "{vus}"
-    duration_s: LoadSeconds = 30.0
-    requests: Count | None = None
-    rate: Rate | None = None
-    warm_up_s: WarmUpSeconds = 5.0
-    request_timeout_s: Seconds = 60.0
-    cpus: Cores | None = None
-    script: str | None = None
 
+def fill_model(model: M, settings: Mapping[str, Any], where: str, keep: Collection[str] = ()) -> M:
+    """*model* with *settings* put in, validated again; *where* names it in errors.
 
-class Reference(Section):
-    """What the answers are compared with: a file of answers, or the engine at these settings.
-
-    Attributes:
-        settings: settings that, put over those of a point, give the reference engine, as {image: onnx-fp32}.
-        file: answers kept before.
+    Raises:
+        ConfigError: a setting that is not there, or is of the wrong kind.
     """
-
-    settings: dict[str, Scalar] | None = None
-    file: str | None = None
-
-    @pydantic.model_validator(mode="after")
-    def _exactly_one(self) -> Reference:
-        if (self.settings is None) == (self.file is None):
-            raise ValueError("exactly one of settings and file")
-        return self
-
-
-class Answers(Section):
-    """Whether the answers are right.
-
-    Attributes:
-        reference: what they are compared with.
-        inputs: how many of the load's inputs are asked for it; none with 0.
-        keep: how many of the answers are kept in the test directory.
-    """
-
-    reference: Reference | None = None
-    inputs: Annotated[int, Field(ge=0)] = 64
-    keep: Annotated[int, Field(ge=0)] = 4
+    content = fill(model.model_dump(by_alias=True, exclude_unset=True), settings, keep)
+    defaults = {
+        name: field.default
+        for name, field in type(model).model_fields.items()
+        if isinstance(field.default, str) and field.default.startswith("{") and name not in model.model_fields_set
+    }
+    try:
+        content |= fill(defaults, settings, keep)
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    try:
+        return type(model).model_validate(content)
+    except pydantic.ValidationError as error:
+        sentences = [f"{where}.{dotted(each.path)}: {each.reason}" for each in mismatches(error, content, PATTERNS)]
+        raise ConfigError("\n".join(sentences)) from error
 
 
-class Script(Section):
-    """An arbitrary command for each point instead of a target and a load.
+def _replacement(match: re.Match[str], settings: Mapping[str, Any], keep: Collection[str], text: str) -> str:
+    if match[0] in ("{{", "}}"):
+        return match[0][0]
+    if match[1] is None:
+        raise ConfigError(f"'{text}' has a single '{match[0]}': write '{match[0] * 2}' for a brace")
+    return match[0] if match[1] in keep else exact(_setting(match[1], settings, text))
 
-    Attributes:
-        command: the command and its arguments, with settings in braces; one line for a shell if ``shell``.
-        shell: run it by /bin/sh. Settings are quoted for it.
-        directory: where it runs, relative to the benchmark file; the test directory where left out.
-        timeout_s: kill it after so long.
-        duration_s: what a point takes, for the estimate.
-        monitor: watch the machine while it runs, as under a load.
-    """
 
-    command: Words
-    shell: bool = False
-    directory: str | None = None
-    timeout_s: Seconds | None = None
-    duration_s: Seconds | None = None
-    monitor: bool = False
+def _setting(name: str, settings: Mapping[str, Any], text: str) -> Any:
+    if name not in settings:
+        hint = did_you_mean(name, settings) if re.fullmatch(r"\w+", name) else "write {{ and }} for braces"
+        raise ConfigError(f"'{text}' names a setting '{name}' that the point doesn't have: {hint}")
+    return settings[name]

@@ -1,4 +1,4 @@
-"""Put the parts together and run a plan: lock, preconditions, runner, targets, campaign."""
+"""Put the parts together and run a plan: lock, preconditions, load driver, targets, campaign."""
 
 from __future__ import annotations
 
@@ -6,16 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..errors import ConfigError, MatbenchError, needing
+from ..errors import ConfigError, MatbenchError
 from ..files import only_one
-from . import environment, processes
-from .campaign import Campaign, Limits, Listener, Report, Runner
-from .expand import Point
-from .file import BenchmarkFile
-from .plan import Plan, script_of
-from .run_directory import OWN_DIRECTORY
-from .script import ScriptRunner
-from .targets import hf_endpoint
+from . import environment, hf_endpoint, processes
+from .campaign import Campaign, Limits, Listener, Report
+from .plan import Plan
+from .run_directory import OWN_DIRECTORY, Point
 
 LOCK_FILE = f"{OWN_DIRECTORY}/lock"
 
@@ -34,21 +30,20 @@ def run(
     Raises:
         MatbenchError: it can't be started, or can't go on.
     """
-    check_extra(plan.file)
     check_money(plan, max_usd)
     with only_one(plan.root / LOCK_FILE, plan.root, "benchmark"):
         for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
             for sentence in clean():
                 listener.note(f"left behind by an earlier run: {sentence}")
         limits = Limits(max_duration_s, max_usd)
-        runner, versions = make_runner(plan, limits, listener)
+        driver = plan.driver(plan, limits, listener.rate)
         machine = environment.describe()
 
         def record(point: Point, description: Mapping[str, Any]) -> Mapping[str, Any]:
-            known = {**machine["versions"], **description.get("versions", {}), **versions}
+            known = {**machine["versions"], **description.get("versions", {}), **driver.versions}
             return {**machine, "versions": known, "command": repeat_command(point)}
 
-        report = Campaign(plan, runner, limits, listener, record, stop_on_error).run()
+        report = Campaign(plan, driver, limits, listener, record, stop_on_error).run()
         left = hf_endpoint.read_leases(plan.root)
         if left and not report.left_behind:
             names = ", ".join(f"{lease.namespace}/{lease.name}" for lease in left)
@@ -71,16 +66,6 @@ def cleanup(root: Path) -> list[str]:
         return [*processes.end_leftovers(), *hf_endpoint.cleanup(root)]
 
 
-def check_extra(file: BenchmarkFile) -> None:
-    """Raise MatbenchError where the packages of the extra ``benchmark`` are missing; a command alone needs none."""
-    script = script_of(file)
-    if script is not None and file.target is None and not script.monitor:
-        return
-    with needing("running a benchmark", "benchmark"):
-        import httpx  # noqa: F401
-        import psutil  # noqa: F401
-
-
 def check_money(plan: Plan, max_usd: float | None) -> None:
     """Raise ConfigError where the limit can't be kept, or is too low for the plan."""
     if max_usd is None:
@@ -98,14 +83,3 @@ def check_money(plan: Plan, max_usd: float | None) -> None:
             f"the plan will cost about {usd:.2f} USD, more than the limit of {max_usd:g}: raise `max_usd`, or run less "
             "of it with `filters`"
         )
-
-
-def make_runner(plan: Plan, limits: Limits, listener: Listener) -> tuple[Runner, Mapping[str, str]]:
-    """How the plan's points are measured, and the versions of what measures them."""
-    script = script_of(plan.file)
-    if script is not None:
-        return ScriptRunner(script, plan.base, plan.context), {}
-    from .load_driver import LoadRunner  # its monitor needs psutil, which a plan and a command alone don't
-
-    runner = LoadRunner(plan, limits, listener.rate)
-    return runner, {"k6": runner.k6_version}

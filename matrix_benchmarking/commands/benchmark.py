@@ -121,7 +121,7 @@ def command(
     if generate is None and content.generate is not None and not run:
         generate = Path(content.generate)
     content = files.with_settings(content, chosen["setting"])
-    plan = _plan(content.model_copy(update=_changes(chosen)), path, chosen)
+    plan = _plan(content.model_copy(update=_changes(content, chosen)), path, chosen)
     if generate is not None:
         write(generate, lambda stream: _write_points(plan, stream))
     elif run:
@@ -147,11 +147,11 @@ def _merge(content: BenchmarkFile | None, options: dict[str, Any], path: Path | 
     return chosen
 
 
-def _changes(chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _changes(content: BenchmarkFile, chosen: Mapping[str, Any]) -> dict[str, Any]:
     """What the options change of the benchmark file."""
     changed: dict[str, Any] = {"path_tpl": chosen["path_tpl"]} if chosen["path_tpl"] else {}
     if isinstance(chosen["script_tpl"], str):
-        changed |= {"script_tpl": chosen["script_tpl"], "load": None, "answers": None}
+        changed |= {"script_tpl": chosen["script_tpl"], **dict.fromkeys(content.driver.sections)}
     return changed
 
 

@@ -17,9 +17,9 @@ from .printing import answer_console, printable
 
 if TYPE_CHECKING:
     from ..benchmark import search
-    from ..benchmark.expand import Point, SearchCase
+    from ..benchmark.expand import SearchCase
     from ..benchmark.plan import Group, Plan
-    from ..benchmark.run_directory import Outcome
+    from ..benchmark.run_directory import Outcome, Point
 
 
 def print_plan(plan: Plan, again: Sequence[str]) -> None:
@@ -135,8 +135,8 @@ class Bar(Lines):
             self._ended += 1
         self._show(str(path))
 
-    def rate(self, inputs_per_second: float) -> None:
-        self._rate = f"{inputs_per_second:,.0f} inputs/s"
+    def rate(self, throughput: float) -> None:
+        self._rate = f"{throughput:,.0f} inputs/s"
 
     def tick(self) -> None:
         self._progress.update(self._task, left=self._left())

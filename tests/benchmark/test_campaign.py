@@ -15,9 +15,9 @@ import yaml
 from benchmark_support.fake_hf_api import TOKEN, FakeApi
 from requirements import missing
 
-from matrix_benchmarking.benchmark.load import k6
-from matrix_benchmarking.benchmark.targets import hf_endpoint
+from matrix_benchmarking.benchmark import hf_endpoint
 from matrix_benchmarking.cli import main
+from projects.encoder_bench import k6
 
 Capture = pytest.CaptureFixture[str]
 SERVER = Path(__file__).resolve().parents[1] / "benchmark_support" / "little_server.py"

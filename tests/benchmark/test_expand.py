@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from matrix_benchmarking import filters
 from matrix_benchmarking.analyze.verdict.sides import IN_TURN
 from matrix_benchmarking.benchmark import expand
-from matrix_benchmarking.benchmark.expand import Point
 from matrix_benchmarking.benchmark.file import read
+from matrix_benchmarking.benchmark.run_directory import Point
 from matrix_benchmarking.errors import ConfigError, MatbenchError
 from matrix_benchmarking.matrix import typed
 

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix_benchmarking.benchmark import run_directory
-from matrix_benchmarking.benchmark.expand import Point
-from matrix_benchmarking.benchmark.run_directory import Outcome
+from matrix_benchmarking.benchmark.run_directory import Outcome, Point
 from matrix_benchmarking.errors import MatbenchError, OutputError
 
 POINT = Point("cpu", {"image": "a", "vus": 4}, 1)

@@ -316,7 +316,7 @@ def test_a_command_without_a_shell_gets_settings_as_single_words_and_as_environm
 @pytest.mark.parametrize(
     ("content", "options", "sentence"),
     [
-        ("expe: {a: {x: 1}}", [], "neither load (k6 on a target) nor script_tpl"),
+        ("expe: {a: {x: 1}}", [], "neither load (on a target) nor script_tpl"),
         ("expe: {a: {x: 1}}\nscript_tpl: echo {y}", ["--run"], "names a setting 'y'"),
         ("expe: {a: {x: 1}}\nscript_tpl: echo {y}", [], "names a setting 'y'"),
         ("expe: {a: {x: []}}\nscript_tpl: echo", [], "expe.a.x"),

@@ -17,7 +17,7 @@ import pytest
 from requirements import missing
 
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets.servers import ProcessTarget
+from matrix_benchmarking.benchmark.targets import ProcessTarget
 
 SERVER = Path("examples/encoder_server")
 PACKAGES = ("litserve", "onnxruntime", "onnx", "sklearn", "PIL", "httpx", "psutil", "numpy")

@@ -13,8 +13,8 @@ import yaml
 from benchmark_support.encoder_stub import EncoderStub, always, embeddings
 from requirements import missing
 
-from matrix_benchmarking.benchmark.load import k6
 from matrix_benchmarking.cli import main
+from projects.encoder_bench import k6
 
 pytestmark = pytest.mark.xdist_group("load")
 

@@ -22,7 +22,7 @@ from requirements import missing
 
 from matrix_benchmarking import store
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets.servers import ProcessTarget
+from matrix_benchmarking.benchmark.targets import ProcessTarget
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
 

@@ -22,6 +22,12 @@ def _reports() -> Sequence[type[Any]]:
     return plotting.REPORTS
 
 
+def _k6() -> type[Any]:
+    from ..load import K6Driver
+
+    return K6Driver
+
+
 def _price(settings: Mapping[str, Any]) -> float | None:
     price = prices.look_up(settings.get("vendor"), settings.get("hw_type"))
     return price.usd_per_hour if price else None
@@ -38,6 +44,7 @@ workload = Workload(
     warnings=warnings,
     implausible=implausible,
     price=_price,
+    load_drivers={"k6": _k6},
     plots=_plots,
     reports=_reports,
     regression=analyze.KEYS,

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pydantic
 
-from ...errors import MatbenchError, needing, os_reason
-from ...files import atomic_write, read_regular
-from .. import schema
-from ..run_directory import OWN_DIRECTORY
-from .servers import Endpoint, TargetError, bearer
+from ..errors import MatbenchError, needing, os_reason
+from ..files import atomic_write, read_regular
+from . import schema
+from .run_directory import OWN_DIRECTORY
+from .targets import Endpoint, TargetError, bearer
 
 if TYPE_CHECKING:
     from huggingface_hub import HfApi, InferenceEndpoint

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...errors import MatbenchError, os_reason
-from ...files import atomic_write, read_regular
+from matrix_benchmarking.errors import MatbenchError, os_reason
+from matrix_benchmarking.files import atomic_write, read_regular
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

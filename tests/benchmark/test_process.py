@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets.servers import ProcessTarget, TargetError, cores
+from matrix_benchmarking.benchmark.targets import ProcessTarget, TargetError, cores
 
-SERVER = Path(__file__).resolve().parents[2] / "benchmark_support" / "little_server.py"
+SERVER = Path(__file__).resolve().parents[1] / "benchmark_support" / "little_server.py"
 
 
 def target(*options: str, **changes: object) -> ProcessTarget:

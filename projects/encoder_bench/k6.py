@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...errors import MatbenchError
-from .. import processes
+from matrix_benchmarking.benchmark import processes
+from matrix_benchmarking.errors import MatbenchError
+
 from .inputs import Task
 
 SCRIPT = Path(__file__).with_name("encoder.js")

@@ -13,8 +13,8 @@ import pytest
 from benchmark_support.fake_hf_api import NAMESPACE, TOKEN
 
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets.hf_endpoint import HFEndpoint, cleanup, read_leases
-from matrix_benchmarking.benchmark.targets.servers import TargetError
+from matrix_benchmarking.benchmark.hf_endpoint import HFEndpoint, cleanup, read_leases
+from matrix_benchmarking.benchmark.targets import TargetError
 from matrix_benchmarking.errors import MatbenchError
 
 
@@ -153,7 +153,7 @@ def test_a_deletion_that_cannot_be_confirmed_keeps_the_lease_and_says_where_to_l
 
 
 def test_a_404_for_one_that_the_namespace_still_lists_is_no_end(api, tmp_path, monkeypatch):
-    monkeypatch.setattr("matrix_benchmarking.benchmark.targets.hf_endpoint.BACKOFF_S", 0.0)
+    monkeypatch.setattr("matrix_benchmarking.benchmark.hf_endpoint.BACKOFF_S", 0.0)
     target = endpoint(tmp_path)
     target.start(tmp_path / "log", go_on)
     api.hidden = set(api.endpoints)
@@ -167,7 +167,7 @@ def test_a_404_for_one_that_the_namespace_still_lists_is_no_end(api, tmp_path, m
 
 @pytest.mark.parametrize("answer", [{}, [], None, "gone", {"items": None}])
 def test_an_answer_that_is_none_confirms_no_end(api, tmp_path, monkeypatch, answer):
-    monkeypatch.setattr("matrix_benchmarking.benchmark.targets.hf_endpoint.BACKOFF_S", 0.0)
+    monkeypatch.setattr("matrix_benchmarking.benchmark.hf_endpoint.BACKOFF_S", 0.0)
     target = endpoint(tmp_path)
     target.start(tmp_path / "log", go_on)
     handle = api.handle
@@ -215,7 +215,7 @@ import sys, time, pathlib
 from huggingface_hub import constants
 constants.INFERENCE_ENDPOINTS_ENDPOINT = sys.argv[1] + "/v2"
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets import hf_endpoint
+from matrix_benchmarking.benchmark import hf_endpoint
 hf_endpoint.POLL_S = 0.02
 results = pathlib.Path(sys.argv[2])
 spec = schema.HFEndpointTarget(repository="a/b", instance_type="c", namespace="team")

@@ -1,4 +1,4 @@
-"""The port of a target, and two of its kinds: a URL that answers already, and a process that is started and stopped."""
+"""What is benchmarked: the port of a target; a URL that answers already, and a process that is started and stopped."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...errors import MatbenchError, os_reason
-from .. import processes, schema
-from ..file import fill, named_in
+from ..errors import MatbenchError, os_reason
+from . import processes, schema
+from .schema import fill, named_in
 
 
 class TargetError(MatbenchError):

@@ -11,7 +11,8 @@ from benchmark_support.encoder_stub import EncoderStub, always, embeddings, labe
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from matrix_benchmarking.benchmark.load.answers import (
+from matrix_benchmarking.errors import MatbenchError
+from projects.encoder_bench.answers import (
     Answer,
     ReferenceAnswers,
     ask,
@@ -24,8 +25,7 @@ from matrix_benchmarking.benchmark.load.answers import (
     standard_error,
     write_reference,
 )
-from matrix_benchmarking.benchmark.load.inputs import TASKS
-from matrix_benchmarking.errors import MatbenchError
+from projects.encoder_bench.inputs import TASKS
 
 EMBEDDING, CLASSIFICATION = TASKS["embedding"], TASKS["classification"]
 INPUTS = [f"{'x' * number}{number % 10}" for number in range(30)]

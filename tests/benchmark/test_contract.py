@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from matrix_benchmarking.benchmark import schema
-from matrix_benchmarking.benchmark.targets import make_target
-from matrix_benchmarking.benchmark.targets.servers import Target, TargetError
+from matrix_benchmarking.benchmark.campaign import make_target
+from matrix_benchmarking.benchmark.targets import Target, TargetError
 
-SERVER = Path(__file__).resolve().parents[2] / "benchmark_support" / "little_server.py"
+SERVER = Path(__file__).resolve().parents[1] / "benchmark_support" / "little_server.py"
 SECRET = "hf_secret_token"
 
 
@@ -41,7 +41,7 @@ def running() -> Iterator[str]:
 @pytest.fixture(params=["url", "process", "hf_endpoint"])
 def make(request, running, api, tmp_path, monkeypatch) -> Callable[..., Target]:
     """Makes a target of the kind: one that works, or one that can't be started."""
-    monkeypatch.setattr("matrix_benchmarking.benchmark.targets.hf_endpoint.POLL_S", 0.02)
+    monkeypatch.setattr("matrix_benchmarking.benchmark.hf_endpoint.POLL_S", 0.02)
     monkeypatch.setenv("KEY", SECRET)
 
     def _make(works: bool = True) -> Target:

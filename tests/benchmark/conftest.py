@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from benchmark_support.fake_hf_api import TOKEN, FakeApi
 
-from matrix_benchmarking.benchmark.targets import hf_endpoint
+from matrix_benchmarking.benchmark import hf_endpoint
 
 
 @pytest.fixture

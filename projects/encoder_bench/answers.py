@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import MatbenchError, os_reason
-from ...files import atomic_write, read_regular
+from matrix_benchmarking.errors import MatbenchError, os_reason
+from matrix_benchmarking.files import atomic_write, read_regular
+
 from .inputs import Task
 
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from requirements import missing
 
 from matrix_benchmarking.benchmark import processes
-from matrix_benchmarking.benchmark.load import k6
-from matrix_benchmarking.benchmark.load.inputs import TASKS, Input, write_inputs
-from matrix_benchmarking.benchmark.load.k6 import quantile, read_samples, time_series
+from projects.encoder_bench import k6
+from projects.encoder_bench.inputs import TASKS, Input, write_inputs
+from projects.encoder_bench.k6 import quantile, read_samples, time_series
 
 pytestmark = pytest.mark.xdist_group("load")
 

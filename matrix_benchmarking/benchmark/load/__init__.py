@@ -1,1 +1,0 @@
-"""The load on a target: k6, its inputs and its records."""
