@@ -165,7 +165,8 @@ def _utilization(rng: random.Random) -> dict[str, object]:
 
 
 def _summary(rng: random.Random) -> dict[str, object]:
-    trend = {name: rng.random() * 100 for name in ("avg", "min", "med", "max", "p(90)", "p(95)", "p(99)")}
+    values = sorted(rng.uniform(20, 30) for _ in range(7))  # in the order in which a measurement gives them
+    trend = dict(zip(("min", "med", "avg", "p(90)", "p(95)", "p(99)", "max"), values, strict=True))
     trends = ("blocked", "connecting", "duration", "receiving", "sending", "tls_handshaking", "waiting")
     metrics: dict[str, object] = {
         f"http_req_{name}": {"type": "trend", "contains": "time", "values": trend} for name in trends

@@ -23,7 +23,6 @@ from ..matrix import Entry, Matrix, Problem
 from ..workload import INDEX_PREFIX, Workload
 from . import cache, codec
 from .cache import BrokenCache, Envelope
-from .entries import relative_name
 from .find import Candidate, check_root, layouts_of
 from .fingerprint import digest
 from .parsing import Context, Loader
@@ -143,7 +142,7 @@ class _Entries(msgspec.Struct):
                 settings=dict(zip(names, values, strict=False)),
                 kpis=dict(zip(kpi_names, kpis, strict=False)),
                 location=location,
-                name=relative_name(location, root),
+                name=path.decode("utf-8", "backslashreplace") or root.name,
                 **dict(zip(_SAME, fields, strict=True)),
             )
             yield entry, Candidate(location, layout, is_file=is_file, cache_counts=not entry.from_cache_alone)
