@@ -117,8 +117,7 @@ class OpenSearchStorage:
             wanted.append({"term": {"matbench.workload": workload}})
         if since_us is not None:
             wanted.append({"range": {"matbench.time_us": {"gte": since_us}}})
-        hits = self._hits({"bool": {"filter": wanted}}, ["matbench"])
-        for page in batched(map(self._row, hits), CHUNK):
+        for page in self._pages({"bool": {"filter": wanted}}, ["matbench"]):
             # Those of before have no head: it is made of their payloads.
             before = [row.id for row in page if row.head is None]
             known = {row.id: row for row in self.find(before, payload=True)} if before else {}
@@ -136,12 +135,13 @@ class OpenSearchStorage:
         with reading(MULTI_GET):
             if [each.id for each in found] != wanted or any(each.found is None for each in found):
                 raise ValueError("it doesn't say of each run whether it is there")
-        yield from (self._row(each) for each in found if each.found)
+            rows = [self._row(each) for each in found if each.found]
+        yield from rows
 
     def measured(self, measurements: Sequence[str]) -> Iterator[tuple[str, str]]:
         for some in batched(measurements, CHUNK):
-            for row in map(self._row, self._hits({"terms": {"matbench.measurement": some}}, ["matbench"])):
-                yield row.measurement or "", row.id
+            for page in self._pages({"terms": {"matbench.measurement": some}}, ["matbench"]):
+                yield from ((row.measurement or "", row.id) for row in page)
 
     def last_recorded(self) -> int | None:
         body = {"size": 0, "aggregations": {"last": {"max": {"field": "matbench.recorded_us"}}}}
@@ -212,9 +212,14 @@ class OpenSearchStorage:
                 raise HistoryError(f"{self._place.url} refused to delete KPI {kpi}: {reason}")
         return [row.id for row in there]
 
-    def _hits(self, query: Mapping[str, Any], source: Sequence[str] | bool) -> Iterator[Hit]:
+    def _pages(self, query: Mapping[str, Any], source: Sequence[str] | bool) -> Iterator[list[Row]]:
+        """The rows of the documents that match, *source* of each, the latest first."""
         page = CHUNK if source is True else PAGE
-        return search(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
+        hits = search(self._client, self._place.index, query=query, sort=_BY_TIME, source=source, page=page)
+        for some in batched(hits, CHUNK):
+            with reading("a search"):
+                rows = [self._row(each) for each in some]
+            yield rows
 
     def _send(self, actions: Iterable[Action]) -> Iterator[tuple[str, int, str]]:
         """Send *actions*; of those that failed for good the id, the status and the reason."""
@@ -225,18 +230,15 @@ class OpenSearchStorage:
 
     def _row(self, of: Hit) -> Row:
         """The row in a document of which all was asked for, or what is below ``matbench``."""
-        with reading("a search" if type(of) is Hit else MULTI_GET):
-            source = dict(of.source)
-            known = source.pop("matbench")
-            if known.get("recorded_us") is None and "recorded_place" not in known and self._has_order():
-                known = {**known, "recorded_place": of.seq_no}  # of before, when the order of writes was all there was
-            payload = msgspec.json.encode(source) if source else None
-            kept = {name: known.get(name) for name in _KEPT}
-            if payload is not None and kept["head"] is None:
-                kept["shape"], kept["head"] = shape_and_head(payload)
-            row = Row(**kept, payload=payload, version=(of.seq_no, of.primary_term))
-            if not isinstance(row.id, str) or not isinstance(row.digest, str):
-                raise TypeError("a run has no id or no digest")
+        known = of.source.pop("matbench")
+        if known.get("recorded_us") is None and "recorded_place" not in known and self._has_order():
+            known["recorded_place"] = of.seq_no  # of before, when the order of writes was all there was
+        payload = msgspec.json.encode(of.source) if of.source else None
+        if payload is not None and known.get("head") is None:
+            known["shape"], known["head"] = shape_and_head(payload)
+        row = Row._make((*map(known.get, _KEPT), payload, (of.seq_no, of.primary_term)))
+        if not isinstance(row.id, str) or not isinstance(row.digest, str):
+            raise TypeError("a run has no id or no digest")
         return row
 
     def _has_order(self) -> bool:
@@ -248,7 +250,7 @@ class OpenSearchStorage:
     def _bring_on(self) -> None:
         """Give the documents of before their heads; those that somebody replaces meanwhile have theirs."""
         without = {"bool": {"must_not": {"exists": {"field": "matbench.shape"}}}}
-        for rows in batched(map(self._row, self._hits(without, True)), CHUNK):
+        for rows in self._pages(without, True):
             self.write(rows)
         self.settle()
 

