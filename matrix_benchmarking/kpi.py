@@ -7,16 +7,19 @@ and do nothing else, so their order does not matter::
     @KPIMetadata(help="Inputs answered per second", unit="inputs/s")
     def throughput(lts_payload):
         return lts_payload.results.throughput
+
+One that is merely a field of the results is a line: ``throughput = field_kpi("throughput", better="higher", …)``.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from .errors import LONGEST_REASON, WorkloadError, explained, shortened
 
@@ -146,6 +149,47 @@ def FormatDivisor(divisor: float, *, unit: str, format: str = "{:.2f}") -> Calla
     return lambda function: _describe(function, divisor=divisor, display_unit=unit, format=format)
 
 
+def field_kpi(
+    field: str,
+    *,
+    help: str,
+    better: Literal["lower", "higher", "neither"],
+    unit: str = "",
+    name: str | None = None,
+    format: str = DEFAULT_FORMAT,
+    divisor: float = 1.0,
+    display_unit: str | None = None,
+    ignored_for_regression: bool = False,
+    unknown: str | Callable[[Any], str] | None = None,
+) -> KPIFunction:
+    """A KPI that is a field of ``lts_payload.results``: ``p95_latency = field_kpi("p95_latency_ms", help=…, …)``.
+
+    Args:
+        field: its name; ``measured.p95_ms`` is a field, or a key, of another.
+        name: the KPI's name; that of the variable which holds it unless given.
+        divisor, display_unit: as of :func:`FormatDivisor`.
+        unknown: why the value isn't known where it is None; a text, or a function of the results.
+    """
+    path = field.split(".")
+
+    def value(lts_payload: Any) -> Any:
+        found = lts_payload.results
+        for part in path:
+            found = found[part] if isinstance(found, Mapping) else getattr(found, part)
+            if found is None:
+                why = unknown(lts_payload.results) if callable(unknown) else unknown
+                raise UnknownKPI(why or f"{part.replace('_', ' ')} was not measured")
+        return found
+
+    value.__name__, value.__module__ = path[-1], sys._getframe(1).f_globals.get("__name__", "")  # as a namedtuple's
+    said = {"help": help, "unit": unit, "name": name, "format": format, "divisor": divisor}
+    said |= {"display_unit": unit if display_unit is None else display_unit, "field": field}
+    directions = {"lower": True, "higher": False, "neither": None}
+    if better not in directions:
+        raise WorkloadError(f"the KPI of the field '{field}' is better '{better}': say lower, higher or neither")
+    return _describe(value, **said, lower_better=directions[better], ignored_for_regression=ignored_for_regression)
+
+
 def collect(source: types.ModuleType | Iterable[KPIFunction]) -> dict[str, KPIDefinition]:
     """The KPIs of a module (or of some functions), by name, in the order of their definition.
 
@@ -167,7 +211,10 @@ def collect(source: types.ModuleType | Iterable[KPIFunction]) -> dict[str, KPIDe
 
 def _definition(function: KPIFunction) -> KPIDefinition:
     where = f"KPI function '{function.__name__}' of {function.__module__}"
-    said: dict[str, Any] = getattr(function, _ATTRIBUTE, {})
+    said: dict[str, Any] = dict(getattr(function, _ATTRIBUTE, {}))
+    if said.pop("field", None) and said["name"] is None:
+        there = vars(sys.modules[function.__module__]) if function.__module__ in sys.modules else {}
+        said["name"] = next((name for name, value in there.items() if value is function), function.__name__)
     if "help" not in said:
         raise WorkloadError(f"{where} needs @KPIMetadata(help=…, unit=…)")
     if "lower_better" not in said:

@@ -230,3 +230,38 @@ def test_a_bound_without_a_plain_number_is_shown_as_it_is(form: str) -> None:
     of = defined(kpi.LowerBetter, kpi.KPIMetadata(help="h", unit="s"), kpi.Format(form))
     assert of.show_bound(math.inf) == of.show(math.inf)
     assert of.show_bound(0.514) == ("51 % s" if form == "{:.0%}" else "0.6 s")
+
+
+avg_latency = kpi.field_kpi("latency.mean_ms", help="Mean latency", unit="ms", better="lower", format="{:,.1f}")
+
+
+class TestAKPIThatIsAField:
+    def computed(self, definition, **results):
+        return kpi.compute({"it": definition}, types.SimpleNamespace(results=types.SimpleNamespace(**results)))
+
+    def test_it_is_called_as_the_variable_that_holds_it(self):
+        definition = kpi.collect([avg_latency])["avg_latency"]
+        assert (definition.unit, definition.lower_better, definition.show(12.34)) == ("ms", True, "12.3 ms")
+
+    def test_a_module_has_its_own_and_not_those_that_it_imports(self):
+        module = types.ModuleType(__name__)
+        module.renamed, other = avg_latency, types.ModuleType("elsewhere")
+        other.avg_latency = avg_latency
+        assert list(kpi.collect(module)) == ["avg_latency"]
+        assert kpi.collect(other) == {}
+
+    @pytest.mark.parametrize("latency", [{"mean_ms": 3}, types.SimpleNamespace(mean_ms=3)])
+    def test_a_field_of_a_field_may_be_a_key(self, latency):
+        assert self.computed(kpi.collect([avg_latency])["avg_latency"], latency=latency).values == {"it": 3}
+
+    @pytest.mark.parametrize("latency", [None, {"mean_ms": None}])
+    def test_what_is_none_is_unknown_with_its_reason(self, latency):
+        given = kpi.field_kpi("latency.mean_ms", help="h", better="neither", name="a", unknown=lambda results: "no log")
+        told = self.computed(kpi.collect([given])["a"], latency=latency)
+        assert told == kpi.KPIValues({}, {"it": "no log"})
+        unsaid = self.computed(kpi.collect([avg_latency])["avg_latency"], latency={"mean_ms": None})
+        assert unsaid.missing == {"it": "mean ms was not measured"}
+
+    def test_a_misspelt_direction_is_refused(self):
+        with pytest.raises(WorkloadError, match="is better 'less': say lower, higher or neither"):
+            kpi.field_kpi("a", help="h", better="less")

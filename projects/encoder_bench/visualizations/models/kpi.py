@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from matrix_benchmarking.kpi import (
@@ -12,6 +13,7 @@ from matrix_benchmarking.kpi import (
     LowerBetter,
     NeitherBetter,
     UnknownKPI,
+    field_kpi,
     known,
 )
 
@@ -32,7 +34,7 @@ def cost_of_a_billion(lts_payload: Any) -> float:
             raise UnknownKPI("no price is known: the test's settings name no hw_type")
         hardware = "/".join(named)
         raise UnknownKPI(f"no price is known for {hardware}; give one with --price {hardware}=USD_PER_HOUR")
-    if _of_k6(results, results.throughput, "throughput") == 0:
+    if throughput(lts_payload) == 0:
         raise UnknownKPI("no input was answered")
     return float(BILLION / results.throughput * results.price_usd_per_hour / SECONDS_PER_HOUR)
 
@@ -41,28 +43,45 @@ def cost_of_a_billion(lts_payload: Any) -> float:
 @Format("{:,.1f}")
 @KPIMetadata(help="Inputs answered with the right status and shape", unit="inputs/s")
 def throughput(lts_payload: Any) -> Any:
-    return _of_k6(lts_payload.results, lts_payload.results.throughput, "throughput")
+    results = lts_payload.results
+    if results.throughput is None:
+        raise UnknownKPI(_untold("throughput")(results))
+    return results.throughput
 
 
-@LowerBetter
-@Format("{:,.1f}")
-@KPIMetadata(help="Mean latency of the answered requests", unit="ms")
-def avg_latency(lts_payload: Any) -> Any:
-    return _of_k6(lts_payload.results, lts_payload.results.avg_latency_ms, "latency of answered requests")
+def _untold(what: str) -> Callable[[Any], str]:
+    """Why k6's summary doesn't tell *what*."""
+
+    def why(results: Any) -> str:
+        seen = results.requests is not None
+        return f"{what} was not measured{'' if seen else ': no *__k6__run/summary.json could be read'}"
+
+    return why
 
 
-@LowerBetter
-@Format("{:,.1f}")
-@KPIMetadata(help="95th percentile of the latency of the answered requests", unit="ms")
-def p95_latency(lts_payload: Any) -> Any:
-    return _of_k6(lts_payload.results, lts_payload.results.p95_latency_ms, "latency of answered requests")
-
-
-@LowerBetter
-@Format("{:.2%}")
-@KPIMetadata(help="Share of the sent inputs that were not answered with the right status and shape", unit="")
-def error_rate(lts_payload: Any) -> Any:
-    return _of_k6(lts_payload.results, lts_payload.results.error_rate, "error rate")
+avg_latency = field_kpi(
+    "avg_latency_ms",
+    help="Mean latency of the answered requests",
+    unit="ms",
+    better="lower",
+    format="{:,.1f}",
+    unknown=_untold("latency of answered requests"),
+)
+p95_latency = field_kpi(
+    "p95_latency_ms",
+    help="95th percentile of the latency of the answered requests",
+    unit="ms",
+    better="lower",
+    format="{:,.1f}",
+    unknown=_untold("latency of answered requests"),
+)
+error_rate = field_kpi(
+    "error_rate",
+    help="Share of the sent inputs that were not answered with the right status and shape",
+    better="lower",
+    format="{:.2%}",
+    unknown=_untold("error rate"),
+)
 
 
 @NeitherBetter
@@ -73,42 +92,40 @@ def gpu_util(lts_payload: Any) -> Any:
     return known(lts_payload.results.gpu_util, "GPU load")
 
 
-@NeitherBetter
-@IgnoredForRegression
-@Format("{:.1%}")
-@KPIMetadata(help="Highest share of the GPUs' memory in use during the load window", unit="")
-def gpu_memory(lts_payload: Any) -> Any:
-    return known(lts_payload.results.gpu_memory, "GPU memory")
-
-
-@NeitherBetter
-@IgnoredForRegression
-@Format("{:.1%}")
-@KPIMetadata(help="Mean load of the cores that the server may use, during the load window", unit="")
-def cpu_util(lts_payload: Any) -> Any:
-    return known(lts_payload.results.cpu_util, "CPU load")
-
-
-@HigherBetter
-@Format("{:.2%}")
-@KPIMetadata(help="Share of the classified inputs with the right label", unit="")
-def accuracy(lts_payload: Any) -> Any:
-    return known(lts_payload.results.accuracy, "accuracy")
-
-
-@HigherBetter
-@Format("{:.4f}")
-@KPIMetadata(help="Mean cosine between the answers and those of the reference", unit="")
-def fidelity(lts_payload: Any) -> Any:
-    return known(lts_payload.results.fidelity_mean, "fidelity")
-
-
-@HigherBetter
-@IgnoredForRegression
-@Format("{:.4f}")
-@KPIMetadata(help="Lowest cosine between an answer and that of the reference", unit="")
-def fidelity_minimum(lts_payload: Any) -> Any:
-    return known(lts_payload.results.fidelity_minimum, "fidelity")
+gpu_memory = field_kpi(
+    "gpu_memory",
+    help="Highest share of the GPUs' memory in use during the load window",
+    better="neither",
+    format="{:.1%}",
+    ignored_for_regression=True,
+    unknown="GPU memory was not measured",
+)
+cpu_util = field_kpi(
+    "cpu_util",
+    help="Mean load of the cores that the server may use, during the load window",
+    better="neither",
+    format="{:.1%}",
+    ignored_for_regression=True,
+    unknown="CPU load was not measured",
+)
+accuracy = field_kpi(
+    "accuracy", help="Share of the classified inputs with the right label", better="higher", format="{:.2%}"
+)
+fidelity = field_kpi(
+    "fidelity_mean",
+    help="Mean cosine between the answers and those of the reference",
+    better="higher",
+    format="{:.4f}",
+    unknown="fidelity was not measured",
+)
+fidelity_minimum = field_kpi(
+    "fidelity_minimum",
+    help="Lowest cosine between an answer and that of the reference",
+    better="higher",
+    format="{:.4f}",
+    ignored_for_regression=True,
+    unknown="fidelity was not measured",
+)
 
 
 @LowerBetter
@@ -123,10 +140,3 @@ def accuracy_loss(lts_payload: Any) -> float:
     if error <= 0:
         raise UnknownKPI("the standard error of the reference's accuracy is 0")
     return max(0.0, float(loss / error))
-
-
-def _of_k6(results: Any, value: Any, what: str) -> Any:
-    """*value*, which k6's summary tells."""
-    if value is None and results.requests is None:
-        raise UnknownKPI(f"{what} was not measured: no *__k6__run/summary.json could be read")
-    return known(value, what)

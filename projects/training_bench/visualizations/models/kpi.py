@@ -12,7 +12,7 @@ from matrix_benchmarking.kpi import (
     KPIMetadata,
     LowerBetter,
     UnknownKPI,
-    known,
+    field_kpi,
 )
 
 
@@ -57,12 +57,14 @@ def cpu_load(lts_payload: Any) -> Any:
     return _load(lts_payload.results, lts_payload.results.cpu_load, "CPU")
 
 
-@HigherBetter
-@IgnoredForRegression
-@Format("{:.1%}")
-@KPIMetadata(help="Mean load of all cores by the training's own process", unit="")
-def process_load(lts_payload: Any) -> Any:
-    return known(lts_payload.results.process_load, "the load by the training's own process")
+process_load = field_kpi(
+    "process_load",
+    help="Mean load of all cores by the training's own process",
+    better="higher",
+    format="{:.1%}",
+    ignored_for_regression=True,
+    unknown="the load by the training's own process was not measured",
+)
 
 
 @HigherBetter
@@ -87,25 +89,30 @@ def read_rate(lts_payload: Any) -> float:
     return _rate(lts_payload.results, lts_payload.results.read_bytes, "bytes read from storage")
 
 
-@LowerBetter
-@Format("{:.1%}")
-@KPIMetadata(help="Highest share of the machine's memory in use", unit="")
-def peak_memory(lts_payload: Any) -> Any:
-    return known(lts_payload.results.main_memory, "main memory")
+peak_memory = field_kpi(
+    "main_memory", help="Highest share of the machine's memory in use", better="lower", format="{:.1%}"
+)
 
 
-@LowerBetter
-@Format("{:.1%}")
-@KPIMetadata(help="Highest share of the GPUs' memory in use", unit="")
-def peak_gpu_memory(lts_payload: Any) -> Any:
-    return known(lts_payload.results.gpu_memory, "GPU memory")
+peak_gpu_memory = field_kpi(
+    "gpu_memory",
+    help="Highest share of the GPUs' memory in use",
+    better="lower",
+    format="{:.1%}",
+    unknown="GPU memory was not measured",
+)
 
 
-@LowerBetter
-@FormatDivisor(1e6, unit="MB", format="{:,.0f}")
-@KPIMetadata(help="Largest resident set of the training's process", unit="bytes")
-def process_memory(lts_payload: Any) -> Any:
-    return known(lts_payload.results.peak_rss_bytes, "the process's memory")
+process_memory = field_kpi(
+    "peak_rss_bytes",
+    help="Largest resident set of the training's process",
+    unit="bytes",
+    better="lower",
+    divisor=1e6,
+    display_unit="MB",
+    format="{:,.0f}",
+    unknown="the process's memory was not measured",
+)
 
 
 def _rate(results: Any, per_epoch: float | None, what: str) -> float:
