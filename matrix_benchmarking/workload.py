@@ -11,6 +11,7 @@ import importlib
 import importlib.metadata
 import sys
 import types
+import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -157,6 +158,9 @@ class RegressionKeys:
     version_order: Callable[[Sequence[Any]], Sequence[Any]] | Sequence[Any] | None = None
 
 
+Pages = Sequence[type[Any]] | Callable[[], Sequence[type[Any]]]
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Workload:
     """One kind of benchmark.
@@ -181,7 +185,8 @@ class Workload:
             ``test_dir.options``.
         load_drivers: by name, functions that import and give what puts a load on this workload's targets; the first is
             the one of a benchmark file whose ``load`` names none.
-        plots, reports: functions that import and give the plot and report classes.
+        reports: the report classes, or a function that imports and gives them. Each lists its own plots.
+        plots: those that no report lists, in the same form.
         regression: keys of the regression analysis.
         spec: the name under which :func:`load` found it; None for a value made in process.
         source: the workload's package directory or file, whose digest keeps caches honest; with what a file imports.
@@ -199,8 +204,8 @@ class Workload:
     price: Callable[[Mapping[str, Scalar]], float | None] | None = None
     options: Mapping[str, Scalar] = dataclasses.field(default_factory=dict)
     load_drivers: Mapping[str, Callable[[], type[Any]]] = dataclasses.field(default_factory=dict)
-    plots: Callable[[], Sequence[type[Any]]] = tuple
-    reports: Callable[[], Sequence[type[Any]]] = tuple
+    plots: Pages = ()
+    reports: Pages = ()
     regression: RegressionKeys = RegressionKeys()
     spec: str | None = None
     source: Path | None = None
@@ -221,24 +226,66 @@ class Workload:
         """The KPI that people limit; None for a workload without one."""
         return self.kpis[self.limit_kpi] if self.limit_kpi is not None else None
 
-    def check(self) -> None:
-        """Raise WorkloadError where the definition refers to a KPI that doesn't exist, or ranks by one that can't be
-        better.
+    def pages(self) -> tuple[list[type[Any]], list[type[Any]]]:
+        """The classes of its plots and of its reports; whose plots are among them.
+
+        Raises:
+            WorkloadError: one names a KPI or a plot that doesn't exist.
         """
-        named = [
-            self.headline_kpi,
-            self.limit_kpi,
-            *(gate.kpi for gate in self.gates),
-            *self.regression.minimum_effects,
-        ]
-        for name in named:
-            if name is not None and name not in self.kpis:
-                raise WorkloadError(f"workload '{self.name}' refers to a KPI '{name}': {did_you_mean(name, self.kpis)}")
+        plots, reports = ([*(given() if callable(given) else given)] for given in (self.plots, self.reports))
+        listed = [plot for report in reports for plot in getattr(report, "plots", ())]
+        plots += [plot for plot in listed if not isinstance(plot, str) and plot not in plots]
+        plots = [plot for place, plot in enumerate(plots) if plot not in plots[:place]]
+        for page in (*plots, *reports):
+            for name in getattr(page, "kpis", ()):
+                self._check_kpi(name, f"'{getattr(page, 'name', page)}' of ")
+        return plots, reports
+
+    def _check_kpi(self, name: str | None, what: str = "") -> None:
+        if name is not None and name not in self.kpis:
+            known = did_you_mean(name, self.kpis)
+            raise WorkloadError(f"{what}workload '{self.name}' refers to a KPI '{name}': {known}")
+
+    def check(self) -> None:
+        """Raise WorkloadError where the definition refers to a KPI or a setting that doesn't exist, or ranks by a KPI
+        that can't be better.
+
+        Pages that a function imports are checked when it does, before any result is read for them.
+        """
+        gates = [gate.kpi for gate in self.gates]
+        for name in (self.headline_kpi, self.limit_kpi, *gates, *self.regression.minimum_effects):
+            self._check_kpi(name)
         for kpi in (self.headline, self.limited):
             if kpi is not None and kpi.lower_better is None:
                 raise WorkloadError(
                     f"workload '{self.name}' ranks by '{kpi.name}', of which neither direction is better"
                 )
+        self._check_keys()
+        if not (callable(self.plots) or callable(self.reports)):
+            self.pages()
+
+    def _check_keys(self) -> None:
+        """That the keys are settings, where the KPIs' labels say which there are."""
+        labels = label_names(self.store.lts_payload_model)
+        keys = self.regression
+        groups = {"group_keys": self.group_keys, "variant_keys": self.variant_keys}
+        groups |= {"comparison_keys": keys.comparison_keys, "ignored_keys": keys.ignored_keys}
+        groups |= {"sorting_keys": keys.sorting_keys, "ignored_entries": [*keys.ignored_entries]}
+        for what, names in groups.items():
+            for name in names if labels else ():
+                if name not in labels:
+                    known = did_you_mean(name, labels)
+                    raise WorkloadError(f"{what} of workload '{self.name}': no label of its KPIs is '{name}': {known}")
+
+
+def label_names(payload_model: type[Any] | None) -> frozenset[str]:
+    """The labels of a payload model's KPIs; empty where any setting is one."""
+    kpis: Any = getattr(payload_model, "model_fields", {}).get("kpis")
+    for field in getattr(getattr(kpis, "annotation", None), "model_fields", {}).values():
+        for each in typing.get_args(field.annotation):
+            labels = getattr(each, "model_fields", {}).get("labels")
+            return frozenset(getattr(getattr(labels, "annotation", None), "model_fields", ()))
+    return frozenset()
 
 
 def load(name: str) -> Workload:

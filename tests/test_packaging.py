@@ -26,7 +26,7 @@ LOAD = """
 from matrix_benchmarking import workload
 loaded = workload.load("encoder_bench")
 print(loaded.source)
-print(len(loaded.plots()), len(loaded.reports()))
+print(*map(len, loaded.pages()))
 """
 
 PLAIN = """

@@ -112,6 +112,10 @@ def command(
     index, or their figures as pictures, and print the best configuration and where they are. With a directory and a
     history, 'KPI history' compares the results with the runs of the history, from version to version.
     """
+    from ..plotting import catalogue  # its pages' imports: .2 s
+
+    workload = run.load_workload(selection.workload)
+    catalogue.check(workload)
     if not (generate or generate_id or single_file or "png" in format):
         opening = run.opened(configuration(), selection, locate)
         _serve(opening, report_dest, host, port)
@@ -121,7 +125,15 @@ def command(
     from ..runs.runs import Runs
 
     browser = png.find_browser() if "png" in format else None
-    names = names_to_generate(generate, generate_id, plots_file, run.load_workload(selection.workload).name)
+    names = names_to_generate(generate, generate_id, plots_file, workload.name)
+    if EVERYTHING in generate and names:
+        own = (report.name for report in workload.pages()[1])
+        forgotten = [name for name in own if not {name, name.removeprefix("report: ")} & {*names}]
+        if forgotten:
+            say(
+                f"Not generated, as {plots_file or DEFAULT_PLOTS_FILE} doesn't list it: {', '.join(forgotten)}.",
+                err=True,
+            )
     study = run.start(selection, locate)
     html = "html" in format
     written = write_site(study, report_dest, names, single_file=single_file, html=html, png_browser=browser)

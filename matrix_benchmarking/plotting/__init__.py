@@ -1,10 +1,21 @@
 """Plots and reports of a matrix, and their static HTML pages.
 
 A workload's author needs :class:`Plot`, :class:`Report` or :class:`PlotsReport`, :func:`set_config` and what is in
-``tables`` and ``template``; a plot or a report is a class with a ``name`` and a ``draw``.
+``tables`` and ``template``; a plot or a report is a class with a ``name`` and a ``draw(self, view)``.
 """
 
-from .base import Arguments, Plot, PlotsReport, Report, set_config
+from .base import Arguments, Plot, PlotsReport, Report, View, set_config
 from .controls import Choice, Control, Number, RunChoice
 
-__all__ = ["Arguments", "Choice", "Control", "Number", "Plot", "PlotsReport", "Report", "RunChoice", "set_config"]
+__all__ = [
+    "Arguments",
+    "Choice",
+    "Control",
+    "Number",
+    "Plot",
+    "PlotsReport",
+    "Report",
+    "RunChoice",
+    "View",
+    "set_config",
+]

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import abc
 import copy
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from ..errors import WorkloadError
-from ..matrix import Entry, SettingLists, Variables
+from ..errors import MatbenchError, WorkloadError, did_you_mean
+from ..kpi import KPIDefinition
+from ..matrix import Entry, Matrix, SettingLists, Variables
 from . import controls, problems
 from .controls import Control, chosen
 from .static_html import Part
 from .template import colour_map
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..analyze.study import Study
+    from ..workload import Workload
 
 
-class Arguments(NamedTuple):
-    """What a plot or a report is asked to show: the five arguments of ``do_plot``.
+@dataclasses.dataclass(frozen=True, slots=True)
+class View:
+    """What a plot or a report is asked to show, and what there is of it.
 
-    ``ordered_vars`` are the names of the variables, those to be told apart first before the others; ``settings`` have
-    one value; ``setting_lists`` has for each variable its name with each of its values, ``variables`` its values;
-    ``cfg`` is what was chosen of the controls.
+    The first five are the arguments of TOPSAIL's ``do_plot``, which a view can be unpacked into.
+
+    Attributes:
+        ordered_vars: names of the variables, those to be told apart first before the others.
+        settings: those that have one value.
+        setting_lists: for each variable its name with each of its values.
+        variables: the values of each.
+        cfg: what was chosen of the controls.
+        shown: the plot or report that is drawn; None as long as nobody draws.
     """
 
     ordered_vars: list[str]
@@ -31,17 +43,90 @@ class Arguments(NamedTuple):
     setting_lists: SettingLists
     variables: Variables
     cfg: Mapping[str, Any]
+    shown: _Named | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.ordered_vars, self.settings, self.setting_lists, self.variables, self.cfg))
+
+    @classmethod
+    def of(cls, args: View | Sequence[Any]) -> View:
+        """*args*, which TOPSAIL's reports hand on as a plain tuple."""
+        return args if isinstance(args, View) else cls(*args)
+
+    def choosing(self, **chosen: Any) -> View:
+        """The same with other choices of the controls."""
+        return dataclasses.replace(self, cfg={**self.cfg, **chosen})
+
+    @property
+    def drawn(self) -> _Named:
+        if self.shown is None:
+            raise WorkloadError("only the view that 'draw' gets knows its data")
+        return self.shown
+
+    @property
+    def study(self) -> Study:
+        """All answers about these data and their history."""
+        return self.drawn.study
+
+    @property
+    def matrix(self) -> Matrix:
+        return self.drawn.matrix
+
+    @property
+    def workload(self) -> Workload:
+        return self.drawn.workload
+
+    @property
+    def runs(self) -> list[Entry]:
+        """The runs that are asked for."""
+        return [*self.matrix.all_records(self.settings, self.setting_lists)]
+
+    @property
+    def kpis(self) -> tuple[KPIDefinition, ...]:
+        """What the class says in ``kpis``, in that order."""
+        return tuple(self.kpi(name) for name in self.drawn.kpis)
+
+    def kpi(self, name: str) -> KPIDefinition:
+        """Raises MatbenchError: the workload has no such KPI."""
+        if name not in self.workload.kpis:
+            raise MatbenchError(f"there is no KPI '{name}': {did_you_mean(name, self.workload.kpis)}")
+        return self.workload.kpis[name]
+
+    def frame(self) -> pandas.DataFrame:
+        """A row a run that is asked for: settings, KPIs, location, as ``Matrix.to_dataframe`` has them."""
+        return Matrix(self.runs).to_dataframe()
+
+    def name(self, run: Entry) -> str:
+        """The run's name by what varies."""
+        return run.get_name(self.ordered_vars)
+
+    def option(self, name: str) -> Any:
+        """What was chosen of the control *name*, or its default."""
+        return self.drawn.option(self.cfg, name)
+
+    def colours(self, setting: str) -> dict[str, str]:
+        """For each value of *setting*, as ``template.text`` writes it, the colour that it has on all pages."""
+        return self.drawn.colours(setting)
+
+    def link(self, run: Entry, text: str | None = None) -> Any:
+        """A link to the run's test directory; its id instead for a test of a history, which has none."""
+        return self.drawn.link(run, text)
 
 
-def set_config(changes: Mapping[str, Any], args: Arguments) -> Arguments:
+Arguments = View
+"""As :class:`View` was called."""
+
+
+def set_config(changes: Mapping[str, Any], args: View | Sequence[Any]) -> View:
     """*args* with *changes* made to their plot configuration."""
-    asked = Arguments(*args)  # TOPSAIL's reports give a plain tuple
-    return asked._replace(cfg={**asked.cfg, **changes})
+    return View.of(args).choosing(**changes)
 
 
 class _Named:
     name: ClassVar[str]
     """Under which people ask for it."""
+    kpis: ClassVar[Sequence[str]] = ()
+    """The KPIs that it shows: one that the workload doesn't have is an error before anything is read."""
 
     def __init__(self, catalogue: Presentation) -> None:
         self.catalogue = catalogue
@@ -60,22 +145,22 @@ class _Named:
         return html.A(text or entry.name, href=address, title=where)
 
     def colours(self, setting: str) -> dict[str, str]:
-        """For each value of *setting*, as ``template.text`` writes it, the colour that it has on all pages."""
+        """See :meth:`View.colours`."""
         return colour_map(self.study.read, setting)
 
     def controls(self) -> Sequence[Control]:
         """What a person may choose, made from the data; ``cfg`` has what was chosen."""
         return ()
 
-    def runs(self, args: Arguments) -> Iterator[Entry]:
-        """The runs that are asked for."""
-        return self.matrix.all_records(args.settings, args.setting_lists)
+    def runs(self, view: View) -> Iterator[Entry]:
+        """See :attr:`View.runs`."""
+        return self.matrix.all_records(view.settings, view.setting_lists)
 
     def option(self, cfg: Mapping[str, Any], name: str) -> Any:
         """What *cfg* says of the control *name*, or its default."""
         return chosen(self.controls(), cfg, name)
 
-    def draw(self, args: Arguments) -> Any:
+    def draw(self, view: View) -> Any:
         """Of a plot its figure (None: nothing to draw), and text or Dash components about it; of a report those."""
         raise WorkloadError(f"'{self.name}' has neither a draw nor a do_plot")
 
@@ -88,7 +173,7 @@ class _Named:
         cfg: Mapping[str, Any],
     ) -> Any:
         """The same, for what was written for TOPSAIL; it has one of both."""
-        return self.draw(Arguments(ordered_vars, settings, setting_lists, variables, cfg))
+        return self.draw(View(ordered_vars, settings, setting_lists, variables, cfg, self))
 
 
 class Plot(_Named):
@@ -107,6 +192,8 @@ class Report(_Named):
 
     description: ClassVar[str] = ""
     """One sentence on what the page shows, for its header and its card."""
+    plots: ClassVar[Sequence[type[Plot] | str]] = ()
+    """The plots that it shows, the workload's own as classes, others by their names; there is no other list of them."""
 
     def __init__(self, catalogue: Presentation) -> None:
         super().__init__(catalogue)
@@ -116,53 +203,56 @@ class Report(_Named):
         """One sentence made from the data, for the page's card on the index; empty for none."""
         return ""
 
-    def Plot_and_Text(self, name: str, args: Arguments) -> list[Any]:
+    def Plot_and_Text(self, name: str, args: View) -> list[Any]:
         """The plot *name* under its heading, with its text."""
         plot = self.catalogue.plot(name)
         self.drawn.append(plot)
-        return [self.catalogue.section(plot, args)]
+        return [self.catalogue.section(plot, View.of(args))]
+
+    def each_plot(self, view: View) -> list[Any]:
+        """All of its plots, one below the other."""
+        names = (plot if isinstance(plot, str) else plot.name for plot in self.plots)
+        return [part for name in names for part in self.Plot_and_Text(name, view)]
 
 
 class PlotsReport(Report):
     """A page of the *plots*, one below the other."""
 
-    plots: ClassVar[Sequence[type[Plot]]] = ()
-
-    def draw(self, args: Arguments) -> list[Any]:
+    def draw(self, view: View) -> list[Any]:
         from dash import html
 
         runs = (self.matrix, self.study.past or self.matrix)
         if not any(len(each) or each.unfinished for each in runs):
             return [html.P("No run is selected, so there is nothing to draw.")]
-        return [part for plot in self.plots for part in self.Plot_and_Text(plot.name, args)]
+        return self.each_plot(view)
 
 
-def configured(shown: Plot | Report, args: Arguments, texts: Mapping[str, str]) -> Arguments:
-    """*args* with what *texts* say of the controls; what *args* fix already stays."""
+def configured(shown: Plot | Report, view: View, texts: Mapping[str, str]) -> View:
+    """*view* with what *texts* say of the controls; what *view* fixes already stays."""
     chosen, _ = controls.read(problems.called(shown.name, shown.workload.source, shown.controls), texts)
-    return set_config({**chosen, **args[-1]}, args)
+    return view.choosing(**{**chosen, **view.cfg})
 
 
-def plot_section(plot: Plot, args: Arguments, texts: Mapping[str, str] | None = None) -> Any:
+def plot_section(plot: Plot, view: View, texts: Mapping[str, str] | None = None) -> Any:
     """What a report shows of a plot, whose controls *texts* choose: heading, how to read it, figure, conclusion."""
     from dash import html
 
-    part: Any = Part(plot.name, lambda: plot_parts(plot, configured(plot, args, texts or {})))
+    part: Any = Part(plot.name, lambda: plot_parts(plot, configured(plot, view, texts or {})))
     return html.Section([html.H3(plot.name), part], className="plot")
 
 
-def _drawn(plot: Plot, args: Arguments) -> tuple[Any, Any]:
-    figure, text = plot.do_plot(*args)
+def _drawn(plot: Plot, view: View) -> tuple[Any, Any]:
+    figure, text = plot.do_plot(*view)
     if figure is not None and not isinstance(figure, dict) and not hasattr(figure, "to_plotly_json"):
         raise TypeError(f"do_plot gives a {type(figure).__name__} in the place of a figure")
     return figure, text
 
 
-def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
+def plot_parts(plot: Plot, view: View) -> list[Any]:
     """The plot without its heading."""
     from dash import dcc, html
 
-    figure, text = problems.called(plot.name, plot.workload.source, lambda: _drawn(plot, args))
+    figure, text = problems.called(plot.name, plot.workload.source, lambda: _drawn(plot, view))
     parts: list[Any] = []
     if figure is not None:
         parts += [html.P(plot.how_to_read, className="note")] if plot.how_to_read else []
@@ -176,7 +266,7 @@ def plot_parts(plot: Plot, args: Arguments) -> list[Any]:
 
 Href = Callable[[Entry], str | None]
 """The address of an entry: its test directory, or a page about it; None where it leads nowhere."""
-Section = Callable[[Plot, Arguments], Any]
+Section = Callable[[Plot, View], Any]
 Late = Callable[[Callable[[], Any], int], Any]
 """The place of what a function makes when it is seen, and its height in pixels."""
 
@@ -217,11 +307,11 @@ class Presentation(abc.ABC):
     def plot(self, name: str) -> Plot:
         """The plot of this name."""
 
-    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> Arguments:
-        """The arguments of a ``do_plot`` that shows the whole matrix; of its variables those in *first* come first."""
+    def arguments(self, cfg: Mapping[str, Any] | None = None, first: Sequence[str] = ()) -> View:
+        """A view of the whole matrix; of its variables those in *first* come first."""
         everything = self.study.matrix.settings
         names = dict.fromkeys([*(name for name in first if name in everything), *everything])
         variables = {name: everything[name] for name in names if len(everything[name]) > 1}
         settings = {name: values[0] for name, values in everything.items() if len(values) == 1}
         setting_lists = [[(name, value) for value in values] for name, values in variables.items()]
-        return Arguments(list(variables), settings, setting_lists, variables, dict(cfg or {}))
+        return View(list(variables), settings, setting_lists, variables, dict(cfg or {}))

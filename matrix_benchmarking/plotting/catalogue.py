@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import MatbenchError, WorkloadError, did_you_mean
+from ..workload import Workload
 from .base import Plot, PlotsReport, Presentation, Report
 from .plot_history import KPIHistory
 from .report_best import BestReport
@@ -24,14 +25,14 @@ class Catalogue(Presentation):
     @functools.cached_property
     def plots(self) -> Mapping[str, type[Plot]]:
         """The built-in plot first; a workload's plot takes the place of one with its name."""
-        return {KPIHistory.name: KPIHistory, **_by_name(self.study.workload.plots(), Plot)}
+        return {KPIHistory.name: KPIHistory, **_by_name(self.study.workload.pages()[0], Plot)}
 
     @functools.cached_property
     def reports(self) -> Mapping[str, type[Report]]:
         """The best configuration, the workload's own, then those that every workload has; a workload's report takes the
         place of the built-in one with its name.
         """
-        own = _by_name(self.study.workload.reports(), Report)
+        own = _by_name(self.study.workload.pages()[1], Report)
         first, *others = (
             BestReport,
             CheckReport,
@@ -69,6 +70,18 @@ class Catalogue(Presentation):
             known = [*self.reports, *self.plots]
             raise MatbenchError(f"there is no report or plot '{name}': {did_you_mean(name, known)}")
         return self.report(name)
+
+
+def check(workload: Workload) -> None:
+    """Raise WorkloadError where a page of *workload* is none, or names a KPI or a plot that doesn't exist."""
+    plots, reports = workload.pages()
+    known = {KPIHistory.name, *_by_name(plots, Plot)}
+    for report in _by_name(reports, Report).values():
+        for name in report.plots:
+            if isinstance(name, str) and name not in known:
+                raise WorkloadError(
+                    f"'{report.name}' of workload '{workload.name}' lists a plot '{name}': {did_you_mean(name, known)}"
+                )
 
 
 def _by_name(classes: Any, kind: type[Any]) -> dict[str, Any]:

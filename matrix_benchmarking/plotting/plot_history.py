@@ -27,7 +27,7 @@ from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import typed
-from .base import Arguments, Plot
+from .base import Plot, View
 from .controls import Choice, Control
 from .series_frames import changes_frame, point_values
 from .template import COLOURS, apply, short, text, wrapped
@@ -73,11 +73,11 @@ class KPIHistory(Plot):
             found.append(Choice("axis", "Versions of", keys, keys[0]))
         return found
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         nothing = why_nothing(self.study)
         if nothing:
             return None, nothing
-        found = find(self.study, args)
+        found = find(self.study, view)
         analysis = self.study.analysis
         judged = judged_series(found, self.workload.name, analysis)
         shown = [one for one in judged if one.series.previous is not None][:MOST_DRAWN]
@@ -103,21 +103,21 @@ def why_nothing(study: Study) -> str:
     )
 
 
-def find(study: Study, args: Arguments) -> KPISeries:
+def find(study: Study, view: View) -> KPISeries:
     """The series of the chosen KPI; raises ConfigError where the configuration names none of the workload's."""
     workload = study.workload
     headline = workload.headline
-    name = args.cfg.get("kpi") or (headline.name if headline is not None else "")
+    name = view.cfg.get("kpi") or (headline.name if headline is not None else "")
     if name not in workload.kpis:
         raise ConfigError(f"there is no KPI '{name}': {did_you_mean(str(name), workload.kpis)}")
-    axis, order = args.cfg.get("axis"), study.order
-    return series_of(_selected(study, args), workload, workload.kpis[name], order, axis if axis in order.keys else None)
+    axis, order = view.cfg.get("axis"), study.order
+    return series_of(_selected(study, view), workload, workload.kpis[name], order, axis if axis in order.keys else None)
 
 
-def _selected(study: Study, args: Arguments) -> Sequence[LabelledRun]:
+def _selected(study: Study, view: View) -> Sequence[LabelledRun]:
     """The known runs at the settings that were selected out of the matrix; the version is never selected."""
-    asked = {name: [value] for name, value in args.settings.items()}
-    asked |= {pairs[0][0]: [value for _, value in pairs] for pairs in args.setting_lists if pairs}
+    asked = {name: [value] for name, value in view.settings.items()}
+    asked |= {pairs[0][0]: [value for _, value in pairs] for pairs in view.setting_lists if pairs}
     there = study.matrix.settings
     wanted = {
         name: {typed(value) for value in values}

@@ -10,7 +10,7 @@ from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label
 from . import tags
-from .base import Arguments, Presentation, Report
+from .base import Presentation, Report, View
 from .controls import Control, Number, read
 from .environments import repeat_section
 from .point_tables import limit_table, setting_cells, setting_columns, value_cells, value_columns
@@ -28,9 +28,9 @@ class BestReport(Report):
         "The best configuration, how many runs stand behind it, and which others can't be told apart from it."
     )
 
-    def draw(self, args: Arguments) -> list[Any]:
-        if LIMIT in args.cfg:
-            self.study = self.study.under(args.cfg[LIMIT])
+    def draw(self, view: View) -> list[Any]:
+        if LIMIT in view.cfg:
+            self.study = self.study.under(view.cfg[LIMIT])
             self.catalogue = self.catalogue.of(self.study)
         best = self.study.best
         parts: list[Any] = [] if self.catalogue.late is not None else [verdict_box(self.study)]
@@ -39,7 +39,7 @@ class BestReport(Report):
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
         parts += self._limits()
         if any(not entry.failed for entry in self.matrix):
-            parts += self.figures(args)
+            parts += self.figures(view)
         for group in best.groups:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
         if best.excluded:
@@ -70,7 +70,7 @@ class BestReport(Report):
                 parts += [html.H2(_heading(f"Best under a limit on {kpi.name}", group)), *found]
         return parts
 
-    def figures(self, args: Arguments) -> list[Any]:
+    def figures(self, view: View) -> list[Any]:
         """What a workload shows between the best of each variant and the list of all points."""
         return []
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..analyze.check import MOST_RUNS, AnswerKind, Finding, counted
-from .base import Arguments, Report
+from .base import Report, View
 from .tables import Cell, Column, Row, table
 from .tags import html
 
@@ -27,7 +27,7 @@ class CheckReport(Report):
         "names that match nothing."
     )
 
-    def draw(self, args: Arguments) -> list[Any]:
+    def draw(self, view: View) -> list[Any]:
         found = self.study.findings
         parts: list[Any] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
         changing = [one for one in found if one.changes]

@@ -26,7 +26,7 @@ from ..analyze.wording.verdicts import (
 from ..analyze.words import plural, value_label
 from ..errors import ConfigError
 from ..matrix import NOT_SET, Entry, typed
-from .base import Arguments, Presentation, Report
+from .base import Presentation, Report, View
 from .compare_choice import SETTING, Candidate, candidates, choices
 from .controls import Control
 from .environments import environment_difference
@@ -56,15 +56,15 @@ class CompareReport(Report):
         """Setting, old and new value: of the setting that was drawn last, or of all."""
         return choices(self.study, self._setting)
 
-    def draw(self, args: Arguments) -> list[Any]:
+    def draw(self, view: View) -> list[Any]:
         if self.workload.headline is None:
             return [html.P("This workload defines no KPI.")]
-        self._setting = args.cfg.get(SETTING)
+        self._setting = view.cfg.get(SETTING)
         try:
-            wanted = candidates(self.study, args.cfg)
+            wanted = candidates(self.study, view.cfg)
         except ConfigError as error:
             return [html.P(str(error))]
-        entries = list(self.runs(args))
+        entries = view.runs
         switches = self._switches(entries, wanted)
         if not switches:
             return [html.P("No two points differ in one setting alone, so there is nothing to compare.")]

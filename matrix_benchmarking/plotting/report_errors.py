@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from ..analyze.words import plural
 from ..filters import show
 from ..matrix import Entry, Matrix
-from .base import Arguments, Report
+from .base import Report, View
 from .failures import failure_sections
 from .tables import Cell, Column, Row, count_cell, table
 from .tags import bullets, html
@@ -25,7 +25,7 @@ class ErrorReport(Report):
         "not be computed."
     )
 
-    def draw(self, args: Arguments) -> list[Any]:
+    def draw(self, view: View) -> list[Any]:
         matrix = self.matrix
         failed = [(entry, show(entry.exit_code)) for entry in matrix if entry.failed]
         everything = [*matrix.entries, *matrix.unfinished]

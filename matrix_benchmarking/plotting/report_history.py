@@ -9,7 +9,7 @@ from ..analyze.verdict.model import SEVERITY, Outcome
 from ..analyze.wording import verdicts as wording
 from ..analyze.wording.of_kpi import SeriesWithVerdict, conclusions, counts, judged_series
 from ..analyze.words import cut_inside
-from .base import Arguments, Report, set_config
+from .base import Report, View, set_config
 from .plot_history import KPIHistory, find, why_nothing
 from .regression_tables import outcome_text, run_links, size_cell
 from .tables import Cell, Column, Row, count_cell, kpi_cell, table
@@ -28,14 +28,14 @@ class HistoryReport(Report):
         "Did the new version make it worse? A KPI from version to version, at settings that differ in nothing else."
     )
 
-    def draw(self, args: Arguments) -> list[Any]:
+    def draw(self, view: View) -> list[Any]:
         notes = [] if self.study.past is None else self.study.past.notes
         parts: list[Any] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]
-        parts += self.Plot_and_Text(KPIHistory.name, args)
+        parts += self.Plot_and_Text(KPIHistory.name, view)
         if why_nothing(self.study):
             return parts
-        found = find(self.study, args)
-        parts += [html.H2("Every KPI"), self._kpis(args)]
+        found = find(self.study, view)
+        parts += [html.H2("Every KPI"), self._kpis(view)]
         if found.series:
             parts += [html.H2(f"All series of {found.kpi.name}"), self._table(found)]
         parts.append(how_to_read(HOW_TO_READ))
@@ -44,13 +44,13 @@ class HistoryReport(Report):
     def summary(self) -> str:
         if why_nothing(self.study):
             return "There is no history to compare with."
-        found = find(self.study, Arguments([], {}, [], {}, {}))
+        found = find(self.study, View([], {}, [], {}, {}))
         return conclusions(found, self._judged(found))[0]
 
     def _judged(self, found: KPISeries) -> list[SeriesWithVerdict]:
         return judged_series(found, self.workload.name, self.study.analysis)
 
-    def _kpis(self, args: Arguments) -> Any:
+    def _kpis(self, view: View) -> Any:
         """A row for each KPI: how many series have which verdict, and what is worst."""
         columns = [
             Column("KPI"),
@@ -61,7 +61,7 @@ class HistoryReport(Report):
         ]
         rows: list[Row] = []
         for name, kpi in self.workload.kpis.items():
-            judged = self._judged(find(self.study, set_config({"kpi": name}, args)))
+            judged = self._judged(find(self.study, set_config({"kpi": name}, view)))
             number = counts(judged)
             cells = [count_cell(each) for each in (len(judged), *(number[outcome] for outcome in OUTCOMES.values()))]
             worst = next(

@@ -12,7 +12,7 @@ from ..analyze.words import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
-from .base import Arguments, Report
+from .base import Report, View
 from .point_tables import setting_cell
 from .tables import Cell, Column, Row, kpi_cell, table
 from .tags import html
@@ -28,7 +28,7 @@ class KPIReport(Report):
         "Every KPI: what it means, its range, where its mean is best, and its value at each point."
     )
 
-    def draw(self, args: Arguments) -> list[Any]:
+    def draw(self, view: View) -> list[Any]:
         if not self.workload.kpis:
             return [html.P("This workload defines no KPI.")]
         if not len(self.matrix):

@@ -11,7 +11,7 @@ from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts
 from ..analyze.words import cut_inside, plural
 from . import series_chart, series_frames
-from .base import Arguments, Late, Report
+from .base import Late, Report, View
 from .plot_history import why_nothing
 from .regression_tables import (
     alarms_table,
@@ -51,7 +51,7 @@ class RegressionReport(Report):
         "Did something get worse? Every series of every KPI, against its own past or the other side of a comparison."
     )
 
-    def draw(self, args: Arguments) -> list[Any]:
+    def draw(self, view: View) -> list[Any]:
         late = self.catalogue.late
         if late is None or self.study.has_analysis:
             return self._parts(MOST_CHARTS, late)

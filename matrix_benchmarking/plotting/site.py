@@ -24,7 +24,7 @@ from ..files import atomic_write
 from ..matrix import Entry
 from . import page as pages
 from . import png, problems
-from .base import Arguments, Presentation, Report, configured, plot_section
+from .base import Presentation, Report, View, configured, plot_section
 from .catalogue import Catalogue
 from .page import INDEX_FILE, Page, Provenance
 from .report_best import limited, under_which, variants_table, verdict_box
@@ -81,12 +81,12 @@ def write_site(
     """
     texts = cfg or {}
     catalogue = Catalogue(limited(study, texts), lambda entry: relative_address(entry, destination))
-    catalogue.section = lambda plot, args: plot_section(plot, args, texts)
+    catalogue.section = lambda plot, view: plot_section(plot, view, texts)
     named = [catalogue.page(name) for name in names or catalogue.reports]
     reports = list({report.name: report for report in named}.values())
-    args = catalogue.arguments(first=first)
+    view = catalogue.arguments(first=first)
     report_pages = [
-        report_page(report, f"#{name.removesuffix('.html')}" if single_file else name, args, texts)
+        report_page(report, f"#{name.removesuffix('.html')}" if single_file else name, view, texts)
         for report, name in zip(reports, slugs(report.name for report in reports), strict=True)
     ]
     site = [index_page(catalogue, report_pages, "#overview" if single_file else INDEX_FILE), *report_pages]
@@ -199,7 +199,7 @@ def slugs(names: Iterable[str]) -> list[str]:
     return [f"{taken.add(name.removeprefix('report:'), 'report')}.html" for name in names]
 
 
-def report_page(report: Report, file: str, args: Arguments, texts: Mapping[str, str] | None = None) -> Page:
+def report_page(report: Report, file: str, view: View, texts: Mapping[str, str] | None = None) -> Page:
     """The page *file* with what the report gives, under what *texts* say of its controls.
 
     In the place of what fails is a sentence, the page itself if need be.
@@ -210,7 +210,7 @@ def report_page(report: Report, file: str, args: Arguments, texts: Mapping[str, 
     def components() -> Any:
         nonlocal summary
         source = report.workload.source
-        made = problems.called(report.name, source, lambda: report.do_plot(*configured(report, args, texts or {})))
+        made = problems.called(report.name, source, lambda: report.do_plot(*configured(report, view, texts or {})))
         summary = problems.called(report.name, source, report.summary)
         return made
 

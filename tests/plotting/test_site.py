@@ -124,7 +124,7 @@ def test_a_plot_is_written_by_its_name_and_a_report_once_however_it_is_named(
     pages = write(matrix, workload, tmp_path, "report: Costs", "Costs", "KPI history", "report: KPI history")
     assert list(pages) == ["index.html", "costs.html", "kpi-history.html", "kpi-history-2.html"]
     assert visible(pages["kpi-history.html"]) != visible(pages["kpi-history-2.html"])
-    plot = workload.plots()[0]
+    plot = workload.pages()[0][0]
     (_, page) = write(matrix, workload, tmp_path / "plot", plot.name).values()
     assert page.count("data-figure=") == 1
 
@@ -160,7 +160,7 @@ def test_file_names_of_reports_are_plain_and_different() -> None:
 
 
 def test_a_page_of_plots_takes_no_more_than_their_names(matrix: Matrix, workload: Workload) -> None:
-    (plot,) = workload.plots()
+    (plot,) = workload.pages()[0]
 
     class Twice(PlotsReport):
         name = "report: Twice"

@@ -299,8 +299,8 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         report = shown.report(name)
         own = [*limits(catalogue.study), *report.controls()]
         cfg, boxes = read_cfg(own, current.cfg)
-        args = shown.arguments(cfg, current.order)
-        made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*args))
+        view = shown.arguments(cfg, current.order)
+        made = problems.called(report.name, report.workload.source, lambda: report.do_plot(*view))
         elements = convert(made, deferred)
         plots = [control for plot in report.drawn for control in _controls(plot)]
         heading = _heading(_title(name), report.description)
@@ -309,8 +309,8 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
         boxes += _unknown(shown, found, current.cfg)
         return Content(_title(name), [*heading, *boxes, *elements], deferred, found)
     plot = shown.plot(name)
-    args = shown.arguments({}, current.order)
-    place = deferred.place(lambda: deferred.plot_parts(plot, args), plot.height_px())
+    view = shown.arguments({}, current.order)
+    place = deferred.place(lambda: deferred.plot_parts(plot, view), plot.height_px())
     found = [*limits(catalogue.study), *_controls(plot)]
     boxes = [*read_cfg(limits(catalogue.study), current.cfg)[1], *_unknown(shown, found, current.cfg)]
     return Content(name, [*_heading(name, ""), *boxes, place], deferred, found)

@@ -16,7 +16,7 @@ import dash_ag_grid  # Dash has to know all libraries of elements before it serv
 
 from ...errors import WorkloadError
 from .. import problems, template
-from ..base import Arguments, Plot, plot_parts, set_config
+from ..base import Plot, View, plot_parts, set_config
 from ..static_html import Part, figure_json, safe_address
 from ..tables import Cell, Column, Table
 from ..tags import dcc, html
@@ -79,16 +79,16 @@ class Deferred:
         prefix = f"part-{number}"
         return problems.guarded(lambda: convert(self._makers[number](), None, prefix), "This part")
 
-    def section(self, plot: Plot, args: Arguments) -> Any:
+    def section(self, plot: Plot, view: View) -> Any:
         """A plot's part of a report, deferred."""
-        place = self.place(lambda: self.plot_parts(plot, args), plot.height_px())
+        place = self.place(lambda: self.plot_parts(plot, view), plot.height_px())
         return html.Section([html.H3(plot.name), place], className="plot")
 
-    def plot_parts(self, plot: Plot, args: Arguments) -> list[Any]:
+    def plot_parts(self, plot: Plot, view: View) -> list[Any]:
         """What the report fixes in *args* goes before what a person chose."""
         controls = problems.called(plot.name, plot.workload.source, plot.controls)
         chosen, boxes = read_cfg(controls, self._cfg)
-        return [*boxes, *plot_parts(plot, set_config({**chosen, **args[-1]}, args))]
+        return [*boxes, *plot_parts(plot, set_config({**chosen, **view.cfg}, view))]
 
 
 def waiting(height_px: int) -> Any:

@@ -208,6 +208,6 @@ def test_a_payload_from_a_file_shows_what_the_artifacts_did(
         lts.write_payloads(workload, matrix, stream, pretty=False)
     kept = read_matrix(workload, tmp_path / "lts.json")
     for name in Catalogue(Study(matrix, workload)).plots:
-        if name in {plot.name for plot in workload.plots()}:
+        if name in {plot.name for plot in workload.pages()[0]}:
             assert str(draw(workload, kept, name)[1][:2]) == str(draw(workload, matrix, name)[1][:2])
     assert len(kept.to_dataframe(series="baseline")) == 42

@@ -191,7 +191,7 @@ def test_hostile_names_are_text_on_all_pages(workload: Workload, tmp_path: Path)
         settings = {"experiment": experiment, "server": f"{HOSTILE}{experiment}", "precision": HOSTILE}
         write(tmp_path, settings, log(10, 20 * experiment, cpu=95))
     catalogue = Catalogue(Study(parse_tree(workload, tmp_path), workload))
-    for report in workload.reports():
+    for report in workload.pages()[1]:
         page = StaticHTML()
         html = page.render(catalogue.report(report.name).do_plot(*catalogue.arguments()))
         assert "<script>alert" not in html
