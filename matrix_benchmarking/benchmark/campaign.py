@@ -274,7 +274,7 @@ class Campaign:
             return Outcome(1, problem=str(error))
 
     def _search(self, served: Served, case: SearchCase) -> None:
-        spec = search.SearchSpec(**case.range.model_dump(exclude_none=True))
+        spec = search.SearchSpec(**case.range.model_dump(exclude_none=True), unit=self._driver.unit)
         runs = self._plan.measured(case)
         measurements = [_measurement(int(run.settings["vus"]), run.outcome) for run in runs if run.outcome]
         repeats = [(int(run.settings["vus"]), run.repeat) for run in runs]

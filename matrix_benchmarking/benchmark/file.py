@@ -18,7 +18,7 @@ from ..filters import Scalar
 from ..validation import Kind, Mismatch, dotted, mismatches
 from ..yaml_file import YamlFile
 from . import schema
-from .load_driver import Command, CommandDriver, LoadDriver, Script
+from .load_driver import CommandDriver, LoadDriver, LoadSection, Script
 
 _DURATION = r"^\s*(\d+(?:\.\d+)?)\s*(s|m|h)\s*$"
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0}
@@ -85,7 +85,7 @@ class BenchmarkFile(Section):
     expe: Annotated[dict[Annotated[str, Field(min_length=1)], Experiment], Field(min_length=1)]
     derived: dict[str, dict[str, dict[str, Scalar]]] = Field(default_factory=dict)
     target: schema.Target | None = None
-    load: Command | None = None
+    load: LoadSection | None = None
     script_tpl: Script | schema.Words | None = None
     path_tpl: str | None = None
     results_dirname: str | None = None
@@ -194,9 +194,9 @@ def _like(value: Values, text: str, name: str) -> Scalar:
     return number
 
 
-def json_schema() -> dict[str, Any]:
-    """The JSON Schema of benchmark files, for editors, with the load drivers of all known workloads."""
-    drivers: list[type[LoadDriver]] = [CommandDriver]
+def json_schema(*own: type[LoadDriver]) -> dict[str, Any]:
+    """The JSON Schema of benchmark files, for editors, with the load drivers of all known workloads and one's *own*."""
+    drivers = [CommandDriver, *own]
     for name in workload.known_names():
         with contextlib.suppress(WorkloadError):
             drivers += [each() for each in workload.load(name).load_drivers.values()]

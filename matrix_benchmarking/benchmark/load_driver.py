@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import os
@@ -12,7 +13,7 @@ import time
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -29,6 +30,18 @@ if TYPE_CHECKING:
     from .campaign import Limits
     from .plan import Plan
 
+__all__ = [
+    "Command",
+    "CommandDriver",
+    "LoadDriver",
+    "LoadSection",
+    "Outcome",
+    "PointRun",
+    "Script",
+    "Window",
+    "check_extra",
+]
+
 Window = Mapping[str, float]
 """``start`` and ``end`` of what counts of a run, in seconds since the epoch."""
 
@@ -41,6 +54,13 @@ class LoadSection(Section):
     """
 
     driver: str | None = None
+
+    def check(self) -> None:
+        """Raise ConfigError where a point's load, its settings filled in, can't be."""
+
+    def expected_s(self) -> float | None:
+        """About how long a point takes; None where nothing tells."""
+        return None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,19 +101,19 @@ class PointRun:
         name: str,
         start: Callable[[], processes.GuardedProcess],
         *,
-        cpus: Sequence[int] | None,
-        timeout_s: float | None,
-        window: Callable[[float, float], Window],
-        tick: Callable[[], None],
+        cpus: Sequence[int] | None = None,
+        timeout_s: float | None = None,
+        window: Callable[[float, float], Window] | None = None,
+        tick: Callable[[], None] | None = None,
         monitored: bool = True,
     ) -> int | None:
-        """Wait for the command that *start* starts, under the monitor, and record when it measured what was seen.
+        """Wait for the command that *start* starts, under the monitor, and record what was seen, and from when to when.
 
         Args:
             name: what the command's processes are called in ``utilization.json``.
             cpus: the cores that the monitor is kept on, which are the command's.
-            window: from the command's start and end to those of what counts of it.
-            tick: called all the time; it may raise to give up.
+            window: from the command's start and end to those of what counts of it; all where left out.
+            tick: called all the time; it raises to give up: :meth:`still_there` where left out.
 
         Returns:
             The exit status; None for a command that was ended after *timeout_s*.
@@ -110,8 +130,9 @@ class PointRun:
                 # The command's children are seen in the cores alone.
                 watched = {name: process.first_ids(), "server": self.target.process_ids() if self.target else []}
                 watch = stack.enter_context(Monitor(watched))
-            status = process.wait(timeout_s, tick)
-        measured = window(started, time.time())
+            status = process.wait(timeout_s, tick or self.still_there)
+        ended = time.time()
+        measured = window(started, ended) if window else {"start": started, "end": ended}
         if watch is not None:
             write_json(self.directory / UTILIZATION, watch.utilization(measured))
         write_json(self.directory / "test_start_end.json", start_end(measured["start"], measured["end"]))
@@ -130,7 +151,7 @@ def _on_cores(cpus: Sequence[int] | None) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-class LoadDriver(Protocol):
+class LoadDriver(abc.ABC):
     """How points are measured. One is made for a run of *plan*; *on_rate* gets what is answered in each second.
 
     Making one raises MatbenchError where a program, a package or a file that it needs is missing.
@@ -138,34 +159,30 @@ class LoadDriver(Protocol):
     Attributes:
         sections: its sections of the benchmark file, each with its model; ``load``'s is a :class:`LoadSection`.
         needs_target: it puts a load on something.
-        finds_throughput: its outcomes have a throughput, so that a search can be made with it.
+        finds_throughput: its outcomes have a throughput, in *unit*, so that a search can be made with it.
         later: names that its templates may have beside settings, known only when a point is run.
         versions: of the programs that measure, recorded with each run.
     """
 
     sections: ClassVar[Mapping[str, type[Section]]]
-    needs_target: ClassVar[bool]
-    finds_throughput: ClassVar[bool]
-    later: ClassVar[Collection[str]]
+    needs_target: ClassVar[bool] = True
+    finds_throughput: ClassVar[bool] = False
+    unit: ClassVar[str] = "requests/s"
+    later: ClassVar[Collection[str]] = ()
     versions: Mapping[str, str]
 
-    def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None: ...
-
-    @classmethod
-    def check(cls, load: Section) -> None:
-        """Raise ConfigError where a point's *load*, settings filled in, can't be."""
-
-    @classmethod
-    def duration_s(cls, load: Section) -> float | None:
-        """About how long a point of this *load* takes; None where nothing tells."""
+    def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None:
+        self.plan, self.limits, self.on_rate, self.versions = plan, limits, on_rate, {}
 
     @classmethod
     def describe(cls, plan: Plan, point: Point) -> dict[str, Any]:
         """What ``--generate`` writes of how *point* is measured; ConfigError where it can't be."""
+        return {"load": plan.load_of(point).model_dump(mode="json", exclude_none=True)}
 
-    def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
+    def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:  # noqa: B027 - most need nothing
         """Make sure of what has to be there before the point's target starts."""
 
+    @abc.abstractmethod
     def run(self, run: PointRun) -> Outcome:
         """Measure a point: leave its artifacts in its test directory, and what may have limited the load among them.
 
@@ -206,6 +223,14 @@ class Command(LoadSection):
     cpus: Cores | None = None
     results: list[str] = Field(default_factory=list)
 
+    def check(self) -> None:
+        for pattern in self.results:
+            if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not Path(pattern).parts:
+                raise ConfigError(f"results: '{pattern}' is no file below the directory that the command runs in")
+
+    def expected_s(self) -> float | None:
+        return None if self.duration_s is None else float(self.duration_s)
+
 
 class Script(Command):
     """An arbitrary command for each point: the same as a load's, watched only if asked for.
@@ -217,32 +242,20 @@ class Script(Command):
     monitor: bool = False
 
 
-class CommandDriver:
+class CommandDriver(LoadDriver):
     """Runs a command for each point, and keeps its outputs and the files that it leaves."""
 
-    sections: ClassVar[Mapping[str, type[Section]]] = {"load": Command}
-    needs_target: ClassVar[bool] = False
-    finds_throughput: ClassVar[bool] = False
-    later: ClassVar[Collection[str]] = ("url", "port", "test_dir")
+    sections: ClassVar = {"load": Command}
+    needs_target = False
+    later = ("url", "port", "test_dir")
 
     def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None:
-        self.versions: Mapping[str, str] = {}
-        self._plan, self._script = plan, _command(plan.load)
+        super().__init__(plan, limits, on_rate)
+        self._script = _command(plan.load)
         if plan.file.target is not None or self._script.monitor:
             check_extra()
         for point in plan.samples():
             processes.check_cores(cores(_command(plan.load_of(point)).cpus))
-
-    @classmethod
-    def check(cls, load: Section) -> None:
-        for pattern in _command(load).results:
-            if Path(pattern).is_absolute() or ".." in Path(pattern).parts or not Path(pattern).parts:
-                raise ConfigError(f"results: '{pattern}' is no file below the directory that the command runs in")
-
-    @classmethod
-    def duration_s(cls, load: Section) -> float | None:
-        script = _command(load)
-        return None if script.duration_s is None else float(script.duration_s) + script.warm_up_s
 
     @classmethod
     def describe(cls, plan: Plan, point: Point) -> dict[str, Any]:
@@ -252,11 +265,8 @@ class CommandDriver:
             raise ConfigError(f"the command names {{{min(later)}}}, and the file has no target")
         return {"command": command_of(script, plan.context(point))}
 
-    def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
-        """Nothing needs to be there before the target starts."""
-
     def run(self, run: PointRun) -> Outcome:
-        plan, context = self._plan, self._plan.context(run.point)
+        plan, context = self.plan, self.plan.context(run.point)
         script = _command(plan.load_of(run.point))
         place = (plan.base / script.directory).resolve() if script.directory else run.directory
         output = run.directory / DIRECTORY
@@ -282,14 +292,20 @@ class CommandDriver:
             if problem is not None:
                 return Outcome(1, problem=problem)
         command = command_of(self._script, context, later)
+        before, left = _stamps(script.results, place), {}
         began = time.time()
+
+        def window(started: float, ended: float) -> Window:
+            nonlocal left
+            left = _stamps(script.results, place)  # before we write files of our own
+            return {"start": min(started + script.warm_up_s, ended), "end": ended}
+
         status = run.measure(
             "script",
             lambda: start(command, "stdout.log", "stderr.log"),
             cpus=cpus,
             timeout_s=timeout_s,
-            window=lambda started, ended: {"start": min(started + script.warm_up_s, ended), "end": ended},
-            tick=run.keep_on,
+            window=window,
             monitored=script.monitor,
         )
         said = {
@@ -305,7 +321,15 @@ class CommandDriver:
         if status:
             last = _last_line(output / "stderr.log")
             return Outcome(status, problem=f"the command failed with exit status {status}{last}")
-        return _kept(script.results, place, run.directory, began)
+        run.still_there()
+        written = [path for pattern, path in left if left[pattern, path] != before.get((pattern, path))]
+        missing = set(script.results) - {pattern for pattern, path in left if path in written}
+        for pattern in sorted(missing):
+            return Outcome(1, problem=f"the command left no file '{pattern}'")
+        for path in dict.fromkeys(written) if place != run.directory else ():
+            (run.directory / path.relative_to(place)).parent.mkdir(parents=True, exist_ok=True)
+            shutil.move(path, run.directory / path.relative_to(place))
+        return Outcome(0)
 
 
 def check_extra() -> None:
@@ -326,7 +350,7 @@ def command_of(script: Command, settings: Mapping[str, Scalar], later: Mapping[s
         line = script.command if isinstance(script.command, str) else " ".join(script.command)
         quoted = {name: shlex.quote(exact(value)) for name, value in context.items()}
         return ["/bin/sh", "-c", str(fill(line, quoted, keep))]
-    filled: list[str] = fill(_words(script.command), context, keep)
+    filled: list[str] = fill(_words(script), context, keep)
     return filled
 
 
@@ -335,13 +359,14 @@ def _command(load: Section) -> Command:
     return load
 
 
-def _words(command: list[str] | str) -> list[str]:
+def _words(script: Command) -> list[str]:
+    command, where = script.command, "script_tpl" if isinstance(script, Script) else "load.command"
     try:
         words = shlex.split(command) if isinstance(command, str) else command
     except ValueError as error:
-        raise ConfigError(f"script_tpl '{command}': {error}".lower()) from error
+        raise ConfigError(f"{where} '{command}': {error}".lower()) from error
     if not words:
-        raise ConfigError("script_tpl is empty: which command is to be run?")
+        raise ConfigError(f"{where} is empty: which command is to be run?")
     return words
 
 
@@ -379,16 +404,10 @@ def _warm_up(process: processes.GuardedProcess, timeout_s: float | None, run: Po
     return f"the warm-up {how}{_last_line(log)}"
 
 
-def _kept(patterns: Sequence[str], place: Path, directory: Path, began: float) -> Outcome:
-    """Success, once the files that the command left since it *began* are in the test directory."""
-    for pattern in patterns:
-        found = [path for path in sorted(place.glob(pattern)) if path.is_file() and path.stat().st_mtime >= began - 1]
-        if not found:
-            return Outcome(1, problem=f"the command left no file '{pattern}'")
-        for path in found if place != directory else ():
-            (directory / path.relative_to(place)).parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(path, directory / path.relative_to(place))
-    return Outcome(0)
+def _stamps(patterns: Sequence[str], place: Path) -> dict[tuple[str, Path], int]:
+    """The files of each pattern with the times of their last changes, by which those of an earlier run are known."""
+    found = ((pattern, path) for pattern in patterns for path in sorted(place.glob(pattern)) if path.is_file())
+    return {(pattern, path): path.stat().st_mtime_ns for pattern, path in found}
 
 
 def _last_line(log: Path) -> str:

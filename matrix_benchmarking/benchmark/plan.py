@@ -9,7 +9,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from .. import filters as _filters
-from ..config import Section
 from ..errors import ConfigError, did_you_mean
 from ..filters import Filters, Scalar, exact
 from . import run_directory, schema
@@ -24,7 +23,7 @@ from .expand import (
     varying,
 )
 from .file import BenchmarkFile
-from .load_driver import CommandDriver, LoadDriver, Script
+from .load_driver import CommandDriver, LoadDriver, LoadSection, Script
 from .run_directory import FoundRun, Outcome, Point, PointKey
 from .schema import fill_model, named_in
 
@@ -171,11 +170,11 @@ class Plan:
             raise ConfigError(f"target names {{{SEARCHABLE}}}: each number of virtual users would pay for its own")
         return filled
 
-    def load_of(self, point: Point) -> Section:
+    def load_of(self, point: Point) -> LoadSection:
         """How the point is measured, its settings filled in."""
         where = "load" if self.file.script_tpl is None else "script_tpl"
         load = fill_model(self.load, self.context(point), where, keep=self.driver.later)
-        self.driver.check(load)
+        load.check()
         return load
 
     def usd_per_hour(self, target: schema.Target | None, settings: Mapping[str, Scalar]) -> float | None:
@@ -188,7 +187,7 @@ class Plan:
 
     def point_s(self, point: Point) -> float | None:
         """About how long a point takes, its target's start not counted; None where nothing tells."""
-        expected = self.driver.duration_s(self.load_of(point))
+        expected = self.load_of(point).expected_s()
         if expected is not None:
             return expected
         known = [run.outcome.wall_s for run in self.found.values() if run.done and run.outcome and run.outcome.wall_s]
@@ -259,7 +258,7 @@ def start_s(target: schema.Target | None) -> float:
     return PROCESS_START_S if target.process is not None else ENDPOINT_START_S
 
 
-def measured_by(file: BenchmarkFile) -> tuple[type[LoadDriver], Section]:
+def measured_by(file: BenchmarkFile) -> tuple[type[LoadDriver], LoadSection]:
     """Who measures the file's points, and how; ConfigError where it says too much or too little."""
     if file.load is not None and file.script_tpl is not None:
         raise ConfigError("the file has both load and script_tpl: which of them measures a point?")

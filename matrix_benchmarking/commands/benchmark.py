@@ -102,10 +102,11 @@ def command(
     Without --run nothing is started: the plan is printed, with the number of points, what they will take and
     cost, and which are done. What is finished is never run again; what failed or was interrupted is.
     """
-    if file_schema:
-        click.echo(json.dumps(files.json_schema(), indent=2))
-        return
     path = benchmark_file_argument or benchmark_file
+    if file_schema:
+        own = [files.read(path).driver] if path is not None else []
+        click.echo(json.dumps(files.json_schema(*own), indent=2))
+        return
     if path is None and not (cleanup and options["results_dirname"]):
         raise ConfigError(
             "no benchmark file given: name it as the argument, with --benchmark-file FILE or MATBENCH_BENCHMARK_FILE"

@@ -87,7 +87,7 @@ class Lines(Listener):
 
     def __init__(self, plan: Plan) -> None:
         self._total, self._ended = len(plan.to_do()), 0
-        self._searching = bool(plan.searches)
+        self._searching, self._unit = bool(plan.searches), plan.driver.unit
 
     def say(self, line: str) -> None:
         click.echo(f"{time.strftime('%H:%M:%S')} {printable(line)}", err=True)
@@ -101,7 +101,7 @@ class Lines(Listener):
     def point_ends(self, point: Point, path: Path, outcome: Outcome) -> None:
         self._ended += 1
         of = "" if self._searching else f"/{self._total}"
-        self.say(f"[{self._ended}{of}] {path}: {told(outcome)}")
+        self.say(f"[{self._ended}{of}] {path}: {told(outcome, self._unit)}")
 
     def search_ends(self, case: SearchCase, answer: search.Answer | None, reason: str) -> None:
         self.say(f"search: {reason}")
@@ -128,7 +128,7 @@ class Bar(Lines):
         self._show(str(path))
 
     def point_ends(self, point: Point, path: Path, outcome: Outcome) -> None:
-        self._rate = told(outcome)
+        self._rate = told(outcome, self._unit)
         if outcome.exit_code:
             super().point_ends(point, path, outcome)
         else:
@@ -136,7 +136,7 @@ class Bar(Lines):
         self._show(str(path))
 
     def rate(self, throughput: float) -> None:
-        self._rate = f"{throughput:,.0f} inputs/s"
+        self._rate = f"{throughput:,.0f} {self._unit}"
 
     def tick(self) -> None:
         self._progress.update(self._task, left=self._left())
@@ -170,11 +170,11 @@ def listening(plan: Plan) -> Iterator[Listener]:
         yield Bar(plan, progress)
 
 
-def told(outcome: Outcome) -> str:
+def told(outcome: Outcome, unit: str) -> str:
     """How a point ended, in a few words."""
     if outcome.exit_code:
         return f"failed ({outcome.problem or f'exit status {outcome.exit_code}'})"
     if outcome.throughput is None:
         return f"done in {outcome.wall_s:.1f} s" if outcome.wall_s is not None else "done"
     p95 = "" if outcome.p95_ms is None else f", p95 {outcome.p95_ms:.1f} ms"
-    return f"{outcome.throughput:,.1f} inputs/s{p95}"
+    return f"{outcome.throughput:,.1f} {unit}{p95}"

@@ -7,7 +7,7 @@ import hashlib
 import json
 import time
 import zlib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -17,7 +17,7 @@ from pydantic import Field
 from matrix_benchmarking.benchmark import processes, schema
 from matrix_benchmarking.benchmark.campaign import Limits, make_target
 from matrix_benchmarking.benchmark.environment import anonymous
-from matrix_benchmarking.benchmark.load_driver import LoadSection, PointRun, Window, check_extra
+from matrix_benchmarking.benchmark.load_driver import LoadDriver, LoadSection, PointRun, Window, check_extra
 from matrix_benchmarking.benchmark.plan import Plan, target_key
 from matrix_benchmarking.benchmark.run_directory import OWN_DIRECTORY, Outcome, Point, ServerLog, write_json, write_text
 from matrix_benchmarking.benchmark.targets import Endpoint, cores
@@ -68,6 +68,15 @@ class Load(LoadSection):
     cpus: schema.Cores | None = None
     script: str | None = None
 
+    def check(self) -> None:
+        if self.script is None and self.task not in TASKS:
+            raise ConfigError(f"load.task: there is no task '{self.task}': {did_you_mean(self.task, TASKS)}")
+        if self.rate is not None and self.requests is not None:
+            raise ConfigError("load has both rate and requests: which of them ends it?")
+
+    def expected_s(self) -> float:
+        return float(self.duration_s) + float(self.warm_up_s) + OVERHEAD_S
+
 
 class Reference(Section):
     """What the answers are compared with: a file of answers, or the engine at these settings.
@@ -109,28 +118,18 @@ RATE_INTERVAL_S = 1.0
 OVERHEAD_S = 1.5
 
 
-class K6Driver:
-    """Measures points with k6.
+class K6Driver(LoadDriver):
+    """Measures points with k6."""
 
-    Args:
-        plan: the plan whose points are measured.
-        limits: whose meter runs while a reference engine does.
-        on_rate: gets the throughput of each second, in inputs per second.
-
-    Raises:
-        MatbenchError: there is no k6, or the inputs, the script or the cores are not there.
-    """
-
-    sections: ClassVar[Mapping[str, type[Section]]] = {"load": Load, "answers": Answers}
-    needs_target: ClassVar[bool] = True
-    finds_throughput: ClassVar[bool] = True
-    later: ClassVar[Collection[str]] = ()
+    sections: ClassVar = {"load": Load, "answers": Answers}
+    finds_throughput = True
+    unit = "inputs/s"
 
     def __init__(self, plan: Plan, limits: Limits, on_rate: Callable[[float], None]) -> None:
+        super().__init__(plan, limits, on_rate)
         check_extra()
-        self.plan, self.on_rate = plan, on_rate
         self.k6 = k6.find_k6()
-        self.versions: Mapping[str, str] = {"k6": k6.k6_version(self.k6)}
+        self.versions = {"k6": k6.k6_version(self.k6)}
         self._inputs: dict[Path, tuple[Sequence[Input], str]] = {}
         self._answers = _answers(plan)
         self._references = _References(plan, limits, self._answers.reference)
@@ -140,23 +139,6 @@ class K6Driver:
             processes.check_cores(cores(load.cpus))
             if load.script is not None and not (plan.base / load.script).is_file():
                 raise k6.K6Error(f"the k6 script {plan.base / load.script} does not exist")
-
-    @classmethod
-    def check(cls, load: Section) -> None:
-        assert isinstance(load, Load)
-        if load.script is None and load.task not in TASKS:
-            raise ConfigError(f"load.task: there is no task '{load.task}': {did_you_mean(load.task, TASKS)}")
-        if load.rate is not None and load.requests is not None:
-            raise ConfigError("load has both rate and requests: which of them ends it?")
-
-    @classmethod
-    def duration_s(cls, load: Section) -> float | None:
-        assert isinstance(load, Load)
-        return float(load.duration_s) + float(load.warm_up_s) + OVERHEAD_S
-
-    @classmethod
-    def describe(cls, plan: Plan, point: Point) -> dict[str, Any]:
-        return {"load": plan.load_of(point).model_dump(mode="json", exclude_none=True)}
 
     def prepare(self, point: Point, keep_on: Callable[[], None]) -> None:
         """Ask the reference engine of the point, where its answers are not known yet."""

@@ -99,7 +99,7 @@ SCALARS = st.one_of(
 )
 
 
-@given(st.dictionaries(st.text(min_size=1).filter(lambda name: name != "repeat"), SCALARS, max_size=5))
+@given(st.dictionaries(st.text(min_size=1, max_size=200).filter(lambda name: name != "repeat"), SCALARS, max_size=5))
 def test_any_settings_come_back_with_their_types(tmp_path_factory, settings):
     root = tmp_path_factory.mktemp("root")
     point = Point("cpu", settings, 0)

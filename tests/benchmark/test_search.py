@@ -281,7 +281,7 @@ def test_limits_without_sense_are_an_error(limits):
 def test_an_hour_of_runs_of_two_minutes_is_enough_unless_told_otherwise():
     assert dataclasses.asdict(SearchSpec()) == {
         "start": 1, "max": 512, "p95_ms": None, "tolerance": 0.03, "doubt": 0.015,
-        "max_measurements": 24, "max_repeats": 8, "min_repeats": 2,
+        "max_measurements": 24, "max_repeats": 8, "min_repeats": 2, "unit": "inputs/s",
     }  # fmt: skip
 
 

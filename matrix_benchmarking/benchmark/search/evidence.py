@@ -28,6 +28,7 @@ class SearchSpec:
         max_measurements: repeats and failed runs included.
         max_repeats: runs of one number of virtual users.
         min_repeats: runs of the answer, unless the measurements are spent before.
+        unit: of the throughput.
     """
 
     start: int = 1
@@ -38,6 +39,7 @@ class SearchSpec:
     max_measurements: int = 24
     max_repeats: int = 8
     min_repeats: int = 2
+    unit: str = "inputs/s"
 
     def __post_init__(self) -> None:
         """Raises SearchError for limits that no number can meet."""
@@ -57,7 +59,7 @@ class Measurement:
 
     Attributes:
         vus: its number of virtual users.
-        throughput: inputs/s; None if the run failed: the server died, or refused every request.
+        throughput: None if the run failed: the server died, or refused every request.
         p95_ms: p95 latency in milliseconds, None if unknown.
     """
 
@@ -72,7 +74,7 @@ class Answer:
 
     Attributes:
         vus: number of virtual users.
-        throughput: mean over its runs, in inputs/s.
+        throughput: mean over its runs.
         runs: how many runs that is.
         settled: no other number is likely to be better by more than the tolerance.
         at_maximum: the answer is the most that was allowed; the server may do better beyond.
@@ -121,7 +123,7 @@ class Evidence:
         return self.spec.max + 1 if self.failed_at is None else min(self.failed_at, self.spec.max + 1)
 
     def throughput(self, vus: int) -> float:
-        """Mean over the runs, in inputs/s."""
+        """Mean over the runs."""
         return _mean([run.throughput for run in self.runs[vus] if run.throughput is not None])
 
     def p95_ms(self, vus: int) -> float:

@@ -191,7 +191,7 @@ def _p95(evidence: Evidence, vus: int) -> str:
 
 def _throughput(evidence: Evidence, vus: int) -> str:
     runs = len(evidence.runs[vus])
-    return f"{evidence.throughput(vus):.1f} inputs/s over {runs} {'run' if runs == 1 else 'runs'}"
+    return f"{evidence.throughput(vus):.1f} {evidence.spec.unit} over {runs} {'run' if runs == 1 else 'runs'}"
 
 
 def _neighbours(evidence: Evidence, vus: int) -> list[int]:
