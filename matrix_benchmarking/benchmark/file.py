@@ -196,7 +196,7 @@ def _like(value: Values, text: str, name: str) -> Scalar:
 
 def json_schema(*own: type[LoadDriver]) -> dict[str, Any]:
     """The JSON Schema of benchmark files, for editors, with the load drivers of all known workloads and one's *own*."""
-    drivers = [CommandDriver, *own]
+    drivers: list[type[LoadDriver]] = [CommandDriver, *own]
     for name in workload.known_names():
         with contextlib.suppress(WorkloadError):
             drivers += [each() for each in workload.load(name).load_drivers.values()]
