@@ -102,7 +102,8 @@ class Entry:
         settings: the coordinates in the matrix, without ``repeat``.
         repeat: index among the runs at the same settings.
         location: the test directory (or file, in a flat tree).
-        name: the location relative to the results directory, with ``/``.
+        name: the location relative to the results directory, with ``/``; for one test of several in a file, with
+            ``#`` and the part that it is.
         exit_code: 0 for success; None where the artifacts don't tell.
         finished: False for a test without an exit code, or with unreadable settings: it has no results.
         test_uuid: stable id of the test; None for an unfinished one.
@@ -123,6 +124,7 @@ class Entry:
         recorded: when a history first saw the run: (1, microseconds since 1970) or, for runs of before, (0, place in
             the order of insertion); equal for runs of one upload; None where it is in no history that was read.
         kept_in: the history that it was read from: such a test has no directory, and its location leads nowhere.
+        part: which test of its file it is; None where a test has a place of its own.
         from_cache_alone: its artifacts are gone, and no download left them out: what was measured doesn't count.
     """
 
@@ -148,6 +150,7 @@ class Entry:
     facts: Facts | None = None
     recorded: tuple[int, int] | None = None
     kept_in: str | None = None
+    part: str | None = None
     from_cache_alone: bool = False
     load_results: Callable[[], types.SimpleNamespace] = types.SimpleNamespace
     load_lts: Callable[[], types.SimpleNamespace] = types.SimpleNamespace

@@ -47,11 +47,13 @@ class Listing:
 class FoundTest:
     """A test that a layout recognised: a directory or, in a flat tree, a file.
 
-    ``finished`` is False for a test whose own layout says that it did not come to its end.
+    ``finished`` is False for a test whose own layout says that it did not come to its end. ``part`` tells the tests of
+    one file apart: ``read_settings`` gets it as a third argument, and the parsers as ``test_dir.part``.
     """
 
     path: Path
     finished: bool = True
+    part: str | None = None
 
 
 class Layout(Protocol):

@@ -8,8 +8,7 @@ from ..workload import BaseStore, FoundTest, Layout, Listing
 from ..yaml_file import load_yaml
 from .artifacts import ArtifactPath, TestDirectory, register_important_file
 from .cache import COMES_WITH_A_CACHE, can_read_cache
-from .find import NativeLayout, declared_files, layouts_of
-from .readers import (
+from .documents import (
     config_get,
     ignore_file_not_found,
     parse_test_config,
@@ -20,6 +19,8 @@ from .readers import (
     read_text,
     read_yaml,
 )
+from .find import NativeLayout, declared_files, layouts_of
+from .readers import Part, Reader, reader_store
 from .tree import clean, parse_tree
 from .tree_index import IndexedTree, read_index
 
@@ -32,6 +33,8 @@ __all__ = [
     "Layout",
     "Listing",
     "NativeLayout",
+    "Part",
+    "Reader",
     "TestDirectory",
     "can_read_cache",
     "clean",
@@ -51,5 +54,6 @@ __all__ = [
     "read_tail",
     "read_text",
     "read_yaml",
+    "reader_store",
     "register_important_file",
 ]

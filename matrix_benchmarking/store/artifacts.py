@@ -223,9 +223,10 @@ class TestDirectory(ArtifactPath):
     Attributes:
         artifact_paths: the workload's artifact directories, resolved for this test.
         options: what the run gives to all parsers, such as ``prices``.
+        part: which test of the file it is; None where the test has a place of its own.
     """
 
-    __slots__ = ("artifact_paths", "options")
+    __slots__ = ("artifact_paths", "options", "part")
     __test__ = False  # not a test case, whatever its name makes pytest think
 
     def __init__(
@@ -236,15 +237,17 @@ class TestDirectory(ArtifactPath):
         *,
         is_file: bool = False,
         declared: Sequence[str] | None = None,
+        part: str | None = None,
     ) -> None:
         if is_file:
-            recorder = Recorder(str(location.parent), [location.name, f"{location.name}/*"])
+            recorder = Recorder(str(location.parent), [location.name, f"{location.name}/*", *store.optional_files])
         else:
             known = [*store.important_files, *store.optional_files] if declared is None else declared
             recorder = Recorder(str(location), known)
         super().__init__(recorder, location.name if is_file else ".")
         self.artifact_paths = ArtifactPaths(recorder, vars(store.artifact_dirnames))
         self.options: Mapping[str, Any] = options or {}
+        self.part = part
 
     @property
     def recorder(self) -> Recorder:

@@ -222,7 +222,8 @@ def places(candidate: Candidate, workload: Workload) -> list[Path]:
 
     The latter is for tests of a flat tree, and of one that can't be written.
     """
-    user = in_user_directory(candidate.path, workload, "cache")
+    path = candidate.path if candidate.part is None else Path(f"{candidate.path}#{candidate.part}")
+    user = in_user_directory(path, workload, "cache")
     return [user] if candidate.is_file else [candidate.path / workload.store.cache_filename, user]
 
 

@@ -20,28 +20,31 @@ from ..recorded import RecordedBlock
 from ..workload import Workload
 from .artifacts import TEST_START_END_FILE, Recorder
 from .cache import DESCRIBING_FILES, CachedTest
+from .find import Candidate
 from .fingerprint import DIGEST_SIZE
 
 _DESCRIBES = DESCRIBING_FILES | {TEST_START_END_FILE}
 _ID_NAMESPACE = uuid.UUID("8a0e1b4e-6f0e-5d5a-9a53-3c9d0c2b7f11")
 
 
-def relative_name(path: Path, root: Path) -> str:
-    """*path* below *root* with ``/``; the name of *root* itself where both are the same.
+def relative_name(path: Path, root: Path, part: str | None = None) -> str:
+    """*path* below *root* with ``/``, and the *part* of it; the name of *root* itself where both are the same.
 
     Bytes of a name that are not UTF-8 are written as ``\\xff``, so that a name can stand in any output.
     """
     name = str(path)[len(str(root)) + 1 :] or root.name
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+    name = name if name.isascii() else os.fsencode(name).decode("utf-8", "backslashreplace")
+    return name if part is None else f"{name}#{part}"
 
 
-def entry_of(workload: Workload, root: Path, location: Path, cached: CachedTest, block: RecordedBlock) -> Entry:
-    """The entry of the test at *location* below *root*, without what :func:`evaluate` adds."""
+def entry_of(workload: Workload, root: Path, candidate: Candidate, cached: CachedTest, block: RecordedBlock) -> Entry:
+    """The entry of the test *candidate* below *root*, without what :func:`evaluate` adds."""
     return Entry(
         settings=cached.settings,
         repeat=cached.repeat,
-        location=location,
-        name=relative_name(location, root),
+        location=candidate.path,
+        name=relative_name(candidate.path, root, candidate.part),
+        part=candidate.part,
         exit_code=cached.exit_code,
         test_uuid=cached.own_uuid or content_uuid(workload, cached),
         has_own_uuid=cached.own_uuid is not None,

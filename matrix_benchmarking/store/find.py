@@ -155,6 +155,7 @@ class Candidate:
     """A test and the index of the layout that recognised it; None for a cache that came alone.
 
     Attributes:
+        part: which test of its file it is; None where it has a place of its own.
         lost: what is wrong with a run that lost its settings, a sentence; it is none that finished.
         cache_counts: False where the cache stands alone, and no download brought it so.
     """
@@ -165,6 +166,7 @@ class Candidate:
     is_file: bool = False
     lost: str | None = None
     cache_counts: bool = True
+    part: str | None = None
 
     @property
     def directory(self) -> str:
@@ -237,7 +239,7 @@ def _recognise(
     listing: Listing, layouts: Sequence[Layout], cache_filename: str, traces: Traces | None
 ) -> list[Candidate]:
     found = [
-        Candidate(test.path, index, test.finished, test.path != listing.path)
+        Candidate(test.path, index, test.finished, test.path != listing.path, part=test.part)
         for index, layout in enumerate(layouts)
         for test in layout.find(listing)
     ]
@@ -315,4 +317,4 @@ def _ancestors(paths: Sequence[Path]) -> set[Path]:
 
 
 def _key(candidate: Candidate) -> tuple[object, ...]:
-    return tuple(natural(part) for part in candidate.path.parts)
+    return (*(natural(part) for part in candidate.path.parts), natural(candidate.part or ""))

@@ -8,22 +8,25 @@ import functools
 import os
 import types
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import msgspec
 
 from ..errors import MatbenchError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem
-from ..recorded import BLOCK_FILE, read_block
+from ..recorded import BLOCK_FILE, parse_block, read_block
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
 from .artifacts import Recorder, TestDirectory
 from .cache import BrokenCache, CachedTest, Freshness
+from .documents import parse_test_start_end, parse_test_uuid
 from .entries import build_payload, entry_of, evaluate, parser_problem, relative_name
 from .find import Candidate, declared_files, important_files, layouts_of
-from .readers import parse_test_start_end, parse_test_uuid
+from .readers import ReaderLayout
 
 ALONE = "known from its cache alone: its artifacts are not here"
 
@@ -55,8 +58,19 @@ class Context:
         return layouts_of(self.workload)[candidate.layout or 0]
 
     def test_directory(self, candidate: Candidate) -> TestDirectory:
-        store, is_file = self.workload.store, candidate.is_file
-        return TestDirectory(candidate.path, store, self.options, is_file=is_file, declared=self.declared)
+        return TestDirectory(
+            candidate.path,
+            self.workload.store,
+            self.options,
+            is_file=candidate.is_file,
+            declared=self.declared,
+            part=candidate.part,
+        )
+
+    def reader_layout(self, candidate: Candidate) -> ReaderLayout | None:
+        """The layout of a file whose tests are its parts; None for any other."""
+        layout = self.layout(candidate)
+        return layout if isinstance(layout, ReaderLayout) else None
 
 
 @dataclasses.dataclass(slots=True)
@@ -91,12 +105,67 @@ def parse_test(context: Context, candidate: Candidate) -> ParsedTest:
         cached, results = _parse_artifacts(context, candidate, notes)
     notes.extend(cached.notes)
     block, wrong = read_block(candidate.path)
-    entry = entry_of(context.workload, context.root, candidate.path, cached, block)
+    if wrong:
+        cached.problems.append(Problem(wrong, BLOCK_FILE))
+    entry = entry_of(context.workload, context.root, candidate, cached, block)
     entry.from_cache_alone = is_alone
-    block_problems = [Problem(wrong, BLOCK_FILE)] if wrong else []
-    entry.problems = (*cached.problems, *block_problems, *_parse_always(context, candidate, entry, results))
+    return _evaluated(context, candidate, cached, entry, results, notes)
+
+
+def _evaluated(
+    context: Context,
+    candidate: Candidate,
+    cached: CachedTest,
+    entry: Entry,
+    results: types.SimpleNamespace,
+    notes: list[str],
+) -> ParsedTest:
+    entry.problems = (*cached.problems, *_parse_always(context, candidate, entry, results))
     evaluate(context.workload, entry, results)
     return ParsedTest(entry, results, len(cached.results), notes)
+
+
+def parse_parts(
+    context: Context, file: Candidate, first: str | None = None
+) -> Iterator[tuple[Candidate, ParsedTest | SettingsError]]:
+    """The tests in a *file* of a reader, from the part *first* on; what is wrong with one, or with the whole file.
+
+    Raises:
+        SettingsError: nothing in it can be read.
+    """
+    notes: list[str] = []
+    kept = _load_cache(context, file, notes)
+    if kept is None:
+        whole, results = _parse_artifacts(context, file, notes)
+    else:
+        whole, results, _ = kept
+        _refresh_settings(context, file, whole)
+    notes.extend(whole.notes)
+    parts = getattr(results, "parts", [])
+    for problem in whole.problems if first is None else ():
+        yield file, SettingsError(problem.reason)
+    if not parts and not whole.problems:
+        yield file, SettingsError("holds no result")
+    names = [name for name, _, _ in parts]
+    file_digest = next((each.digest.hex() for each in whole.sources if each.digest and each.path == file.path.name), "")
+    for name, own, packed in parts[names.index(first) if first in names else 0 :]:
+        candidate = dataclasses.replace(file, part=name)
+        try:
+            settings, repeat = check_settings({**whole.settings, "repeat": whole.repeat, **own})
+        except SettingsError as error:
+            yield candidate, error
+            continue
+        digest = fingerprint.digest(f"{name}\0".encode("utf-8", "replace") + packed)
+        source = fingerprint.Source(f"{file.path.name}#{name}", len(packed), 0, digest)
+        cached = msgspec.structs.replace(
+            whole, settings=settings, repeat=repeat, sources=[source], problems=[], results=packed
+        )
+        measured = cached.load_results()
+        campaign = vars(measured).pop("campaign", None)
+        block = parse_block({"campaign": file_digest if campaign is True else campaign})
+        entry = entry_of(context.workload, context.root, candidate, cached, block)
+        yield candidate, _evaluated(context, candidate, cached, entry, measured, notes)
+        notes = []
 
 
 def _load_cache(
@@ -215,8 +284,9 @@ def _read_settings(
     files = _settings_files(context, candidate)
     root = str(context.root)
     sightings = [(name, fingerprint.Sighting.of(f"{root}/{name}")) for name in files]
+    of_part = () if candidate.part is None else (candidate.part,)
     try:
-        settings, repeat = check_settings(layout.read_settings(candidate.path, context.root))
+        settings, repeat = check_settings(layout.read_settings(candidate.path, context.root, *of_part))
         exit_code = layout.read_exit_code(candidate.path)
         sources = fingerprint.take(root, sightings)
     except OSError as error:
@@ -272,7 +342,7 @@ class Loader:
 
     def __init__(self, context: Context) -> None:
         self._context = dataclasses.replace(context, ignore_cache=False)
-        self._kept: OrderedDict[Path, ParsedTest] = OrderedDict()
+        self._kept: OrderedDict[tuple[Path, str | None], ParsedTest] = OrderedDict()
         self._bytes = 0
 
     def attach(self, entry: Entry, candidate: Candidate) -> None:
@@ -286,25 +356,47 @@ class Loader:
             self._add(candidate, parsed)
 
     def _add(self, candidate: Candidate, parsed: ParsedTest) -> None:
-        before = self._kept.pop(candidate.path, None)
+        key = candidate.path, candidate.part
+        before = self._kept.pop(key, None)
         self._bytes += parsed.packed_bytes - (before.packed_bytes if before else 0)
-        self._kept[candidate.path] = parsed
+        self._kept[key] = parsed
 
     def _lts(self, entry: Entry, candidate: Candidate) -> types.SimpleNamespace:
         return build_payload(self._context.workload, entry, self._results(candidate))[0]
 
     def _results(self, candidate: Candidate) -> types.SimpleNamespace:
         self._check(candidate)
-        parsed = self._kept.get(candidate.path)
+        parsed = self._kept.get((candidate.path, candidate.part))
         if parsed is None:
             try:
-                parsed = parse_test(self._context, candidate)
+                parsed = self._parse(candidate)
             except SettingsError as error:
                 raise self._error(candidate, error) from error
             self._add(candidate, parsed)
             while self._bytes > _KEPT_BYTES and len(self._kept) > _KEPT_TESTS:
                 self._bytes -= self._kept.popitem(last=False)[1].packed_bytes
         return parsed.results
+
+    def _parse(self, candidate: Candidate) -> ParsedTest:
+        """*candidate* again; of a file with several tests those that follow are kept too, as far as there is room."""
+        if candidate.part is None or self._context.reader_layout(candidate) is None:
+            return parse_test(self._context, candidate)
+        wanted: ParsedTest | None = None
+        room = _KEPT_BYTES
+        for each, parsed in parse_parts(self._context, dataclasses.replace(candidate, part=None), candidate.part):
+            if isinstance(parsed, SettingsError):
+                continue
+            if wanted is None:
+                if each.part != candidate.part:
+                    break
+                wanted = parsed
+            self._add(each, parsed)
+            room -= parsed.packed_bytes
+            if room < 0:
+                break
+        if wanted is None:
+            raise SettingsError("the file doesn't hold it any more; parse the tree again")
+        return wanted
 
     def _check(self, candidate: Candidate) -> None:
         """Refuse a test that is gone, whose lenient parse would find nothing and say nothing."""
@@ -321,5 +413,5 @@ class Loader:
         raise self._error(candidate, problem)
 
     def _error(self, candidate: Candidate, problem: object) -> MatbenchError:
-        name = relative_name(candidate.path, self._context.root)
+        name = relative_name(candidate.path, self._context.root, candidate.part)
         return MatbenchError(f"{name}: its results can't be loaded: {problem}")

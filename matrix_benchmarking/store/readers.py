@@ -1,185 +1,110 @@
-"""Readers of artifacts that give a clear error, and parsers of what every test directory may hold."""
+"""Readers of other tools' result files, of which one may hold many tests: each is a *part* of its file.
+
+A reader is a module, or any object, with two functions. The engine does the rest: it asks each reader about each file
+of a tree, parses a file once, makes an entry of each part, and parses the file again when it has changed.
+"""
 
 from __future__ import annotations
 
-import datetime as dt
-import functools
-import os
 import types
-import uuid
-from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
 
-import msgspec
+from ..errors import SettingsError, explained, os_reason
+from ..files import read_regular
+from ..filters import Scalar
+from ..recorded import BLOCK_FILE, ENVIRONMENT_FILE
+from ..settings import EXIT_CODE_FILE, SETTINGS_FILE
+from ..workload import BaseStore, FoundTest, Listing
+from . import codec
+from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, ArtifactPath, TestDirectory
+from .find import NativeLayout
 
-from ..errors import ArtifactError, os_reason
-from ..yaml_file import load_yaml
-from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath
+HEAD_BYTES = 1 << 16
+_OURS = {SETTINGS_FILE, EXIT_CODE_FILE, BLOCK_FILE, ENVIRONMENT_FILE, TEST_CONFIG_FILE, TEST_START_END_FILE, "skip"}
 
-P = ParamSpec("P")
-R = TypeVar("R")
-
-MAX_DOCUMENT_BYTES = 512 << 20
-_REQUIRED: Any = object()
+Part = tuple[str, Mapping[str, Scalar], Mapping[str, Any]]
 
 
-def ignore_file_not_found(parser: Callable[P, R]) -> Callable[P, R | None]:
-    """Make *parser* give None for an artifact that is missing, or damaged (:class:`ArtifactError`), or can't be read.
+class Reader(Protocol):
+    """One kind of result file."""
 
-    All but the first is noted as a problem of the test, so that strict runs name it and lenient ones go on.
-    """
+    def recognises(self, head: bytes, name: str) -> bool:
+        """Whether a file is of this kind, by its first 64 KiB and its absolute path."""
 
-    @functools.wraps(parser)
-    def lenient(*args: P.args, **kwargs: P.kwargs) -> R | None:
+    def read(self, file: ArtifactPath) -> Iterable[Part]:
+        """The tests in *file*: of each its part, a name that no other one of the file has, its settings, its results.
+
+        ``repeat`` among the settings counts the repeats of a point. Results may hold ``start`` and ``end``, times with
+        a time zone, and ``campaign``, a text that is the same for what was measured together, or True for the whole
+        file: repeats of one campaign are no independent evidence. What is yielded need not be kept, so that a file may
+        be larger than memory.
+
+        Raises:
+            ArtifactError: it is damaged; the parts before that stay.
+        """
+
+
+class ReaderLayout:
+    """Tests are the parts of files that one of the *readers* recognises; settings files above them are inherited."""
+
+    def __init__(self, readers: Sequence[Reader]) -> None:
+        self._readers = {_name(reader): reader for reader in readers}
+        self.looks_for = f"result files of {', '.join(self._readers)}"
+
+    def find(self, listing: Listing) -> Sequence[FoundTest]:
+        names = (name for name in sorted(listing.files) if not name.startswith(".") and name not in _OURS)
+        return [FoundTest(listing.path / name) for name in names]
+
+    def settings_files(self, test: Path, root: Path) -> Sequence[str]:
+        return NativeLayout().settings_files(test.parent, root)
+
+    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+        return NativeLayout().read_settings(test.parent, root)
+
+    def read_exit_code(self, test: Path) -> int | None:
+        return None
+
+    def reader_of(self, path: Path) -> Reader | None:
+        """The reader of the file *path*; None if none recognises it.
+
+        Raises:
+            SettingsError: two do, the file can't be read, or a reader stopped.
+        """
         try:
-            return parser(*args, **kwargs)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except TypeError as error:
-            # `test_dir.artifact_paths.NAME / "file"` where no directory matches NAME's glob
-            if str(error).startswith("unsupported operand type(s) for /: 'NoneType'"):
-                return None
-            raise
-        except ArtifactError as error:
-            if not isinstance(error.path, ArtifactPath):
-                raise
-            error.path.note_problem(error.reason)
-            return None
+            head = read_regular(path, HEAD_BYTES)
         except OSError as error:
-            artifacts = [each for each in (*args, *kwargs.values()) if isinstance(each, ArtifactPath)]
-            if not artifacts or not artifacts[0].note_unreadable(error):
-                raise
-            return None
+            raise SettingsError(f"can't be read: {os_reason(error)}") from error
+        claims = []
+        for name, reader in self._readers.items():
+            try:
+                if reader.recognises(head, path.as_posix()):
+                    claims.append(name)
+            except Exception as error:
+                raise SettingsError(f"the reader {name} can't tell what it is: {explained(error)}") from error
+        if len(claims) > 1:
+            raise SettingsError(f"the readers {' and '.join(claims)} both claim it")
+        return self._readers[claims[0]] if claims else None
 
-    return lenient
-
-
-def read_json(path: ArtifactPath) -> Any:
-    """The JSON document in *path*.
-
-    Raises:
-        FileNotFoundError: it is missing.
-        ArtifactError: it is empty, truncated or not JSON.
-    """
-    content = read_bytes(path)
-    if not content.strip():
-        raise ArtifactError(path, "is empty")
-    try:
-        return msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ArtifactError(path, f"is not valid JSON: {error}") from error
-    except RecursionError as error:
-        raise ArtifactError(path, "is nested too deeply") from error
+    def parse_file(self, results: types.SimpleNamespace, file: TestDirectory) -> None:
+        """Fill ``results.parts``: of each part its name, its settings and its results, packed."""
+        reader = self.reader_of(file.path)
+        assert reader is not None
+        results.parts, names = [], set()
+        for name, settings, values in reader.read(file):
+            if name in names:
+                raise SettingsError(f"the reader {_name(reader)} gives the part '{name}' twice")
+            names.add(name)
+            results.parts.append([name, dict(settings), codec.pack(types.SimpleNamespace(**values))])
 
 
-def read_yaml(path: ArtifactPath) -> Any:
-    """The YAML document in *path*, read safely. JSON is much faster where there is a choice.
-
-    Raises:
-        FileNotFoundError: it is missing.
-        ArtifactError: it is not YAML.
-    """
-    try:
-        return load_yaml(read_bytes(path))
-    except ValueError as error:
-        raise ArtifactError(path, f"is {error}") from error
+def _name(reader: Reader) -> str:
+    name = getattr(reader, "__name__", None) or type(reader).__name__
+    return str(name).rpartition(".")[2]
 
 
-def read_text(path: ArtifactPath) -> str:
-    """The UTF-8 text in *path*.
-
-    Raises:
-        FileNotFoundError: it is missing.
-        ArtifactError: it is not UTF-8.
-    """
-    _check_size(path)
-    return path.read_text()
-
-
-def read_tail(path: ArtifactPath, size: int = 64 << 10) -> str:
-    """The last *size* bytes of a log as text, whatever its length; what is not UTF-8 is replaced.
-
-    Raises:
-        FileNotFoundError: it is missing.
-        ArtifactError: it can't be read.
-    """
-    try:
-        with open(path, "rb") as stream:
-            stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - size))
-            return stream.read(size).decode("utf-8", "replace")
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise ArtifactError(path, f"can't be read: {os_reason(error)}") from error
-
-
-def read_bytes(path: ArtifactPath) -> bytes:
-    """The content of a document.
-
-    Raises:
-        FileNotFoundError: it is missing.
-        ArtifactError: it can't be read, or is larger than any sensible document.
-    """
-    _check_size(path)
-    return path.read_bytes()
-
-
-def _check_size(path: ArtifactPath) -> None:
-    size = path.size
-    if size is not None and size > MAX_DOCUMENT_BYTES:
-        raise ArtifactError(path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB")
-
-
-@ignore_file_not_found
-def parse_test_uuid(test_dir: ArtifactPath) -> uuid.UUID:
-    """The id in the test's ``.uuid``; None without one."""
-    path = test_dir / TEST_UUID_FILE
-    text = read_text(path).strip()
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        raise ArtifactError(path, f"holds {text[:60]!r}, not a UUID") from None
-
-
-@ignore_file_not_found
-def parse_test_config(test_dir: ArtifactPath) -> types.SimpleNamespace:
-    """The test's own ``config.yaml``: ``filepath``, ``text`` and ``yaml_file``; None without one."""
-    path = test_dir / TEST_CONFIG_FILE
-    return types.SimpleNamespace(filepath=str(path), text=read_text(path), yaml_file=read_yaml(path))
-
-
-def config_get(test_config: types.SimpleNamespace | None, key: str, missing: Any = _REQUIRED) -> Any:
-    """The value under a dotted *key* of a parsed test configuration.
-
-    Raises:
-        KeyError: it isn't there, and no *missing* value was given.
-    """
-    value = test_config.yaml_file if test_config is not None else None
-    for name in key.split("."):
-        if not isinstance(value, dict) or name not in value:
-            if missing is _REQUIRED:
-                raise KeyError(f"'{key}' is not in the test's {TEST_CONFIG_FILE}")
-            return missing
-        value = value[name]
-    return value
-
-
-@ignore_file_not_found
-def parse_test_start_end(test_dir: ArtifactPath) -> types.SimpleNamespace:
-    """``start`` and ``end`` from ``test_start_end.json``, ISO 8601 with a time zone; None without one."""
-    path = test_dir / TEST_START_END_FILE
-    times = read_json(path)
-    if not isinstance(times, dict):
-        raise ArtifactError(path, 'is not of the form {"start": …, "end": …}')
-    return types.SimpleNamespace(start=_time(path, times, "start"), end=_time(path, times, "end"))
-
-
-def _time(path: ArtifactPath, times: dict[str, Any], name: str) -> dt.datetime:
-    try:
-        moment = dt.datetime.fromisoformat(times[name])
-    except (KeyError, TypeError, ValueError):
-        raise ArtifactError(path, f"'{name}' is not an ISO 8601 time: {times.get(name)!r}") from None
-    if moment.tzinfo is None:
-        raise ArtifactError(path, f"'{name}' has no time zone: {times[name]!r}")
-    return moment
+def reader_store(readers: Sequence[Reader], **fields: Any) -> BaseStore:
+    """A store whose tests are in files that the *readers* recognise; *fields* are those of :class:`BaseStore`."""
+    layout = ReaderLayout(readers)
+    return BaseStore(parse_once=layout.parse_file, layouts=(layout,), optional_files=["*"], **fields)

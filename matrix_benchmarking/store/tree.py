@@ -25,7 +25,7 @@ from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
 from .find import Candidate, Found, NativeLayout, Traces, check_root, find_tests, layouts_of
-from .parsing import Context, Loader, parse_test
+from .parsing import Context, Loader, ParsedTest, parse_parts, parse_test
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
@@ -74,14 +74,18 @@ def parse_tree(
     notes: list[Note] = []
     with _executor(executor, jobs, len(found.tests)) as chosen:
         outcomes = _parse_all(context, found.tests, chosen, progress, loader)
-        for candidate, (entry, test_notes) in _settle(context, zip(found.tests, outcomes, strict=True), loader):
+        for candidate, entry, test_notes in _settle(context, outcomes, loader):
             notes.extend(test_notes)
+            if entry is None:
+                continue
             if entry.finished:
                 loader.attach(entry, candidate)
                 tests.append((entry, candidate))
             else:
                 unfinished.append(entry)
     unfinished.extend(_unfinished(context, candidate) for candidate in found.unfinished)
+    if not tests and not unfinished:
+        raise _nothing_found(workload, root, resolved, [*found.notes, *_summarise(notes)])
     entries = [entry for entry, _ in tests]
     _mark_without_settings(entries)
     notes.extend(_make_ids_unique(entries))
@@ -115,15 +119,21 @@ def _find(workload: Workload, root: str | os.PathLike[str]) -> tuple[Path, Found
     resolved = check_root(root)
     found = _found(resolved, workload)
     if not found.tests and not found.unfinished:
-        with contextlib.suppress(OutputError):
-            cache.remove(tree_index.places(resolved, workload))
-        wanted = " or ".join(layout.looks_for for layout in layouts_of(workload))
-        packed = [
-            f"'{root}{suffix}' beside it is not unpacked" for suffix in _PACKED if Path(f"{resolved}{suffix}").is_file()
-        ]
-        notes = "".join(f"\n  {note}" for note in (*packed, *found.notes[:5]))
-        raise MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{notes}")
+        raise _nothing_found(workload, root, resolved, found.notes)
     return resolved, found
+
+
+def _nothing_found(
+    workload: Workload, root: str | os.PathLike[str], resolved: Path, notes: Sequence[str]
+) -> MatbenchError:
+    with contextlib.suppress(OutputError):
+        cache.remove(tree_index.places(resolved, workload))
+    wanted = " or ".join(layout.looks_for for layout in layouts_of(workload))
+    packed = [
+        f"'{root}{suffix}' beside it is not unpacked" for suffix in _PACKED if Path(f"{resolved}{suffix}").is_file()
+    ]
+    lines = "".join(f"\n  {note}" for note in (*packed, *notes[:5]))
+    return MatbenchError(f"no test found in '{root}': workload '{workload.name}' looks for {wanted}{lines}")
 
 
 @contextlib.contextmanager
@@ -165,7 +175,8 @@ def _process_context() -> multiprocessing.context.BaseContext:
 
 
 Note = tuple[str, str]
-Outcome = tuple[Entry, list[Note]]
+Outcome = tuple[Candidate, Entry | None, list[Note]]
+"""A test, its entry (None for a file that holds none), and what was noticed."""
 
 
 def _parse_all(
@@ -175,7 +186,7 @@ def _parse_all(
     progress: Progress | None,
     loader: Loader,
 ) -> Iterator[Outcome]:
-    """An outcome for each candidate, in their order."""
+    """The outcomes of the candidates, in their order; of a file that holds several tests there are as many."""
     processes, total = len(os.sched_getaffinity(0)), len(candidates)
     size = 1 if executor is None else max(1, min(_CHUNK, total // (processes * _CHUNKS_PER_PROCESS)))
     chunks = [candidates[start : start + size] for start in range(0, total, size)]
@@ -186,8 +197,8 @@ def _parse_all(
             spec = context.workload.spec or context.workload.name
             arguments = (context.root, context.code, dict(context.options), context.ignore_cache)
             outcomes = executor.map(functools.partial(_parse_in_worker, spec, arguments), chunks)
-        for some in outcomes:
-            done += len(some)
+        for chunk, some in zip(chunks, outcomes, strict=True):
+            done += len(chunk)
             if progress is not None:
                 progress(done, total)
             yield from some
@@ -210,34 +221,50 @@ def _workload(spec: str) -> Workload:
 def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | None = None) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for candidate in chunk:
+        name = relative_name(candidate.path, context.root)
         try:
-            parsed = parse_test(context, candidate)
+            for each, parsed in _tests(context, candidate):
+                if isinstance(parsed, SettingsError):
+                    outcomes.append((each, _without_results(context, each, {}, 0, Problem(str(parsed))), []))
+                    continue
+                if loader is not None:
+                    loader.keep(each, parsed)
+                outcomes.append((each, parsed.entry, [(parsed.entry.name, note) for note in parsed.notes]))
         except SettingsError as error:
-            outcomes.append((_without_results(context, candidate, {}, 0, Problem(str(error))), []))
-        else:
-            if loader is not None:
-                loader.keep(candidate, parsed)
-            outcomes.append((parsed.entry, [(parsed.entry.name, note) for note in parsed.notes]))
+            outcomes.append((candidate, _without_results(context, candidate, {}, 0, Problem(str(error))), []))
+        except _NotRecognised:
+            outcomes.append((candidate, None, [(name, "left out, no reader recognises it")]))
     return outcomes
 
 
-def _settle(
-    context: Context, outcomes: Iterable[tuple[Candidate, Outcome]], loader: Loader
-) -> Iterator[tuple[Candidate, Outcome]]:
+def _tests(context: Context, candidate: Candidate) -> Iterable[tuple[Candidate, ParsedTest | SettingsError]]:
+    layout = context.reader_layout(candidate)
+    if layout is None:
+        return [(candidate, parse_test(context, candidate))]
+    if layout.reader_of(candidate.path) is None:
+        raise _NotRecognised
+    return parse_parts(context, candidate)
+
+
+class _NotRecognised(Exception):
+    """A file that none of the workload's readers knows."""
+
+
+def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> Iterator[Outcome]:
     """*outcomes*, in which a test that only its cache still knows was brought so, or is parsed without the cache."""
     brought: set[str] | None = None
-    for candidate, outcome in outcomes:
-        if not outcome[0].from_cache_alone:
-            yield candidate, outcome
+    for outcome in outcomes:
+        candidate, entry, _ = outcome
+        if entry is None or not entry.from_cache_alone:
+            yield outcome
             continue
         if brought is None:
             brought = brought_alone(context.root, context.workload.store.cache_filename)
         if candidate.path.relative_to(context.root).as_posix() in brought:
-            outcome[0].from_cache_alone = False
-            yield candidate, outcome
+            entry.from_cache_alone = False
+            yield outcome
         else:
-            uncounted = dataclasses.replace(candidate, cache_counts=False)
-            yield uncounted, _parse_chunk(context, [uncounted], loader)[0]
+            yield from _parse_chunk(context, [dataclasses.replace(candidate, cache_counts=False)], loader)
 
 
 def _mark_without_settings(entries: Sequence[Entry]) -> None:
@@ -268,7 +295,8 @@ def _without_results(
         settings=settings,
         repeat=repeat,
         location=candidate.path,
-        name=relative_name(candidate.path, context.root),
+        name=relative_name(candidate.path, context.root, candidate.part),
+        part=candidate.part,
         exit_code=None,
         finished=False,
         problems=(problem,),

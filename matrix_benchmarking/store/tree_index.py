@@ -27,7 +27,7 @@ from .find import Candidate, check_root, layouts_of
 from .fingerprint import digest
 from .parsing import Context, Loader
 
-ENVELOPE = Envelope(b"matbench-index", 6, "matbench index")
+ENVELOPE = Envelope(b"matbench-index", 7, "matbench index")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}")
 
 T = TypeVar("T")
@@ -107,6 +107,7 @@ class _Entries(msgspec.Struct):
     implausible: _Column[tuple[str, ...]]
     harmless: _Column[tuple[str, ...]]
     from_cache_alone: _Column[bool]
+    part: _Column[str | None]
     layout: _Column[Annotated[int, msgspec.Meta(ge=0)] | None]
     is_file: _Column[bool]
 
@@ -145,7 +146,10 @@ class _Entries(msgspec.Struct):
                 name=path.decode("utf-8", "backslashreplace") or root.name,
                 **dict(zip(_SAME, fields, strict=True)),
             )
-            yield entry, Candidate(location, layout, is_file=is_file, cache_counts=not entry.from_cache_alone)
+            if entry.part is not None:
+                entry.name += f"#{entry.part}"
+            counts = not entry.from_cache_alone
+            yield entry, Candidate(location, layout, is_file=is_file, cache_counts=counts, part=entry.part)
 
 
 _SAME = [name for name in _Entries.__struct_fields__ if name in Entry.__slots__ and name != "kpis"]

@@ -1,0 +1,185 @@
+"""Documents of a test directory, read with a clear error, and parsers of what every test may hold."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import os
+import types
+import uuid
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+import msgspec
+
+from ..errors import ArtifactError, os_reason
+from ..yaml_file import load_yaml
+from .artifacts import TEST_CONFIG_FILE, TEST_START_END_FILE, TEST_UUID_FILE, ArtifactPath
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+MAX_DOCUMENT_BYTES = 512 << 20
+_REQUIRED: Any = object()
+
+
+def ignore_file_not_found(parser: Callable[P, R]) -> Callable[P, R | None]:
+    """Make *parser* give None for an artifact that is missing, or damaged (:class:`ArtifactError`), or can't be read.
+
+    All but the first is noted as a problem of the test, so that strict runs name it and lenient ones go on.
+    """
+
+    @functools.wraps(parser)
+    def lenient(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return parser(*args, **kwargs)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except TypeError as error:
+            # `test_dir.artifact_paths.NAME / "file"` where no directory matches NAME's glob
+            if str(error).startswith("unsupported operand type(s) for /: 'NoneType'"):
+                return None
+            raise
+        except ArtifactError as error:
+            if not isinstance(error.path, ArtifactPath):
+                raise
+            error.path.note_problem(error.reason)
+            return None
+        except OSError as error:
+            artifacts = [each for each in (*args, *kwargs.values()) if isinstance(each, ArtifactPath)]
+            if not artifacts or not artifacts[0].note_unreadable(error):
+                raise
+            return None
+
+    return lenient
+
+
+def read_json(path: ArtifactPath) -> Any:
+    """The JSON document in *path*.
+
+    Raises:
+        FileNotFoundError: it is missing.
+        ArtifactError: it is empty, truncated or not JSON.
+    """
+    content = read_bytes(path)
+    if not content.strip():
+        raise ArtifactError(path, "is empty")
+    try:
+        return msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ArtifactError(path, f"is not valid JSON: {error}") from error
+    except RecursionError as error:
+        raise ArtifactError(path, "is nested too deeply") from error
+
+
+def read_yaml(path: ArtifactPath) -> Any:
+    """The YAML document in *path*, read safely. JSON is much faster where there is a choice.
+
+    Raises:
+        FileNotFoundError: it is missing.
+        ArtifactError: it is not YAML.
+    """
+    try:
+        return load_yaml(read_bytes(path))
+    except ValueError as error:
+        raise ArtifactError(path, f"is {error}") from error
+
+
+def read_text(path: ArtifactPath) -> str:
+    """The UTF-8 text in *path*.
+
+    Raises:
+        FileNotFoundError: it is missing.
+        ArtifactError: it is not UTF-8.
+    """
+    _check_size(path)
+    return path.read_text()
+
+
+def read_tail(path: ArtifactPath, size: int = 64 << 10) -> str:
+    """The last *size* bytes of a log as text, whatever its length; what is not UTF-8 is replaced.
+
+    Raises:
+        FileNotFoundError: it is missing.
+        ArtifactError: it can't be read.
+    """
+    try:
+        with open(path, "rb") as stream:
+            stream.seek(0, os.SEEK_END)
+            stream.seek(max(0, stream.tell() - size))
+            return stream.read(size).decode("utf-8", "replace")
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise ArtifactError(path, f"can't be read: {os_reason(error)}") from error
+
+
+def read_bytes(path: ArtifactPath) -> bytes:
+    """The content of a document.
+
+    Raises:
+        FileNotFoundError: it is missing.
+        ArtifactError: it can't be read, or is larger than any sensible document.
+    """
+    _check_size(path)
+    return path.read_bytes()
+
+
+def _check_size(path: ArtifactPath) -> None:
+    size = path.size
+    if size is not None and size > MAX_DOCUMENT_BYTES:
+        raise ArtifactError(path, f"is {size >> 20} MiB; documents are read up to {MAX_DOCUMENT_BYTES >> 20} MiB")
+
+
+@ignore_file_not_found
+def parse_test_uuid(test_dir: ArtifactPath) -> uuid.UUID:
+    """The id in the test's ``.uuid``; None without one."""
+    path = test_dir / TEST_UUID_FILE
+    text = read_text(path).strip()
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        raise ArtifactError(path, f"holds {text[:60]!r}, not a UUID") from None
+
+
+@ignore_file_not_found
+def parse_test_config(test_dir: ArtifactPath) -> types.SimpleNamespace:
+    """The test's own ``config.yaml``: ``filepath``, ``text`` and ``yaml_file``; None without one."""
+    path = test_dir / TEST_CONFIG_FILE
+    return types.SimpleNamespace(filepath=str(path), text=read_text(path), yaml_file=read_yaml(path))
+
+
+def config_get(test_config: types.SimpleNamespace | None, key: str, missing: Any = _REQUIRED) -> Any:
+    """The value under a dotted *key* of a parsed test configuration.
+
+    Raises:
+        KeyError: it isn't there, and no *missing* value was given.
+    """
+    value = test_config.yaml_file if test_config is not None else None
+    for name in key.split("."):
+        if not isinstance(value, dict) or name not in value:
+            if missing is _REQUIRED:
+                raise KeyError(f"'{key}' is not in the test's {TEST_CONFIG_FILE}")
+            return missing
+        value = value[name]
+    return value
+
+
+@ignore_file_not_found
+def parse_test_start_end(test_dir: ArtifactPath) -> types.SimpleNamespace:
+    """``start`` and ``end`` from ``test_start_end.json``, ISO 8601 with a time zone; None without one."""
+    path = test_dir / TEST_START_END_FILE
+    times = read_json(path)
+    if not isinstance(times, dict):
+        raise ArtifactError(path, 'is not of the form {"start": …, "end": …}')
+    return types.SimpleNamespace(start=_time(path, times, "start"), end=_time(path, times, "end"))
+
+
+def _time(path: ArtifactPath, times: dict[str, Any], name: str) -> dt.datetime:
+    try:
+        moment = dt.datetime.fromisoformat(times[name])
+    except (KeyError, TypeError, ValueError):
+        raise ArtifactError(path, f"'{name}' is not an ISO 8601 time: {times.get(name)!r}") from None
+    if moment.tzinfo is None:
+        raise ArtifactError(path, f"'{name}' has no time zone: {times[name]!r}")
+    return moment

@@ -1,0 +1,49 @@
+"""One module a tool: ``recognises`` and ``read``. Results are in s, bytes and 1/s; here is what the modules share."""
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from matrix_benchmarking.store import Part
+
+SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "m": 60.0, "min": 60.0}
+MOST_REPEATS = 100
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,15})?")
+
+
+def repeats(
+    part: str, settings: Mapping[str, Any], name: str, samples: Sequence[float], results: Mapping[str, Any]
+) -> Iterator[Part]:
+    """A run for each of the *samples* of the result *name*, in which they are one campaign.
+
+    Of more than 100 samples, a run is the mean of as many consecutive ones as it takes; ``batch`` says how many.
+    """
+    batch = math.ceil(len(samples) / MOST_REPEATS)
+    for repeat, start in enumerate(range(0, len(samples), batch or 1)):
+        some = samples[start : start + batch]
+        measured = {**results, name: math.fsum(some) / len(some), "batch": len(some), "campaign": True}
+        yield f"{part}/{repeat}", {**settings, "repeat": repeat}, measured
+
+
+def parameters(given: Mapping[str, Any] | None, taken: Mapping[str, Any] = {}) -> dict[str, Any]:
+    """Parameters of a benchmark as settings: numbers as numbers, what is no scalar as text.
+
+    One that has the name of a setting that is *taken*, or ``repeat``, gets another.
+    """
+    names = {name: f"parameter_{name}" if name in taken or name == "repeat" else name for name in given or {}}
+    return {names[name]: scalar(value) for name, value in (given or {}).items()}
+
+
+def scalar(value: Any) -> Any:
+    """*value* as a setting: a number where it is written as one."""
+    if isinstance(value, str) and (match := _NUMBER.fullmatch(value)):
+        return float(value) if match[2] else int(value)
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def number(value: Any, unit: float = 1.0) -> float | None:
+    """*value* in the base unit; None where it is no finite number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        return None
+    return value * unit

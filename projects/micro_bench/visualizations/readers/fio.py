@@ -1,0 +1,57 @@
+"""fio --output-format=json: a job and a direction is one run; latencies in nanoseconds (microseconds before fio 3)."""
+
+import datetime as dt
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.store import ArtifactPath, Part, read_text
+
+from . import number, parameters
+
+_PLACES = {"directory", "filename", "name", "runtime", "write_lat_log", "write_bw_log", "write_iops_log"}
+
+
+def recognises(head: bytes, name: str) -> bool:
+    return b'"fio version"' in head and (b'"jobs"' in head or b'"global options"' in head)
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    content = _json(file)
+    moment = number(content.get("timestamp"))
+    end = None if moment is None else dt.datetime.fromtimestamp(moment, dt.UTC)
+    for index, job in enumerate(content["jobs"]):
+        options = {**content.get("global options", {}), **job.get("job options", {})}
+        for direction in ("read", "write", "trim"):
+            done = job.get(direction) or {}
+            if not done.get("total_ios"):
+                continue
+            settings = {"tool": "fio", "benchmark": job["jobname"], "direction": direction}
+            settings |= parameters({name: options[name] for name in options if name not in _PLACES}, settings)
+            results = {"end": end, "fio": content["fio version"], **_results(done), "campaign": True}
+            if job.get("error"):
+                results = {"end": end, "error": job["error"]}
+            yield f"{job['jobname']}/{index}/{direction}", settings, results
+
+
+def _json(file: ArtifactPath) -> Any:
+    """The document, which warnings may come before."""
+    text = read_text(file)
+    try:
+        return msgspec.json.decode(text[max(0, text.find("{")) :])
+    except msgspec.DecodeError as error:
+        raise ArtifactError(file, f"is not valid JSON: {error}") from error
+
+
+def _results(done: dict[str, Any]) -> dict[str, Any]:
+    of_completion = "clat_ns" if "clat_ns" in done else "clat"
+    unit = 1e-9 if of_completion == "clat_ns" else 1e-6
+    whole = done.get("lat_ns" if unit == 1e-9 else "lat") or {}
+    return {
+        "time": number(whole.get("mean"), unit),
+        "p99": number((done.get(of_completion) or {}).get("percentile", {}).get("99.000000"), unit),
+        "rate": number(done.get("iops")),
+        "bandwidth": number(done.get("bw_bytes", (number(done.get("bw")) or 0) * 1024)),
+    }

@@ -1,0 +1,71 @@
+"""go test -bench, as text or with -json: ns/op, B/op, MB/s; lines of the same name (-count) are repeats."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from matrix_benchmarking.store import ArtifactPath, Part
+
+from . import scalar
+
+_LINE = re.compile(r"Benchmark(\S+)\s+(\d+)\s+(\S.*)")
+_IN_HEAD = re.compile(rb"(^|[\n\"])Benchmark\S*(\s|\\t)|\"Action\":\"(start|output|run)\"")
+_CONFIGURATION = re.compile(r"(goos|goarch|pkg|cpu): (.+)")
+_RESULTS = {
+    "ns/op": ("time", 1e-9),
+    "MB/s": ("bandwidth", 1e6),
+    "B/op": ("allocated", 1),
+    "allocs/op": ("allocations", 1),
+}
+
+
+def recognises(head: bytes, name: str) -> bool:
+    return _IN_HEAD.search(head) is not None and (b" ns/op" in head or b"goos: " in head)
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    configuration: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for line in _lines(file):
+        if said := _CONFIGURATION.fullmatch(line):
+            configuration[said[1]] = said[2]
+        elif (match := _LINE.fullmatch(line)) and match[3].split()[1::2]:
+            name = f"{configuration.get('pkg', '')}.{match[1]}".lstrip(".")
+            repeat = counts[name] = counts.get(name, -1) + 1
+            settings = {"tool": "go", **_named(match[1], configuration), "repeat": repeat}
+            yield f"{name}/{repeat}", settings, _results(match[3].split(), int(match[2]), configuration)
+
+
+def _lines(file: ArtifactPath) -> Iterable[str]:
+    """The lines that Go printed; -json has them in pieces."""
+    waiting = ""
+    with file.open(encoding="utf-8", errors="replace") as stream:
+        for line in stream:
+            if line.startswith("{"):
+                waiting += json.loads(line).get("Output", "")
+            else:
+                waiting += line
+            *whole, waiting = waiting.split("\n")
+            yield from (each.rstrip() for each in whole)
+    yield waiting.rstrip()
+
+
+def _named(name: str, configuration: dict[str, str]) -> dict[str, Any]:
+    """``Sort/size=100-2`` as settings; the number at the end is GOMAXPROCS, which Go leaves out where it is 1."""
+    name, procs = match.groups() if (match := re.fullmatch(r"(.+)-(\d+)", name)) else (name, "1")
+    steps = [step.partition("=") for step in name.split("/")]
+    benchmark = "/".join("".join(step) for step in steps if not step[1])
+    settings: dict[str, Any] = {"benchmark": benchmark, "procs": int(procs)}
+    if "pkg" in configuration:
+        settings["package"] = configuration["pkg"]
+    settings |= {f"parameter_{key}" if key in settings else key: scalar(value) for key, sign, value in steps if sign}
+    return settings
+
+
+def _results(fields: list[str], iterations: int, configuration: dict[str, str]) -> dict[str, Any]:
+    results: dict[str, Any] = {"iterations": iterations, "cpu": configuration.get("cpu"), "campaign": True}
+    for value, unit in zip(fields[::2], fields[1::2], strict=False):
+        name, factor = _RESULTS.get(unit, (unit, 1))
+        results[name] = float(value) * factor
+    return results

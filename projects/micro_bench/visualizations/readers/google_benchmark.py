@@ -1,0 +1,68 @@
+"""Google Benchmark --benchmark_format=json: each with its own unit; repetitions are repeats, aggregates are not."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from matrix_benchmarking.store import ArtifactPath, Part, read_json
+
+from . import SECONDS, number, scalar
+
+_FLAGS = {"real_time", "process_time", "manual_time"}
+
+
+def recognises(head: bytes, name: str) -> bool:
+    return b'"benchmarks"' in head and any(key in head for key in (b'"real_time"', b'"run_type"', b'"run_name"'))
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    content = read_json(file)
+    host = (content.get("context") or {}).get("host_name")
+    rows = [row for row in content["benchmarks"] if "real_time" in row or "error_occurred" in row]
+    single = [row for row in rows if row.get("run_type", "iteration") == "iteration"]
+    measured = {_run_name(row) for row in single}
+    # --benchmark_report_aggregates_only: one run, which is no repeat of measured ones
+    single += [row for row in rows if row.get("aggregate_name") == "mean" and _run_name(row) not in measured]
+    counts: dict[str, int] = {}
+    for row in single:
+        run_name = _run_name(row)
+        repeat = counts[run_name] = counts.get(run_name, -1) + 1
+        settings = {"tool": "google-benchmark", **_named(run_name), "repeat": repeat}
+        if row.get("run_type") == "aggregate":
+            settings["aggregate"] = "mean"
+        if host:
+            settings["machine"] = host
+        yield f"{run_name}/{repeat}", settings, _results(row)
+
+
+def _run_name(row: dict[str, Any]) -> str:
+    return str(row.get("run_name") or row["name"])
+
+
+def _named(run_name: str) -> dict[str, Any]:
+    """``BM_Sort/size:100/8/threads:2`` as settings."""
+    benchmark, *steps = run_name.split("/")
+    settings: dict[str, Any] = {"benchmark": benchmark}
+    plain = []
+    for step in steps:
+        name, separator, value = step.partition(":")
+        if separator and name not in settings and name not in ("tool", "repeat", "repeats"):
+            settings[name] = scalar(value)
+        elif step not in _FLAGS and name != "repeats":
+            plain.append(step)
+    if plain:
+        settings["arguments"] = scalar("/".join(plain))
+    return settings
+
+
+def _results(row: dict[str, Any]) -> dict[str, Any]:
+    if row.get("error_occurred"):
+        return {"error": row.get("error_message"), "campaign": True}
+    unit = SECONDS[row.get("time_unit", "ns")]
+    return {
+        "time": number(row["real_time"], unit),
+        "cpu_time": number(row.get("cpu_time"), unit),
+        "bandwidth": number(row.get("bytes_per_second")),
+        "rate": number(row.get("items_per_second")),
+        "iterations": row.get("iterations"),
+        "campaign": True,
+    }

@@ -1,0 +1,49 @@
+"""JMH -rf json: the unit is in scoreUnit, such as us/op or ops/us; each iteration of each fork is a repeat."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from matrix_benchmarking.store import ArtifactPath, Part, read_json
+
+from . import SECONDS, number, parameters, repeats
+
+
+def recognises(head: bytes, name: str) -> bool:
+    return b'"jmhVersion"' in head or (b'"primaryMetric"' in head and b'"warmupIterations"' in head)
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    for index, result in enumerate(read_json(file)):
+        primary = result["primaryMetric"]
+        settings = {
+            "tool": "JMH",
+            "benchmark": result["benchmark"],
+            "mode": result["mode"],
+            "threads": result.get("threads", 1),
+        }
+        settings |= parameters(result.get("params"), settings)
+        name, unit = _unit(primary["scoreUnit"])
+        results = {"jdk": result.get("jdkVersion"), "forks": result.get("forks"), **_besides(result)}
+        samples = [score * unit for fork in primary.get("rawData") or () for score in fork if number(score) is not None]
+        if samples:
+            yield from repeats(f"{index}", settings, name, samples, results)
+        else:  # the mode "sample" keeps a histogram of single operations, which are no runs
+            tail = number(primary.get("scorePercentiles", {}).get("99.0"), unit)
+            yield f"{index}", settings, {**results, name: number(primary["score"], unit), "p99": tail}
+
+
+def _unit(text: str) -> tuple[str, float]:
+    """Which result a score is, and what makes base units of it."""
+    above, _, below = text.partition("/")
+    if above == "ops":
+        return "rate", 1 / SECONDS[below]
+    if below == "op" and above in SECONDS:
+        return "time", SECONDS[above]
+    raise ValueError(f"the unit '{text}' is neither time per operation nor operations per time")
+
+
+def _besides(result: dict[str, Any]) -> dict[str, float | None]:
+    """What the profiler ``-prof gc`` measured."""
+    secondary = result.get("secondaryMetrics") or {}
+    given = next((secondary[name] for name in secondary if name.endswith("gc.alloc.rate.norm")), None)
+    return {"allocated": number(given["score"])} if given and given["scoreUnit"] == "B/op" else {}

@@ -1,0 +1,35 @@
+"""pytest-benchmark --benchmark-json: seconds; with --benchmark-save-data the rounds of a test are its repeats."""
+
+import datetime as dt
+from collections.abc import Iterator
+
+from matrix_benchmarking.store import ArtifactPath, Part, read_json
+
+from . import number, parameters, repeats
+
+
+def recognises(head: bytes, name: str) -> bool:
+    return b'"benchmarks"' in head and (b'"machine_info"' in head or b'"fullname"' in head)
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    content = read_json(file)
+    commit = (content.get("commit_info") or {}).get("id")
+    machine = content.get("machine_info") or {}
+    end = dt.datetime.fromisoformat(content["datetime"]) if content.get("datetime") else None
+    for benchmark in content["benchmarks"]:
+        stats, full_name = benchmark["stats"], benchmark["fullname"]
+        settings = {"tool": "pytest-benchmark", "benchmark": full_name.partition("[")[0]}
+        if commit:
+            settings["commit"] = commit
+        if machine.get("node"):
+            settings["machine"] = machine["node"]
+        known = parameters(benchmark.get("params"), settings)
+        settings |= known or ({"parameter": benchmark["param"]} if benchmark.get("param") else {})
+        # A time without a zone may be of any: it isn't known.
+        results = {"end": end if end and end.tzinfo else None, "rounds": stats["rounds"]}
+        results["python"] = machine.get("python_version")
+        if stats.get("data"):
+            yield from repeats(full_name, settings, "time", stats["data"], results)
+        else:
+            yield full_name, settings, {**results, "time": number(stats["mean"])}

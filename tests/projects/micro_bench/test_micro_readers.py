@@ -1,0 +1,195 @@
+"""micro_bench's readers against files that the tools wrote: values by hand, in seconds, bytes and 1/s."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking import store
+from matrix_benchmarking.matrix import Entry, Matrix
+from matrix_benchmarking.workload import load
+
+WORKLOAD = "projects.micro_bench.visualizations"
+
+
+@pytest.fixture(autouse=True)
+def own_caches(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("caches")))
+
+
+@pytest.fixture
+def samples(repository: Path) -> Path:
+    return repository / "data" / "samples" / "micro_bench"
+
+
+def parse(tree: Path) -> Matrix:
+    return store.parse_tree(load(WORKLOAD), tree)
+
+
+def select(matrix: Matrix, **settings: Any) -> list[Entry]:
+    return [entry for entry in matrix if all(entry.settings.get(name) == value for name, value in settings.items())]
+
+
+def values(entries: list[Entry], kpi: str) -> list[float]:
+    return [entry.kpis[kpi] for entry in entries if kpi in entry.kpis]
+
+
+def written(tmp_path: Path, name: str, content: Any) -> Path:
+    (tmp_path / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    return tmp_path
+
+
+def test_every_sample_has_one_reader_and_nothing_wrong(samples: Path) -> None:
+    matrix = parse(samples)
+    assert matrix.unfinished == []
+    assert [entry.problems for entry in matrix if entry.problems] == []
+    assert {entry.settings["tool"] for entry in matrix} == {
+        "JMH", "criterion", "fio", "go", "google-benchmark", "hyperfine", "pytest-benchmark"
+    }  # fmt: skip
+    assert len({entry.test_uuid for entry in matrix}) == len(matrix)
+
+
+def test_hyperfine_keeps_each_run_of_a_command(samples: Path) -> None:
+    runs = select(parse(samples / "hyperfine"), benchmark="sort", size=1000)
+    assert [run.repeat for run in runs] == list(range(10))
+    assert values(runs, "time")[:2] == [0.08500961600000001, 0.081840678]
+    assert statistics.fmean(values(runs, "time")) == pytest.approx(0.0810979994)
+    assert runs[0].kpis["cpu_time"] == pytest.approx(0.0480046 + 0.032771)
+    assert runs[0].settings["command"] == "python3 -S -c 'sorted(range(1000))'"
+
+
+def test_go_repeats_are_lines_of_one_name_and_nanoseconds(samples: Path) -> None:
+    matrix = parse(samples / "go")
+    runs = [run for run in select(matrix, benchmark="Sort", size=100) if run.location.name == "go.txt"]
+    assert values(runs, "time") == pytest.approx([922.3e-9, 801.7e-9, 805.8e-9, 841.1e-9, 804.4e-9])
+    assert (runs[0].kpis["bandwidth"], runs[0].kpis["allocated"], runs[0].kpis["allocations"]) == (867.43e6, 896, 1)
+    assert (runs[0].settings["procs"], runs[0].settings["package"]) == (2, "example.org/sorting")
+    assert vars(runs[0].results)["items/op"] == 100
+    events = [run for run in select(matrix, benchmark="Sort", size=100) if run.location.name == "go.json"]
+    assert values(events, "time") == pytest.approx([1315e-9, 1068e-9])
+
+
+def test_google_benchmark_aggregates_are_no_repeats(samples: Path, tmp_path: Path) -> None:
+    matrix = parse(samples / "google-benchmark")
+    runs = select(matrix, benchmark="BM_Sort", size=100)
+    measured = [run for run in runs if "aggregate" not in run.settings]
+    assert [run.repeat for run in measured] == [0, 1, 2]
+    assert measured[0].kpis["time"] == pytest.approx(0.41252631388098049e-6)
+    assert measured[0].kpis["cpu_time"] == pytest.approx(0.40743488516975046e-6)
+    assert measured[0].kpis["rate"] == pytest.approx(2.4543799178692514e8)
+    assert [run.settings["aggregate"] for run in runs if run not in measured] == ["mean"]
+    failed = select(matrix, benchmark="BM_Fails")
+    assert {run.results.error for run in failed} == {"no such device"}
+    assert values(failed, "time") == []
+
+
+def test_criterion_divides_a_sample_by_its_iterations_and_passes_the_base_over(samples: Path) -> None:
+    runs = select(parse(samples / "criterion"), value=100)
+    assert len(runs) == 20
+    assert runs[0].kpis["time"] == pytest.approx(1893105 / 3990 * 1e-9)
+    assert runs[0].kpis["rate"] == pytest.approx(100 / (1893105 / 3990 * 1e-9))
+    # criterion's own estimate of the mean
+    assert statistics.fmean(values(runs, "time")) == pytest.approx(477.59809038744197e-9)
+
+
+def test_jmh_units_are_those_of_each_score(samples: Path) -> None:
+    matrix = parse(samples / "jmh")
+    average = select(matrix, mode="avgt", size=100)
+    assert values(average, "time")[0] == pytest.approx(1.4723239860583017e-6)
+    assert statistics.fmean(values(average, "time")) == pytest.approx(1.0783297682470399e-6)
+    throughput = select(matrix, mode="thrpt", size=100)
+    assert [run.repeat for run in throughput] == list(range(6))
+    assert throughput[0].kpis["rate"] == pytest.approx(0.8068405548605123e6)
+    assert values(throughput, "time") == []
+    [sampled] = select(matrix, mode="sample")
+    assert sampled.kpis["time"] == pytest.approx(376.4343331299573e-6)
+    assert sampled.kpis["p99"] == pytest.approx(512.06656e-6, rel=0.01)
+    assert throughput[0].kpis["allocated"] == pytest.approx(416.0673, rel=1e-4)
+
+
+def test_pytest_benchmark_rounds_are_repeats_and_many_are_batched(samples: Path) -> None:
+    matrix = parse(samples / "pytest-benchmark")
+    content = json.loads((samples / "pytest-benchmark" / "pytest.json").read_text())
+    stats = {each["name"]: each["stats"] for each in content["benchmarks"]}
+    runs = select(matrix, benchmark="test_sort.py::test_sort", size=100)
+    assert values(runs, "time") == stats["test_sort[100]"]["data"]
+    batched = select(matrix, benchmark="test_sort.py::test_join")
+    data = stats["test_join"]["data"]
+    assert (len(batched), {run.results.batch for run in batched}) == (100, {3})
+    assert batched[99].kpis["time"] == pytest.approx(statistics.fmean(data[297:]))
+    assert statistics.fmean(values(batched, "time")) == pytest.approx(stats["test_join"]["mean"])
+
+
+def test_fio_directions_are_runs_and_latencies_nanoseconds(samples: Path, tmp_path: Path) -> None:
+    matrix = parse(samples / "fio")
+    [write] = select(matrix, benchmark="seqwrite", direction="write")
+    assert write.kpis["time"] == pytest.approx(5071.781307e-9)
+    assert write.kpis["p99"] == pytest.approx(6688e-9)
+    assert (write.kpis["rate"], write.kpis["bandwidth"]) == (190999.000999, 12517310529)
+    assert write.settings["bs"] == "64k"
+    assert "directory" not in write.settings
+    assert {run.settings["direction"] for run in select(matrix, benchmark="randrw")} == {"read", "write"}
+    text = (samples / "fio" / "fio.json").read_text()
+    assert len(parse(written(tmp_path, "warned.json", f"fio: this platform is slow\n{text}"))) == len(matrix)
+
+
+def test_files_of_before_are_read_too(tmp_path: Path) -> None:
+    older = {"name": "BM_x/8/threads:2", "iterations": 5, "real_time": 10, "cpu_time": 9, "time_unit": "ms"}
+    [run] = parse(written(tmp_path, "gb.json", {"benchmarks": [older]}))
+    assert run.settings == {"tool": "google-benchmark", "benchmark": "BM_x", "arguments": 8, "threads": 2}
+    assert (run.kpis["time"], run.kpis["cpu_time"]) == pytest.approx((0.01, 0.009))
+    (tmp_path / "gb.json").unlink()
+    stats = {"rounds": 9710, "mean": 2.6e-07, "iterations": 431}
+    bench = {"name": "test_x[0]", "fullname": "t.py::test_x[0]", "params": None, "param": "0", "stats": stats}
+    document = {"benchmarks": [bench], "datetime": "2015-08-15T00:01:51.557705", "commit_info": {"id": "5b78"}}
+    [run] = parse(written(tmp_path, "0001.json", document))
+    assert run.settings == {
+        "tool": "pytest-benchmark", "benchmark": "t.py::test_x", "commit": "5b78", "parameter": "0"
+    }  # fmt: skip
+    assert (run.kpis["time"], run.span_us) == (2.6e-07, (None, None))
+
+
+SHORT = {"results": [{"command": "x", "mean": 1.0, "stddev": 0, "times": [1.0, 2.0]}]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.json", json.dumps(SHORT)[:-2], "is not valid JSON"),
+        ("a.json", json.dumps(SHORT).replace("2.0", "NaN"), "is not valid JSON"),
+        ("a.json", json.dumps(SHORT).replace('"mean"', '"men"').replace("[1.0, 2.0]", "[]"), "parse_once stopped"),
+        ("a.json", json.dumps(SHORT).replace("[1.0, 2.0]", '["1"]'), "parse_once stopped"),
+        ("j.json", '[{"jmhVersion": "1", "primaryMetric": {}}]', "parse_once stopped"),
+        ("f.json", 'note: {\n{"fio version": "3", "jobs": []}', "is not valid JSON"),
+    ],
+)
+def test_what_is_damaged_is_a_problem_of_that_file_alone(
+    samples: Path, tmp_path: Path, name: str, content: str, reason: str
+) -> None:
+    (tmp_path / "good.txt").write_text((samples / "go" / "go.txt").read_text())
+    matrix = parse(written(tmp_path, name, content))
+    assert len(matrix) == 15
+    [wrong] = matrix.unfinished
+    assert wrong.problems[0].reason.startswith(reason)
+
+
+def test_numbers_that_are_none_are_unknown_and_huge_ones_stay(tmp_path: Path) -> None:
+    rows = [
+        {"name": f"BM_{at}", "run_type": "iteration", "real_time": real, "time_unit": "s"}
+        for at, real in enumerate((None, True, "3", 1e300))
+    ]
+    matrix = parse(written(tmp_path, "gb.json", {"benchmarks": rows}))
+    assert [entry.kpis.get("time") for entry in matrix] == [None, None, None, 1e300]
+
+
+def test_other_tools_files_are_left_out(samples: Path, tmp_path: Path) -> None:
+    (tmp_path / "ours.txt").write_text((samples / "go" / "go.txt").read_text())
+    written(tmp_path, "vllm.json", {"backend": "vllm", "request_throughput": 3.5, "median_ttft_ms": 12})
+    written(tmp_path, "sarif.json", {"version": "2.1.0", "results": [], "command": "x"})
+    matrix = parse(tmp_path)
+    assert len(matrix) == 15
+    assert matrix.notes == ["sarif.json and 1 more: left out, no reader recognises it"]

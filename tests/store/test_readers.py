@@ -1,0 +1,244 @@
+"""Readers: many tests in one file, each with a place, an id and results of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking import kpi, store
+from matrix_benchmarking.errors import ArtifactError, MatbenchError
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.store import ArtifactPath, BaseStore, FoundTest, Listing, Part, reader_store
+from matrix_benchmarking.workload import Workload
+
+
+@kpi.HigherBetter
+@kpi.KPIMetadata(help="How fast it is", unit="m/s")
+def speed(lts_payload: Any) -> float:
+    return float(lts_payload.results.speed)
+
+
+class Lines:
+    """A reader of one JSON object a line, which counts how often it was asked to read."""
+
+    def __init__(self) -> None:
+        self.read_files: list[str] = []
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        return name.endswith(".jsonl") and head.startswith(b"{")
+
+    def read(self, file: ArtifactPath) -> Iterator[Part]:
+        self.read_files.append(file.name)
+        with file.open("rb") as stream:
+            for number, line in enumerate(stream):
+                try:
+                    fields = json.loads(line)
+                except ValueError as error:
+                    raise ArtifactError(file, f"line {number + 1} is not JSON") from error
+                name = fields.pop("part", f"line {number + 1}")
+                yield name, {key: fields.pop(key) for key in ("rate", "repeat") if key in fields}, fields
+
+
+def workload_of(*readers: Any, **changes: Any) -> Workload:
+    return Workload(name="lines", store=reader_store(readers, models_kpis=kpi.collect([speed]), **changes))
+
+
+@pytest.fixture
+def lines() -> Lines:
+    return Lines()
+
+
+def write(path: Path, *rows: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{row if isinstance(row, str) else json.dumps(row)}\n" for row in rows))
+
+
+def by_name(matrix: Matrix) -> dict[str, Any]:
+    return {entry.name: entry for entry in matrix}
+
+
+def test_each_part_has_its_settings_results_id_and_place(lines: Lines, tmp_path: Path) -> None:
+    write(tmp_path / "a" / "sweep.jsonl", {"rate": 1, "speed": 10.5}, {"rate": 2, "speed": 12.5})
+    write(tmp_path / "a" / "settings.yaml", "version: 1.2.3", "repeat: 4")
+    matrix = store.parse_tree(workload_of(lines), tmp_path)
+    entries = by_name(matrix)
+    assert list(entries) == ["a/sweep.jsonl#line 1", "a/sweep.jsonl#line 2"]
+    second = entries["a/sweep.jsonl#line 2"]
+    assert (second.settings, second.repeat) == ({"version": "1.2.3", "rate": 2}, 4)
+    assert (second.kpis, second.results.speed) == ({"speed": 12.5}, 12.5)
+    assert second.location == tmp_path / "a" / "sweep.jsonl"
+    assert len({entry.test_uuid for entry in matrix}) == len({entry.measurement for entry in matrix}) == 2
+    assert not any(str(entry.measurement).endswith("*") for entry in matrix)
+    assert lines.read_files == ["sweep.jsonl"]
+
+
+def test_a_file_is_read_again_only_where_it_changed(lines: Lines, tmp_path: Path) -> None:
+    file = tmp_path / "sweep.jsonl"
+    write(file, {"rate": 1, "speed": 10}, {"rate": 2, "speed": 12})
+    workload = workload_of(lines)
+    first = by_name(store.parse_tree(workload, tmp_path))
+    again = by_name(store.parse_tree(workload, tmp_path))
+    assert len(lines.read_files) == 1
+    assert {name: (entry.test_uuid, entry.kpis) for name, entry in again.items()} == {
+        name: (entry.test_uuid, entry.kpis) for name, entry in first.items()
+    }
+    write(file, {"rate": 1, "speed": 10}, {"rate": 2, "speed": 13}, {"rate": 3, "speed": 14})
+    edited = by_name(store.parse_tree(workload, tmp_path))
+    assert len(lines.read_files) == 2
+    assert [entry.kpis["speed"] for entry in edited.values()] == [10, 13, 14]
+    # What stays as it was is the same run, wherever rows were added.
+    assert edited["sweep.jsonl#line 1"].test_uuid == first["sweep.jsonl#line 1"].test_uuid
+    assert edited["sweep.jsonl#line 2"].test_uuid != first["sweep.jsonl#line 2"].test_uuid
+    (tmp_path / "settings.yaml").write_text("version: 2\n")
+    assert store.parse_tree(workload, tmp_path).entries[0].settings == {"version": 2, "rate": 1}
+    assert len(lines.read_files) == 2
+    assert store.clean(workload, tmp_path) == 1
+
+
+def test_the_index_has_the_parts(lines: Lines, tmp_path: Path) -> None:
+    write(tmp_path / "sweep.jsonl", *({"rate": rate, "speed": rate} for rate in range(50)))
+    workload = workload_of(lines)
+    parsed = store.parse_tree(workload, tmp_path)
+    indexed = store.read_index(workload, tmp_path)
+    assert indexed is not None
+    assert [(entry.name, entry.part, entry.test_uuid, entry.kpis) for entry in indexed.matrix] == [
+        (entry.name, entry.part, entry.test_uuid, entry.kpis) for entry in parsed
+    ]
+    assert [entry.results.speed for entry in indexed.matrix] == list(range(50))
+    assert indexed.matrix.entries[7].lts.metadata.settings == {"rate": 7}
+    assert len(lines.read_files) == 1
+
+
+def test_results_beyond_what_is_kept_come_back_one_after_the_other(
+    lines: Lines, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("matrix_benchmarking.store.parsing._KEPT_BYTES", 2000)
+    write(tmp_path / "sweep.jsonl", *({"rate": rate, "speed": rate, "log": "x" * 100} for rate in range(60)))
+    matrix = store.parse_tree(workload_of(lines), tmp_path)
+    for order in (matrix.entries, matrix.entries[::-1]):
+        assert [entry.results.speed for entry in order] == [entry.settings["rate"] for entry in order]
+    (tmp_path / "sweep.jsonl").write_text('{"rate": 0, "speed": 1}\n')
+    with pytest.raises(
+        MatbenchError, match=r"sweep\.jsonl#line 41: its results can't be loaded: the file doesn't hold"
+    ):
+        _ = matrix.entries[40].results
+
+
+def test_files_that_two_readers_claim_or_none_are_named(lines: Lines, tmp_path: Path) -> None:
+    class Everything(Lines):
+        def recognises(self, head: bytes, name: str) -> bool:
+            return name.endswith("both.jsonl")
+
+    write(tmp_path / "good.jsonl", {"speed": 1})
+    write(tmp_path / "both.jsonl", {"speed": 1})
+    write(tmp_path / "README.md", "words")
+    write(tmp_path / "notes.txt", "words")
+    matrix = store.parse_tree(workload_of(lines, Everything()), tmp_path)
+    assert [entry.name for entry in matrix] == ["good.jsonl#line 1"]
+    assert [(entry.name, entry.problems[0].reason) for entry in matrix.unfinished] == [
+        ("both.jsonl", "the readers Lines and Everything both claim it")
+    ]
+    assert matrix.notes == ["README.md and 1 more: left out, no reader recognises it"]
+
+
+def test_a_tree_without_any_result_file_says_what_it_looked_for(lines: Lines, tmp_path: Path) -> None:
+    write(tmp_path / "README.md", "words")
+    with pytest.raises(MatbenchError, match=r"looks for result files of Lines\n  README.md: left out, no reader"):
+        store.parse_tree(workload_of(lines), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("rows", "names", "reason"),
+    [
+        ([{"speed": 1}, '{"speed": '], ["f.jsonl#line 1"], "line 2 is not JSON"),
+        ([{"part": "a", "speed": 1}, {"part": "a"}], ["f.jsonl#a"], "the reader Lines gives the part 'a' twice"),
+        (["{}", "[]"], ["f.jsonl#line 1"], "parse_once stopped after it read 'f.jsonl': "),
+        ([{"rate": [1], "speed": 1}, {"speed": 1}], ["f.jsonl#line 2"], "settings: 'rate' is a list; a setting is"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_a_problem_and_the_rest_stays(
+    lines: Lines, tmp_path: Path, rows: list[Any], names: list[str], reason: str
+) -> None:
+    write(tmp_path / "f.jsonl", *rows)
+    for _ in range(2):  # from the file, and from the cache
+        matrix = store.parse_tree(workload_of(lines), tmp_path)
+        assert [entry.name for entry in matrix] == names
+        assert [entry.problems[0].reason[: len(reason)] for entry in matrix.unfinished] == [reason]
+
+
+def test_a_reader_that_finds_nothing_or_stops_is_a_problem(tmp_path: Path) -> None:
+    class Empty(Lines):
+        def recognises(self, head: bytes, name: str) -> bool:
+            if name.endswith(".bad"):
+                raise KeyError("x")
+            return True
+
+        def read(self, file: ArtifactPath) -> Iterator[Part]:
+            yield from ()
+
+    write(tmp_path / "one.jsonl", {})
+    write(tmp_path / "two.bad", {})
+    matrix = store.parse_tree(workload_of(Empty()), tmp_path)
+    assert [(entry.name, entry.problems[0].reason) for entry in matrix.unfinished] == [
+        ("one.jsonl", "holds no result"),
+        ("two.bad", "the reader Empty can't tell what it is: there is no 'x'"),
+    ]
+
+
+def test_parts_of_one_campaign_are_a_block_and_no_artifact(lines: Lines, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.jsonl", *({"speed": 1, "repeat": at, "campaign": True} for at in range(2)), name)
+    matrix = store.parse_tree(workload_of(lines), tmp_path)
+    campaigns = [entry.campaign for entry in matrix]
+    assert campaigns[0] == campaigns[1] != campaigns[2] == campaigns[3]
+    assert not hasattr(matrix.entries[0].results, "campaign")
+
+
+def test_parts_come_through_an_executor(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "data" / "samples" / "micro_bench" / "go"
+    (tmp_path / "go.txt").write_text((sample / "go.txt").read_text())
+    from matrix_benchmarking.workload import load
+
+    workload = load("projects.micro_bench.visualizations")
+    with ThreadPoolExecutor(1) as executor:
+        assert len(store.parse_tree(workload, tmp_path, executor=executor)) == 15
+
+
+def test_a_layout_may_name_the_parts_itself(tmp_path: Path) -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Columns:
+        looks_for = "files *.csv"
+
+        def find(self, listing: Listing) -> list[FoundTest]:
+            csv = [name for name in listing.files if name.endswith(".csv")]
+            return [FoundTest(listing.path / name, part=part) for name in csv for part in ("b", "a")]
+
+        def settings_files(self, test: Path, root: Path) -> list[Path]:
+            return [test]
+
+        def read_settings(self, test: Path, root: Path, part: str = "") -> dict[str, Any]:
+            return {"column": part}
+
+        def read_exit_code(self, test: Path) -> int | None:
+            return None
+
+    def parse_once(results: types.SimpleNamespace, test_dir: Any) -> None:
+        names, values = test_dir.read_text().splitlines()
+        results.speed = float(values.split(",")[names.split(",").index(test_dir.part)])
+
+    (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+    base = BaseStore(parse_once=parse_once, layouts=(Columns(),), models_kpis=kpi.collect([speed]))
+    matrix = store.parse_tree(Workload(name="columns", store=base), tmp_path)
+    assert {entry.name: (entry.settings, entry.kpis["speed"]) for entry in matrix} == {
+        "x.csv#a": ({"column": "a"}, 1.0),
+        "x.csv#b": ({"column": "b"}, 2.0),
+    }
+    assert len({entry.test_uuid for entry in matrix}) == 2
+    assert [entry.results.speed for entry in matrix] == [1.0, 2.0]
