@@ -13,8 +13,8 @@ from typing import Any
 from ..errors import MatbenchError, OutputError
 from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
-from . import run_directory, schema, search
-from .expand import SearchCase
+from . import run_directory, schema
+from .expand import SEARCHABLE, SearchCase
 from .hf_endpoint import HFEndpoint
 from .load_driver import LoadDriver, PointRun
 from .plan import Group, Plan
@@ -22,8 +22,8 @@ from .run_directory import Outcome, Point, ServerLog
 from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 
 
-class LimitReached(MatbenchError):
-    """A limit that the user set is reached: what is finished stays, the rest is for another time."""
+class Stopped(MatbenchError):
+    """A limit that the user set is reached, or a point failed: what is finished stays, the rest is for another time."""
 
 
 class Limits:
@@ -46,28 +46,26 @@ class Limits:
     def start_meter(self, usd_per_hour: float | None) -> None:
         """A target of this price begins to cost."""
         self.stop_meter()
-        self._usd_per_hour = usd_per_hour or 0.0
-        self._metered_since = time.monotonic()
+        self._usd_per_hour, self._metered_since = usd_per_hour or 0.0, time.monotonic()
 
     def stop_meter(self) -> None:
         """It costs no more. May be called twice."""
-        self._spent_usd = self.spent_usd
-        self._metered_since = None
+        self._spent_usd, self._metered_since = self.spent_usd, None
 
     def check_money(self) -> None:
-        """Raise LimitReached once more than allowed is spent."""
+        """Raise Stopped once more than allowed is spent."""
         if self._max_usd is not None and self.spent_usd >= self._max_usd:
-            raise LimitReached(f"{self.spent_usd:.2f} USD are spent, the limit is {self._max_usd:g}")
+            raise Stopped(f"{self.spent_usd:.2f} USD are spent, the limit is {self._max_usd:g}")
 
     def check_start(self, point_s: float | None = None, usd_per_hour: float | None = None) -> None:
-        """Raise LimitReached if no further point may be started, or one of *point_s* would go beyond a limit."""
+        """Raise Stopped if no further point may be started, or one of *point_s* would go beyond a limit."""
         self.check_money()
         if self._deadline is not None and time.monotonic() + (point_s or 0.0) > self._deadline:
-            raise LimitReached(f"the time limit of {self._max_duration_s:.0f} s is reached")
+            raise Stopped(f"the time limit of {self._max_duration_s:.0f} s is reached")
         if self._max_usd is not None and point_s and usd_per_hour:
             after = self.spent_usd + point_s / 3600 * usd_per_hour
             if after > self._max_usd:
-                raise LimitReached(
+                raise Stopped(
                     f"{self.spent_usd:.2f} USD are spent, and one more point would go beyond {self._max_usd:g}"
                 )
 
@@ -80,17 +78,11 @@ SEARCHES_FILE = "searches.json"
 class Listener:
     """What happens, for whoever shows it; every method may be left as it is."""
 
-    def target_starts(self, group: Group) -> None:
-        """A target is about to be started."""
+    def starts(self, what: str) -> None:
+        """A target, or a point, is about to be started."""
 
-    def target_failed(self, group: Group, reason: str, points: int) -> None:
-        """It could not be started, so that many points are not run."""
-
-    def point_starts(self, point: Point, path: Path) -> None:
-        """A point is about to be run."""
-
-    def point_ends(self, point: Point, path: Path, outcome: Outcome) -> None:
-        """It was run."""
+    def point_ends(self, path: Path, outcome: Outcome) -> None:
+        """A point was run."""
 
     def tick(self) -> None:
         """Time passes."""
@@ -100,9 +92,6 @@ class Listener:
 
     def rate(self, throughput: float) -> None:
         """The throughput of the last second."""
-
-    def search_ends(self, case: SearchCase, answer: search.Answer | None, reason: str) -> None:
-        """A search has its answer, or there is none."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -128,10 +117,6 @@ class Report:
     interrupted: bool = False
     spent_usd: float = 0.0
     searches: list[dict[str, Any]] = dataclasses.field(default_factory=list)
-
-
-class StopOnError(MatbenchError):
-    """A point failed, and the user wants to stop then."""
 
 
 class Campaign:
@@ -166,7 +151,7 @@ class Campaign:
         try:
             for group in self._plan.groups():
                 self._run_group(group)
-        except (LimitReached, StopOnError) as reason:
+        except Stopped as reason:
             self.report.stopped_by = str(reason)
         except KeyboardInterrupt:
             self.report.stopped_by, self.report.interrupted = "interrupted", True
@@ -182,7 +167,7 @@ class Campaign:
         if not points and not searches:
             return
         if group.key in self._cannot_start:
-            self._give_up(group, points, searches, self._cannot_start[group.key])
+            self._give_up(points, searches, self._cannot_start[group.key])
             return
         self._check_start(group, (points or [searches[0].first])[0])
         deaths = 0
@@ -196,11 +181,11 @@ class Campaign:
                         self._search(served, searches.pop(0))
             except TargetError as error:
                 self._cannot_start[group.key] = str(error)
-                self._give_up(group, points, searches, str(error))
+                self._give_up(points, searches, str(error))
                 return
             deaths += 1
             if deaths >= MOST_DEATHS and (points or searches):
-                self._give_up(group, points, searches, f"it died {deaths} times")
+                self._give_up(points, searches, f"it died {deaths} times")
                 return
 
     @contextlib.contextmanager
@@ -214,7 +199,7 @@ class Campaign:
         log = ServerLog(self._plan.root / TARGETS_DIRECTORY)
         price = self._plan.usd_per_hour(group.target, group.settings)
         target = make_target(group.target, self._plan.base, self._plan.root, price)
-        self._listener.target_starts(group)
+        self._listener.starts("starting the target")
         try:
             # Nobody is charged for a process of ours, unless the file says what it costs.
             self._limits.start_meter(price if target.paid or group.target.usd_per_hour is not None else None)
@@ -232,7 +217,7 @@ class Campaign:
         self._check_start(group, point)
         path = self._plan.path_of(point)
         directory = run_directory.begin(self._plan.root, Path(path), point)
-        self._listener.point_starts(point, Path(path))
+        self._listener.starts(str(path))
         started = time.monotonic()
         try:
             description = served.endpoint.description if served.endpoint else {}
@@ -255,9 +240,9 @@ class Campaign:
         self._pending.discard(point.key)
         self.report.succeeded += outcome.exit_code == 0
         self.report.failed += outcome.exit_code != 0
-        self._listener.point_ends(point, Path(path), outcome)
+        self._listener.point_ends(Path(path), outcome)
         if outcome.exit_code and self._stop_on_error:
-            raise StopOnError(f"{path} failed")
+            raise Stopped(f"{path} failed")
         return outcome
 
     def _measure(self, served: Served, point: Point, directory: Path) -> Outcome:
@@ -268,32 +253,34 @@ class Campaign:
             run_directory.write_json(directory / "000__server" / "server.json", description)
         try:
             return self._driver.run(run)
-        except (LimitReached, OutputError):
+        except (Stopped, OutputError):
             raise
         except MatbenchError as error:
             return Outcome(1, problem=str(error))
 
     def _search(self, served: Served, case: SearchCase) -> None:
+        from . import search  # numpy and scipy, which points alone don't need
+
         spec = search.SearchSpec(**case.range.model_dump(exclude_none=True), unit=self._driver.unit)
         runs = self._plan.measured(case)
-        measurements = [_measurement(int(run.settings["vus"]), run.outcome) for run in runs if run.outcome]
-        repeats = [(int(run.settings["vus"]), run.repeat) for run in runs]
+        measured = [(int(run.settings[SEARCHABLE]), run.outcome) for run in runs if run.outcome]
+        repeats = [(int(run.settings[SEARCHABLE]), run.repeat) for run in runs]
+
+        def next_step() -> int | search.Answer:
+            throughputs = [(vus, run.throughput if run.exit_code == 0 else None, run.p95_ms) for vus, run in measured]
+            return search.next_step(spec, [search.Measurement(*each) for each in throughputs])
+
         try:
-            step = search.next_step(spec, measurements)
-            while not isinstance(step, search.Answer):
+            while not isinstance(step := next_step(), search.Answer):
                 repeat = 1 + max((index for vus, index in repeats if vus == step), default=-1)
                 repeats.append((step, repeat))
-                outcome = self._run_point(served, case.point(step, repeat), None)
-                measurements.append(_measurement(step, outcome))
+                measured.append((step, self._run_point(served, case.point(step, repeat), None)))
                 if not served.alive:
                     self._restart(served)
-                step = search.next_step(spec, measurements)
         except search.SearchError as error:
-            self._listener.search_ends(case, None, str(error))
             self._keep_answer(case, {"error": str(error)})
             return
         self._keep_answer(case, dataclasses.asdict(step))
-        self._listener.search_ends(case, step, step.reason)
 
     def _restart(self, served: Served) -> None:
         """Start a target again that died of a point of its search."""
@@ -303,15 +290,16 @@ class Campaign:
         served.endpoint = served.target.start(served.log.path, self._keep_on)
 
     def _keep_answer(self, case: SearchCase, answer: Mapping[str, Any]) -> None:
-        found = {"experiment": case.experiment, "settings": dict(case.settings), **answer}
-        self.report.searches.append(found)
+        self._listener.note(f"search: {answer.get('reason') or answer['error']}")
+        self.report.searches.append({"experiment": case.experiment, "settings": dict(case.settings), **answer})
         run_directory.write_json(self._plan.root / SEARCHES_FILE, {"version": 1, "searches": self.report.searches})
 
-    def _give_up(self, group: Group, points: Sequence[Point], searches: Sequence[SearchCase], reason: str) -> None:
+    def _give_up(self, points: Sequence[Point], searches: Sequence[SearchCase], reason: str) -> None:
         count = len(points) + len(searches)
         self.report.not_started += count
         self._pending -= {point.key for point in points}
-        self._listener.target_failed(group, reason, count)
+        left_out = "1 point is" if count == 1 else f"{count} points are"
+        self._listener.note(f"target can't be used, {left_out} left out: {reason}")
 
     def _check_start(self, group: Group, point: Point) -> None:
         self._limits.check_start(self._plan.point_s(point), self._plan.usd_per_hour(group.target, group.settings))
@@ -323,7 +311,7 @@ class Campaign:
 
 @dataclasses.dataclass(slots=True)
 class Served:
-    """A started target, or none for scripts alone."""
+    """A started target, or none for commands alone."""
 
     group: Group
     target: Target | None
@@ -332,13 +320,11 @@ class Served:
 
     @property
     def alive(self) -> bool:
-        if self.target is None:
+        with contextlib.suppress(TargetError):
+            if self.target is not None:
+                self.target.check()
             return True
-        try:
-            self.target.check()
-        except TargetError:
-            return False
-        return True
+        return False
 
 
 def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: float | None) -> Target:
@@ -349,11 +335,6 @@ def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: fl
         return HFEndpoint(spec.hf_endpoint, results, usd_per_hour)
     assert spec.url is not None
     return UrlTarget(schema.UrlTarget(url=spec.url) if isinstance(spec.url, str) else spec.url)
-
-
-def _measurement(vus: int, outcome: Outcome) -> search.Measurement:
-    throughput = outcome.throughput if outcome.exit_code == 0 else None
-    return search.Measurement(vus, throughput, outcome.p95_ms)
 
 
 def _secrets(endpoint: Endpoint | None) -> list[str]:

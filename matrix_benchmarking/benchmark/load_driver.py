@@ -22,25 +22,14 @@ from ..errors import ConfigError, needing
 from ..filters import Scalar, exact
 from . import processes
 from .environment import anonymous, start_end
-from .run_directory import UTILIZATION, Outcome, Point, write_json
+from .run_directory import UTILIZATION, Point, write_json
+from .run_directory import Outcome as Outcome
 from .schema import Cores, Seconds, Words, fill, named_in
 from .targets import Endpoint, Target, cores
 
 if TYPE_CHECKING:
     from .campaign import Limits
     from .plan import Plan
-
-__all__ = [
-    "Command",
-    "CommandDriver",
-    "LoadDriver",
-    "LoadSection",
-    "Outcome",
-    "PointRun",
-    "Script",
-    "Window",
-    "check_extra",
-]
 
 Window = Mapping[str, float]
 """``start`` and ``end`` of what counts of a run, in seconds since the epoch."""
@@ -266,31 +255,32 @@ class CommandDriver(LoadDriver):
         return {"command": command_of(script, plan.context(point))}
 
     def run(self, run: PointRun) -> Outcome:
-        plan, context = self.plan, self.plan.context(run.point)
-        script = _command(plan.load_of(run.point))
-        place = (plan.base / script.directory).resolve() if script.directory else run.directory
-        output = run.directory / DIRECTORY
+        script, later = _command(self.plan.load_of(run.point)), _known_now(run)
+        place = (self.plan.base / script.directory).resolve() if script.directory else run.directory
+        output, cpus = run.directory / DIRECTORY, cores(script.cpus)
         output.mkdir()
-        cpus, later = cores(script.cpus), _known_now(run)
+        timeout_s = None if script.timeout_s is None else float(script.timeout_s)
 
-        def start(
-            command: Sequence[str], log: str = "stdout.log", errors: str = "stderr.log"
-        ) -> processes.GuardedProcess:
+        def start(words: Sequence[str], log: str, errors: str | None = None) -> processes.GuardedProcess:
             return processes.GuardedProcess(
-                command,
+                words,
                 directory=place,
                 output=output / log,
-                errors=output / errors,
+                errors=output / errors if errors else None,
                 extra_environment=variables(run),
                 cpus=cpus,
             )
 
-        timeout_s = None if script.timeout_s is None else float(script.timeout_s)
+        context = self.plan.context(run.point)
         if script.warm_up is not None:
             words = command_of(self._script.model_copy(update={"command": self._script.warm_up}), context, later)
-            problem = _warm_up(start(words, "warm_up.log", "warm_up.log"), timeout_s, run, output / "warm_up.log")
+            process = start(words, "warm_up.log")
+            try:
+                problem = _problem(process.wait(timeout_s, run.still_there), timeout_s, output / "warm_up.log")
+            finally:
+                process.stop()
             if problem is not None:
-                return Outcome(1, problem=problem)
+                return Outcome(1, problem=f"the warm-up {problem}")
         command = command_of(self._script, context, later)
         before, left = _stamps(script.results, place), {}
         began = time.time()
@@ -308,25 +298,18 @@ class CommandDriver(LoadDriver):
             window=window,
             monitored=script.monitor,
         )
-        said = {
-            "command": [anonymous(word) for word in command],
-            "shell": script.shell,
-            "duration_s": time.time() - began,
-            "cpus": cpus,
-            "competes_with_server": run.competes(cpus),
-        }
+        said = {"command": [anonymous(word) for word in command], "shell": script.shell}
+        said |= {"duration_s": time.time() - began, "cpus": cpus, "competes_with_server": run.competes(cpus)}
         write_json(output / "command.json", said)
-        if status is None:
-            return Outcome(TIMED_OUT, problem=f"the command ran longer than {script.timeout_s} s and was ended")
-        if status:
-            last = _last_line(output / "stderr.log")
-            return Outcome(status, problem=f"the command failed with exit status {status}{last}")
+        problem = _problem(status, timeout_s, output / "stderr.log")
+        if problem is not None:
+            return Outcome(TIMED_OUT if status is None else status, problem=f"the command {problem}")
         run.still_there()
-        written = [path for pattern, path in left if left[pattern, path] != before.get((pattern, path))]
-        missing = set(script.results) - {pattern for pattern, path in left if path in written}
-        for pattern in sorted(missing):
-            return Outcome(1, problem=f"the command left no file '{pattern}'")
-        for path in dict.fromkeys(written) if place != run.directory else ():
+        written = [each for each in left if before.get(each) != left[each]]
+        for pattern in script.results:
+            if pattern not in dict(written):
+                return Outcome(1, problem=f"the command left no file '{pattern}'")
+        for path in {path for _, path in written if place != run.directory}:
             (run.directory / path.relative_to(place)).parent.mkdir(parents=True, exist_ok=True)
             shutil.move(path, run.directory / path.relative_to(place))
         return Outcome(0)
@@ -392,24 +375,15 @@ def variables(run: PointRun) -> dict[str, str]:
     return {**named, "MATBENCH_TEST_DIR": str(run.directory)}
 
 
-def _warm_up(process: processes.GuardedProcess, timeout_s: float | None, run: PointRun, log: Path) -> str | None:
-    """Wait for a command that nobody measures; what went wrong."""
-    try:
-        status = process.wait(timeout_s, run.still_there)
-    finally:
-        process.stop()
-    if status == 0:
-        return None
-    how = f"ran longer than {timeout_s} s" if status is None else f"failed with exit status {status}"
-    return f"the warm-up {how}{_last_line(log)}"
+def _problem(status: int | None, timeout_s: float | None, log: Path) -> str | None:
+    """What went wrong, with the last line of the *log*; None for success."""
+    if status is None:
+        return f"ran longer than {timeout_s} s and was ended"
+    lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines() if status else []
+    return f"failed with exit status {status}{f': {anonymous(lines[-1])[:200]}' if lines else ''}" if status else None
 
 
 def _stamps(patterns: Sequence[str], place: Path) -> dict[tuple[str, Path], int]:
-    """The files of each pattern with the times of their last changes, by which those of an earlier run are known."""
+    """When the files of each pattern were last changed, by which those of an earlier run are known."""
     found = ((pattern, path) for pattern in patterns for path in sorted(place.glob(pattern)) if path.is_file())
     return {(pattern, path): path.stat().st_mtime_ns for pattern, path in found}
-
-
-def _last_line(log: Path) -> str:
-    lines: Sequence[str] = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return f": {anonymous(lines[-1])[:200]}" if lines else ""

@@ -16,10 +16,8 @@ from ..benchmark.campaign import Listener
 from .printing import answer_console, printable
 
 if TYPE_CHECKING:
-    from ..benchmark import search
-    from ..benchmark.expand import SearchCase
-    from ..benchmark.plan import Group, Plan
-    from ..benchmark.run_directory import Outcome, Point
+    from ..benchmark.plan import Plan
+    from ..benchmark.run_directory import Outcome
 
 
 def print_plan(plan: Plan, again: Sequence[str]) -> None:
@@ -95,16 +93,10 @@ class Lines(Listener):
     def note(self, sentence: str) -> None:
         self.say(sentence)
 
-    def target_failed(self, group: Group, reason: str, points: int) -> None:
-        self.say(f"target can't be used, {points} {'point is' if points == 1 else 'points are'} left out: {reason}")
-
-    def point_ends(self, point: Point, path: Path, outcome: Outcome) -> None:
+    def point_ends(self, path: Path, outcome: Outcome) -> None:
         self._ended += 1
         of = "" if self._searching else f"/{self._total}"
         self.say(f"[{self._ended}{of}] {path}: {told(outcome, self._unit)}")
-
-    def search_ends(self, case: SearchCase, answer: search.Answer | None, reason: str) -> None:
-        self.say(f"search: {reason}")
 
 
 class Bar(Lines):
@@ -121,16 +113,13 @@ class Bar(Lines):
     def say(self, line: str) -> None:
         self._progress.console.print(printable(line))
 
-    def target_starts(self, group: Group) -> None:
-        self._show("starting the target")
+    def starts(self, what: str) -> None:
+        self._show(what)
 
-    def point_starts(self, point: Point, path: Path) -> None:
-        self._show(str(path))
-
-    def point_ends(self, point: Point, path: Path, outcome: Outcome) -> None:
+    def point_ends(self, path: Path, outcome: Outcome) -> None:
         self._rate = told(outcome, self._unit)
         if outcome.exit_code:
-            super().point_ends(point, path, outcome)
+            super().point_ends(path, outcome)
         else:
             self._ended += 1
         self._show(str(path))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from benchmarks.simulated_servers import SERVERS, Server
 from matrix_benchmarking.analyze.bounds import bounds_of
 from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchError, SearchSpec, next_step
-from matrix_benchmarking.benchmark.search.evidence import gather
+from matrix_benchmarking.benchmark.search.judging import gather
 
 RUNS = 3
 TOGETHER = pytest.mark.xdist_group("search")

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchSpec
-from matrix_benchmarking.benchmark.search.evidence import gather
-from matrix_benchmarking.benchmark.search.judge import Conclusion
-from matrix_benchmarking.benchmark.search.steps import answer
+from matrix_benchmarking.benchmark.search import Answer, Measurement, SearchSpec, answer
+from matrix_benchmarking.benchmark.search.judging import Conclusion, gather
 
 PEAK = [Measurement(*run) for run in [(4, 50.0, 40.0)] * 2 + [(8, 100.0, 50.0)] * 2 + [(16, 80.0, 70.0)]]
 LEADER = "8 VUs: 100.0 inputs/s over 2 runs"

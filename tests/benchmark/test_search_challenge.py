@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
-from matrix_benchmarking.benchmark.search import judge as of_search
-from matrix_benchmarking.benchmark.search.evidence import Evidence, gather
-from matrix_benchmarking.benchmark.search.judge import Conclusion, judge
+from matrix_benchmarking.benchmark.search import Measurement, SearchSpec, _wanted, next_step
+from matrix_benchmarking.benchmark.search import judging as of_search
+from matrix_benchmarking.benchmark.search.judging import Conclusion, Evidence, gather, judge
 from matrix_benchmarking.benchmark.search.model import LATENCY, Array, Belief, believe
-from matrix_benchmarking.benchmark.search.steps import _wanted, next_step
 
 
 def of(*runs: tuple[int, float | None] | tuple[int, float, float | None], **limits: Any) -> Evidence:

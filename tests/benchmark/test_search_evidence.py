@@ -10,7 +10,7 @@ import pytest
 
 from matrix_benchmarking.analyze.bounds import bounds_of
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
-from matrix_benchmarking.benchmark.search.evidence import Evidence, gather, is_positive
+from matrix_benchmarking.benchmark.search.judging import Evidence, gather, is_positive
 
 
 def of(*runs: tuple[int, float | None] | tuple[int, float | None, float | None], **limits: Any) -> Evidence:

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from matrix_benchmarking.benchmark.search import Measurement, SearchSpec
-from matrix_benchmarking.benchmark.search.evidence import Evidence, gather
-from matrix_benchmarking.benchmark.search.judge import _bracket, _broke_off, _points, _survival, judge
+from matrix_benchmarking.benchmark.search.judging import (
+    Evidence,
+    _bracket,
+    _broke_off,
+    _points,
+    _survival,
+    gather,
+    judge,
+)
 from matrix_benchmarking.benchmark.search.model import Belief
 
 PEAK = [(4, 50.0), (8, 100.0), (16, 80.0), (64, 70.0), (256, 60.0)]
