@@ -11,7 +11,7 @@ import datetime as dt
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from .errors import LONGEST_REASON, explained, shortened
 
@@ -21,6 +21,11 @@ RELATIVE_ROUNDING = 1e-3
 """By how much of itself a number may be beyond its limit."""
 _TAIL = {"median": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}
 """The share of the values that is at least a quantile."""
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether *value* is a finite number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def latencies(

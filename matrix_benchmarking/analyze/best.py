@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..kpi import KPIDefinition
 from ..matrix import Entry, Matrix
+from ..plausible import is_number
 from ..workload import Workload
 from . import doubts, intervals
 from .blocks import blocks_of
 from .intervals import Interval, Scale
-from .points import Excluded, Point, is_number, key, keys, part, ranks, select, varying
+from .points import Excluded, Point, key, keys, part, ranks, select, varying
 
 if TYPE_CHECKING:
     from .best_of import Estimates

@@ -6,7 +6,7 @@ import dataclasses
 import enum
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeGuard, TypeVar
+from typing import TypeVar
 
 from ..filters import show
 from ..kpi import KPIDefinition
@@ -65,11 +65,6 @@ class Point:
     def value(self) -> float:
         """The mean of the runs, in the KPI's unit."""
         return self.sample.mean
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Whether a setting's *value* is a number; true and false are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def key(settings: Mapping[str, object], names: Iterable[str]) -> Key:

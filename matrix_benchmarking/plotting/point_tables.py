@@ -7,12 +7,13 @@ from typing import Any
 
 from ..analyze.best import Group, Standing
 from ..analyze.limits import Bounded, Step, better_than, bounded, staircase, unsure, winner, within
-from ..analyze.points import Point, is_number, varying
+from ..analyze.points import Point, varying
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label
 from ..filters import show
 from ..kpi import KPIDefinition
 from ..matrix import NOT_SET, Entry
+from ..plausible import is_number
 from .base import Presentation
 from .tables import Cell, Column, Row, kpi_cell, table
 from .tags import html

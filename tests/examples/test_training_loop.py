@@ -14,7 +14,7 @@ import numpy
 import pytest
 from requirements import missing
 
-from projects.training_bench.visualizations.store.timings import PARTS, parse_timings
+from projects.training_bench.visualizations.store.logs import PARTS, parse_timings
 
 STRATEGIES = ("plain", "blosc2", "float16", "ring-buffer")
 

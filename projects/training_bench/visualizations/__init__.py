@@ -6,19 +6,14 @@ from typing import Any
 from matrix_benchmarking.workload import Workload
 
 from . import analyze
-from .store import OPTIONS, implausible, local_store, warnings
-
-
-def _plots() -> Sequence[type[Any]]:
-    from . import plotting
-
-    return plotting.PLOTS
+from .store import OPTIONS, local_store
+from .store.payload import implausible, warnings
 
 
 def _reports() -> Sequence[type[Any]]:
     from . import plotting
 
-    return plotting.REPORTS
+    return [plotting.DataLoading]
 
 
 workload = Workload(
@@ -30,7 +25,6 @@ workload = Workload(
     warnings=warnings,
     implausible=implausible,
     options=OPTIONS,
-    plots=_plots,
     reports=_reports,
     regression=analyze.KEYS,
 )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projects.training_bench.visualizations.store import epochs as of_epochs
+from projects.training_bench.visualizations.store import logs as of_epochs
 
 
 def epoch(start: float, end: float) -> types.SimpleNamespace:

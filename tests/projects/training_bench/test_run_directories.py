@@ -8,7 +8,7 @@ from training_trees import epochs, log, write_native, write_public
 from matrix_benchmarking import store
 from matrix_benchmarking.errors import SettingsError
 from matrix_benchmarking.workload import load
-from projects.training_bench.visualizations.store.run_directories import io_speed, settings_of
+from projects.training_bench.visualizations.store import io_speed, settings_of
 
 
 @pytest.fixture

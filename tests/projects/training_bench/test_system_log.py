@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from training_trees import log
 
-from projects.training_bench.visualizations.store.system_log import highest, parse_system_log
+from projects.training_bench.visualizations.store.logs import highest, parse_system_log
 
 
 def test_each_sample_is_the_mean_over_its_devices_and_memory_their_maximum():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from projects.training_bench.visualizations.analyze.limits import Case, conclude, speed_of
+from projects.training_bench.visualizations.analyze import Case, conclude, speed_of
 
 CASES = yaml.safe_load(Path(__file__).with_name("training_limit_cases.yaml").read_text(encoding="utf-8"))
 

@@ -20,7 +20,7 @@ from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting import set_config
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import load
-from projects.training_bench.visualizations.plotting import cases, curves, durations, limits, loads, speed_up
+from projects.training_bench.visualizations.plotting import bars, cases, curves, verdicts
 
 HOSTILE = "<b>&bold"
 
@@ -69,7 +69,7 @@ def test_a_repeat_that_lacks_what_a_plot_shows_is_counted_though_its_case_is_sho
 
 
 def test_the_published_speed_ups_come_out(published, workload):
-    found = speed_up.speed_ups(published, workload, "original", workload.kpis["epoch_duration"], asked(published))
+    found = verdicts.speed_ups(published, workload, "original", workload.kpis["epoch_duration"], asked(published))
     ratios = {(one.strategy, one.settings["io_speed"]): one for one in found}
     assert round(ratios["ring-buffer", "unlimited"].ratio, 2) == 2.41
     assert round(ratios["ring-buffer", 1000].ratio, 2) == 3.56
@@ -93,7 +93,7 @@ def test_the_reference_is_the_plain_or_original_strategy_unless_another_is_chose
 
 def test_the_bars_are_means_over_repetitions_with_their_standard_deviation(published, workload):
     found = cases.cases_of(published, cases.label_names(published))
-    frame = durations.bars_frame(found, workload.kpis["epoch_duration"])
+    frame = bars.bars_frame(found, workload.kpis["epoch_duration"])
     first = frame.iloc[0]
     assert (first["strategy"], first["I/O speed"]) == ("original", "1000 MB/s")
     assert first["mean"] == pytest.approx(92.714919, abs=1e-5)
@@ -109,7 +109,7 @@ def test_the_bars_are_means_over_repetitions_with_their_standard_deviation(publi
 
 
 def test_what_limits_the_published_runs_is_concluded_without_a_record_of_the_loop(published, workload):
-    found = limits.conclusions(cases.cases_of(published, ["strategy"]), workload, asked(published))
+    found = verdicts.conclusions(cases.cases_of(published, ["strategy"]), workload, asked(published))
     limit = {(case.label, case.speed): concluded.limit.value for case, concluded in found}
     assert limit["original", "1000 MB/s"] == "I/O"
     assert limit["blosc", "1000 MB/s"] == "I/O"
@@ -126,7 +126,7 @@ def test_a_curve_is_over_all_epochs_of_all_repetitions(tmp_path, workload):
         write_native(tmp_path / str(repeat), settings, epochs([10.0] * 4), content)
     matrix = store.parse_tree(workload, tmp_path)
     (case,) = cases.cases_of(matrix, ["strategy"])
-    curve = curves.load_curve(case, loads.device_of(matrix))
+    curve = curves.load_curve(case, bars.device_of(matrix))
     assert curve is not None
     assert (curve.epochs, curve.runs, len(curve.mean)) == (4, 2, 101)
     assert curve.mean == pytest.approx([0.5] * 101)
@@ -161,7 +161,7 @@ def test_a_gpu_that_a_training_on_the_cpu_did_not_use_is_not_what_limits_it(tmp_
     rows, content = epochs([10.0] * 4, wait_s=[0.1] * 4), log(40, gpu=lambda moment: 0.0)
     write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, rows, content, device="cpu")
     matrix = store.parse_tree(workload, tmp_path)
-    ((_, concluded),) = limits.conclusions(cases.cases_of(matrix, ["strategy"]), workload, asked(matrix))
+    ((_, concluded),) = verdicts.conclusions(cases.cases_of(matrix, ["strategy"]), workload, asked(matrix))
     assert concluded.limit.value == "compute (CPU)"
     figure, _ = plot(matrix, workload, "Load over an epoch")
     assert figure.layout.yaxis.title.text == "CPU load"
@@ -176,7 +176,7 @@ def test_epochs_that_are_not_drawn_are_counted(tmp_path, workload):
 def test_waiting_and_computing_add_up_to_the_epoch(tmp_path, workload):
     rows = epochs([9.0, 9.0, 4.0, 4.0], wait_s=[8.0, 8.0, 3.0, 3.0])
     write_native(tmp_path / "a", {"strategy": "plain", "io_speed": 50}, rows, log(26))
-    frame = durations.parts_frame(cases.cases_of(store.parse_tree(workload, tmp_path), ["strategy"]))
+    frame = bars.parts_frame(cases.cases_of(store.parse_tree(workload, tmp_path), ["strategy"]))
     assert dict(zip(frame["part"], frame["seconds"], strict=True)) == {"computing": 1.0, "waiting for data": 3.0}
 
 

@@ -20,7 +20,7 @@ from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.benchmark import expand, file
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
-from projects.training_bench.visualizations.plotting import cases, limits, speed_up
+from projects.training_bench.visualizations.plotting import cases, verdicts
 
 Capture = pytest.CaptureFixture[str]
 
@@ -78,7 +78,7 @@ def test_what_is_best_depends_on_the_storage_and_the_reasons_are_found(matrix, w
     assert best["unlimited"] == "ring-buffer"
     assert best[50] in ("blosc2", "ring-buffer")
     question = Question("a test", RunBlocks(lambda: matrix.entries))
-    found = limits.conclusions(cases.cases_of(matrix, ["strategy"]), workload, question)
+    found = verdicts.conclusions(cases.cases_of(matrix, ["strategy"]), workload, question)
     limit = {(case.label, case.settings["io_speed"]): concluded.limit.value for case, concluded in found}
     assert limit["plain", 50] == limit["float16", 50] == "I/O"
     assert limit["ring-buffer", "unlimited"] == "compute (CPU)"
@@ -86,7 +86,7 @@ def test_what_is_best_depends_on_the_storage_and_the_reasons_are_found(matrix, w
 
 
 def test_slow_storage_makes_smaller_files_worth_more(matrix, workload):
-    found = speed_up.speed_ups(
+    found = verdicts.speed_ups(
         matrix,
         workload,
         "plain",

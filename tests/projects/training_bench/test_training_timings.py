@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from training_trees import START, epochs, feather_bytes
 
-from projects.training_bench.visualizations.store.timings import parse_timings
+from projects.training_bench.visualizations.store.logs import parse_timings
 
 
 def test_epochs_come_in_the_order_of_their_index_with_what_the_loop_added():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import View
 from matrix_benchmarking.plotting.report_best import BestReport
 
 from .latency import LatencyAgainstThroughput
@@ -19,11 +19,11 @@ class BestConfiguration(BestReport):
         "it, and how cost, throughput and latency depend on the load."
     )
 
-    def figures(self, args: Arguments) -> list[Any]:
+    def figures(self, view: View) -> list[Any]:
         from dash import html
 
         note = "Lines go through the means of the repeats; bars reach from the smallest to the largest of them."
         parts: list[Any] = [html.H2("Over the load"), html.P(note, className="note")]
         for plot in (CostOverVUs, ThroughputOverVUs, LatencyAgainstThroughput):
-            parts += self.Plot_and_Text(plot.name, args)
+            parts += self.Plot_and_Text(plot.name, view)
         return parts

@@ -12,8 +12,7 @@ from matrix_benchmarking.analyze.points import Point
 from matrix_benchmarking.filters import show
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.controls import Control, Number
 
 from .points import (
@@ -83,13 +82,13 @@ class CostMap(Plot):
         frame = points_frame(rankable(self.study, entries), [kpi], names).dropna(subset=[kpi.name])
         return frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
-        runs = [*self.runs(args)]
+        runs = view.runs
         frame = self._frame(runs)
         if frame.empty:
             return None, "No run that can be ranked has a cost, a batch size and a number of virtual users."
-        least = args.cfg.get(MINIMUM_VUS, default_minimum(list(frame[VUS])))
+        least = view.cfg.get(MINIMUM_VUS, default_minimum(list(frame[VUS])))
         chosen = frame[frame[VUS] >= least]
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."

@@ -12,8 +12,7 @@ from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import count_of, percent
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.controls import Control
 
 from .latency import LATENCY, latency_choice
@@ -56,12 +55,12 @@ class CostAgainstLatency(Plot):
     def controls(self) -> Sequence[Control]:
         return [latency_choice()]
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[self.option(args.cfg, LATENCY)]
+    def draw(self, view: View) -> tuple[Any, Any]:
+        cost, latency = self.workload.kpis["1B_cost"], self.workload.kpis[view.option(LATENCY)]
         kpis = [cost, latency, self.workload.kpis["throughput"]]
         whole = self.study.read
         names = variant_names(whole, self.workload)
-        runs = [*self.runs(args)]
+        runs = view.runs
         frame = points_frame(rankable(self.study, runs), kpis, names).dropna(subset=[cost.name, latency.name])
         if frame.empty:
             return None, f"No run that can be ranked has both {cost.name} and {latency.name}."

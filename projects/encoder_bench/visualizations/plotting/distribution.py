@@ -10,8 +10,7 @@ from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.words import count_of, is_or_are
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.clicks import not_shown
 from matrix_benchmarking.plotting.tables import Cell, Column, table
 from matrix_benchmarking.workload import Gate
@@ -58,10 +57,10 @@ class _Distribution(Plot):
         "best."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         kpi, whole = self.workload.kpis[self.kpi_name], self.study.read
         names = variant_names(whole, self.workload)
-        runs = [*self.runs(args)]
+        runs = view.runs
         found = clusters(runs, kpi, names)
         if not found:
             return None, f"{kpi.name} is not known for any successful run."

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 
 from .points import BATCH_SIZE, FIRST_RUN, VARIANT, VUS, batch_sizes, not_shown, points_frame, variant_names, variants
 
@@ -59,10 +58,10 @@ class EnoughVUs(Plot):
         "sentence above them."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         kpi = self.workload.kpis["throughput"]
         names = variant_names(self.study.read, self.workload)
-        runs = [*self.runs(args)]
+        runs = view.runs
         frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, "No successful run has both a throughput and a number of virtual users."
@@ -125,7 +124,7 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
                     {
                         "label": f"{limit:g}",
                         "method": "update",
-                        "args": [{"visible": _only(at, len(users))}, {"annotations[0].text": said[at]}],
+                        "view": [{"visible": _only(at, len(users))}, {"annotations[0].text": said[at]}],
                     }
                     for at, limit in enumerate(users)
                 ],

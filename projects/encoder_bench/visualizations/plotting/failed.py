@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 
 from .points import FIRST_RUN
 
@@ -32,8 +31,8 @@ class FailedRequests(Plot):
     def height_px(self) -> int:
         return super().height_px() if any(entry.kpis.get("error_rate") for entry in self.matrix) else SENTENCE_PX
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        frame = failed_frame(self.runs(args), args.ordered_vars)
+    def draw(self, view: View) -> tuple[Any, Any]:
+        frame = failed_frame(view.runs, view.ordered_vars)
         known = frame.dropna(subset=[FAILED])
         figure = failed_requests(known) if known[FAILED].gt(0).any() else None
         return figure, conclusion(frame)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.controls import Choice, Control
 
 from .points import FIRST_RUN, VARIANT, answering, not_shown, points_frame, under_limit, variant_names, variants
@@ -34,11 +33,11 @@ class LatencyAgainstThroughput(Plot):
     def controls(self) -> Sequence[Control]:
         return [latency_choice()]
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        latency = self.workload.kpis[self.option(args.cfg, LATENCY)]
+    def draw(self, view: View) -> tuple[Any, Any]:
+        latency = self.workload.kpis[view.option(LATENCY)]
         throughput = self.workload.kpis["throughput"]
         names = variant_names(self.study.read, self.workload)
-        entries = [*self.runs(args)]
+        entries = view.runs
         frame = points_frame(entries, [throughput, latency], names)
         frame = frame.dropna(subset=[throughput.name, latency.name])
         if frame.empty:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 
 from .points import (
     BATCH_SIZE,
@@ -36,10 +35,10 @@ COLUMNS = 2
 class _OverVUs(Plot):
     kpi_name: ClassVar[str]
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         kpi = self.workload.kpis[self.kpi_name]
         names = variant_names(self.study.read, self.workload)
-        runs = [*self.runs(args)]
+        runs = view.runs
         frame = points_frame(runs, [kpi], names).dropna(subset=[kpi.name])
         if frame.empty:
             return None, f"{kpi.name} is not known for any successful run with a number of virtual users."

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.points import by_point
 from matrix_benchmarking.matrix import Entry
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 
 from .points import (
     BATCH_SIZE,
@@ -41,9 +40,9 @@ class LatencyQuantiles(Plot):
         "the smallest to the largest of them. Where the lines spread, some users wait much longer than most."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         names = variant_names(self.study.read, self.workload)
-        runs = [*self.runs(args)]
+        runs = view.runs
         frame = quantiles_frame(runs, names)
         if frame.empty:
             return None, "No successful run tells the quantiles of its latency."

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.matrix import Entry, SettingLists, typed
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 from matrix_benchmarking.plotting.controls import Control, RunChoice
 
 if TYPE_CHECKING:
@@ -73,10 +72,10 @@ class OverTheRun(_OfARun):
         "latency of the requests that ended then. One colour a repeat. A run is steady where the lines are level."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         runs = [
             (entry, series)
-            for entry in self.chosen(args.settings, args.setting_lists, args.cfg)
+            for entry in self.chosen(view.settings, view.setting_lists, view.cfg)
             if (series := getattr(entry.results, "timeseries", None)) is not None
         ]
         if not runs:
@@ -161,8 +160,8 @@ class UtilizationOverTheRun(_OfARun):
         "the load, over which the KPIs are means."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        for entry in self.chosen(args.settings, args.setting_lists, args.cfg):
+    def draw(self, view: View) -> tuple[Any, Any]:
+        for entry in self.chosen(view.settings, view.setting_lists, view.cfg):
             log = getattr(entry.results, "utilization", None)
             if log is not None and log.time:
                 return utilization(log), _of_utilization(entry, log)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.words import count_of, percent
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 
 from .points import (
     BATCH_SIZE,
@@ -47,11 +46,11 @@ class BestImageBySavings(Plot):
         "size the saving against the most expensive one there. Hover for those that can't be told apart from it."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         kpi = self.workload.kpis["1B_cost"]
         image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
         labels = {HARDWARE: scope_names(self.study.read, self.workload, HARDWARE_KEYS), IMAGE: image_names}
-        runs = [*self.runs(args)]
+        runs = view.runs
         points = points_frame(rankable(self.study, runs), [kpi], image_names, labels)
         frame = savings_frame(points, kpi, self.study.best)
         if frame.empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from matrix_benchmarking.analyze.study import Study
-from matrix_benchmarking.plotting import Arguments, Plot, Report, template
+from matrix_benchmarking.plotting import Plot, Report, View, template
 from matrix_benchmarking.plotting.clicks import not_shown
 
 from ..steps import Step, steps
@@ -16,14 +16,14 @@ NOTHING = "No successful run has a curve: its benchmark.log is missing, or holds
 class StepPlot(Plot):
     """A plot of steps."""
 
-    def steps(self, args: Arguments) -> list[Step]:
+    def steps(self, view: View) -> list[Step]:
         """The steps of a selection."""
-        return steps(self.runs(args), self.workload, self.study.read, self.study.best)
+        return steps(view.runs, self.workload, self.study.read, self.study.best)
 
-    def left_out(self, args: Arguments, shown: Iterable[Step]) -> list[str]:
+    def left_out(self, view: View, shown: Iterable[Step]) -> list[str]:
         """How many runs of a selection are in none of the steps that are *shown*."""
         runs = [run for step in shown for run in step.runs]
-        return not_shown([*self.runs(args)], runs, lambda run: "without a curve that can be read")
+        return not_shown(view.runs, runs, lambda run: "without a curve that can be read")
 
     def step_colours(self) -> dict[str, str]:
         """The colour of each step, by its label as plotly writes it."""

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from matrix_benchmarking.analyze.best import Best
 from matrix_benchmarking.analyze.verdict.sides import Compared, RunBlocks
 from matrix_benchmarking.analyze.wording.verdicts import interval_label
-from matrix_benchmarking.plotting import clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import View, clicks, template
 from matrix_benchmarking.plotting.point_tables import runs_cell
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
@@ -32,12 +31,12 @@ class ThroughputOfEachStep(StepPlot):
         "its 95 % interval. In the bar: where it was best, and the change from the bar before, if they may be compared."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        steps = [step for step in self.steps(args) if step.best is not None]
+    def draw(self, view: View) -> tuple[Any, Any]:
+        steps = [step for step in self.steps(view) if step.best is not None]
         if not steps:
             return None, NOTHING
         made = changes(steps, self.study.blocks)
-        said = [*conclusion(steps, made, self.study.best, self.study.blocks), *self.left_out(args, steps)]
+        said = [*conclusion(steps, made, self.study.best, self.study.blocks), *self.left_out(view, steps)]
         return bars(steps, made, self.step_colours()), [*said, self._table(steps, made)]
 
     def _table(self, steps: Sequence[Step], made: Sequence[Change]) -> Any:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Compared
-from matrix_benchmarking.plotting import clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import View, clicks, template
 
 from ..steps import Change, changes
 from .base import StepPlot
@@ -32,12 +31,12 @@ class WhatEachStepChanged(StepPlot):
         "Where no difference is shown, the change is in brackets."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        steps = self.steps(args)
+    def draw(self, view: View) -> tuple[Any, Any]:
+        steps = self.steps(view)
         made = [change for change in changes(steps, self.study.blocks) if change.at]
         if not made:
             return None, "No two steps of the same model, device and number of requests were measured."
-        return change_map(made), [conclusion(made), *self.left_out(args, steps)]
+        return change_map(made), [conclusion(made), *self.left_out(view, steps)]
 
 
 def change_map(made: Sequence[Change]) -> go.Figure:

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best
-from matrix_benchmarking.plotting import Choice, Control, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Choice, Control, View, clicks, template
 
 from ..steps import Step
 from .base import NOTHING, StepPlot
@@ -37,14 +36,14 @@ class ThroughputCurves(StepPlot):
     def controls(self) -> Sequence[Control]:
         return [Choice(AXIS, "Throughput axis", ("logarithmic", "linear"), default="logarithmic")]
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        steps = self.steps(args)
+    def draw(self, view: View) -> tuple[Any, Any]:
+        steps = self.steps(view)
         if not steps:
             return None, NOTHING
         frames = api_frame(steps), baseline_frame(steps)
-        is_logarithmic = self.option(args.cfg, AXIS) == "logarithmic"
+        is_logarithmic = view.option(AXIS) == "logarithmic"
         looks = self.step_colours(), self.step_symbols()
-        said = [*conclusion(steps, self.study.best), *self.left_out(args, steps)]
+        said = [*conclusion(steps, self.study.best), *self.left_out(view, steps)]
         return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), said
 
 

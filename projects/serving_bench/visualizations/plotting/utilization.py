@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.words import as_percent, count_of
-from matrix_benchmarking.plotting import Control, Number, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Control, Number, View, clicks, template
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
 
 from ..bottleneck import SATURATED, Bottleneck, bottleneck
@@ -41,14 +40,14 @@ class Utilization(StepPlot):
         steps = (50, 60, 70, 80, 85, 90, 95, 99)
         return [Number(THRESHOLD, "Saturated from", 100 * SATURATED, minimum=1, maximum=100, steps=steps, unit="%")]
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        steps = [step for step in self.steps(args) if step.api]
+    def draw(self, view: View) -> tuple[Any, Any]:
+        steps = [step for step in self.steps(view) if step.api]
         if not steps:
             return None, NOTHING
-        saturated = self.option(args.cfg, THRESHOLD) / 100
+        saturated = view.option(THRESHOLD) / 100
         if not any(step.load(place, device) is not None for step in steps for place in step.api for device in DEVICES):
             return None, "No run says how loaded CPU or GPU were, so what limited the server isn't known."
-        said = [*conclusion(steps, saturated), *self.left_out(args, steps)]
+        said = [*conclusion(steps, saturated), *self.left_out(view, steps)]
         return utilization(steps, saturated), [*said, bottleneck_table(steps, saturated)]
 
 

@@ -14,7 +14,7 @@ from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plotting import template
 from matrix_benchmarking.plotting.clicks import not_shown
 
-from ..analyze.limits import speed_of
+from ..analyze import speed_of
 
 STRATEGY, IO_SPEED = "strategy", "io_speed"
 DURATION = "epoch_duration"

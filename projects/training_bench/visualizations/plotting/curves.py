@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.words import as_percent, count_of, is_or_are
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 
-from ..store import epochs as of_epochs
+from ..store import logs
+from .bars import Device, device_of
 from .cases import TrainingCase, cases_of, hover, label_names, left_out, strategy_order
-from .loads import Device, device_of
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -42,13 +41,13 @@ class LoadOverEpoch(Plot):
 
     name: ClassVar[str] = "Load over an epoch"
     how_to_read: ClassVar[str] = (
-        f"Each line is a moving mean over {of_epochs.WINDOW} samples, each epoch brought to one length: the mean "
+        f"Each line is a moving mean over {logs.WINDOW} samples, each epoch brought to one length: the mean "
         "over all epochs after the warm-up of all repetitions, with a band of one standard deviation to both sides. An "
         "epoch whose log doesn't reach from its start to its end is not used."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        runs = [*self.runs(args)]
+    def draw(self, view: View) -> tuple[Any, Any]:
+        runs = view.runs
         cases = cases_of(runs, label_names(self.study.read))
         device = device_of(run for case in cases for run in case.runs)
         found = [curve for case in cases if (curve := load_curve(case, device)) is not None]
@@ -82,10 +81,10 @@ def run_curves(results: Any, device: Device) -> list[list[float]]:
     log, epochs = getattr(results, "system_log", None), getattr(results, "epochs", None)
     if log is None or not epochs:
         return []
-    counted = of_epochs.counted(epochs, getattr(results, "warm_up_epochs", 0))
+    counted = logs.counted(epochs, getattr(results, "warm_up_epochs", 0))
     values = getattr(log, device.vector)
-    inside = (of_epochs.within(epoch, log.time, values) for epoch in counted)
-    return [curve for samples in inside if samples and (curve := of_epochs.curve(samples)) is not None]
+    inside = (logs.within(epoch, log.time, values) for epoch in counted)
+    return [curve for samples in inside if samples and (curve := logs.curve(samples)) is not None]
 
 
 def load_figure(found: Sequence[LoadCurve], device: Device, order: Sequence[str]) -> go.Figure:
@@ -180,10 +179,10 @@ def _epochs_left_out(cases: Sequence[TrainingCase], found: Sequence[LoadCurve]) 
     """How many counted epochs are not in the lines that were *found*, for which reason ever."""
     runs = [run.results for case in cases for run in case.runs]
     epochs = [(getattr(one, "epochs", None) or [], getattr(one, "warm_up_epochs", 0)) for one in runs]
-    counted, used = sum(len(of_epochs.counted(*one)) for one in epochs), sum(curve.epochs for curve in found)
+    counted, used = sum(len(logs.counted(*one)) for one in epochs), sum(curve.epochs for curve in found)
     if used == counted:
         return []
     return [
         f"{counted - used} of {counted} epochs are not used: samples are missing at their start or end, or they have "
-        f"fewer than {of_epochs.WINDOW}."
+        f"fewer than {logs.WINDOW}."
     ]

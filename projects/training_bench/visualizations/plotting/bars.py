@@ -1,10 +1,10 @@
-"""How long an epoch takes, and what its time goes to: bars for each strategy and I/O speed."""
+"""How long an epoch takes, what its time goes to, and the load of the device that computes: bars for each case."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from matrix_benchmarking.analyze.best import Best, among
@@ -12,14 +12,26 @@ from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.plotting import Plot, clicks, template
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.matrix import Entry
+from matrix_benchmarking.plotting import Plot, View, clicks, template
 
-from .cases import DURATION, TrainingCase, cases_of, having, hover, label_names, left_out, speeds, strategy_order
+from .cases import (
+    DURATION,
+    TrainingCase,
+    cases_of,
+    having,
+    hover,
+    label_names,
+    left_out,
+    on_cpu,
+    speeds,
+    strategy_order,
+)
 
 if TYPE_CHECKING:
     import pandas
     import plotly.graph_objects as go
+
 
 CASE, SPEED, MEAN, DEVIATION, RUN = "strategy", "I/O speed", "mean", "deviation", "run"
 PART, SECONDS = "part", "seconds"
@@ -30,17 +42,18 @@ class EpochDuration(Plot):
     """Bars of the mean over the repetitions, with their standard deviation."""
 
     name: ClassVar[str] = "Epoch duration"
+    kpis = (DURATION,)
     how_to_read: ClassVar[str] = (
         "Each bar is the mean over the repetitions of a strategy at an I/O speed, each a mean over its epochs after "
         "the warm-up; the line on it is one standard deviation over the repetitions to both sides. Lower is better."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        runs = [*self.runs(args)]
+    def draw(self, view: View) -> tuple[Any, Any]:
+        runs = view.runs
         cases = cases_of(runs, label_names(self.study.read))
         if not cases:
             return None, "No successful run has an epoch that counts."
-        kpi = self.workload.kpis[DURATION]
+        (kpi,) = view.kpis
         figure = bars(
             bars_frame(cases, kpi), f"{kpi.name} ({kpi.unit})", strategy_order(cases), speeds(self.study.read)
         )
@@ -51,13 +64,14 @@ class EpochParts(Plot):
     """Bars of computing and waiting."""
 
     name: ClassVar[str] = "What an epoch's time goes to"
+    kpis = ("data_wait", DURATION)
     how_to_read: ClassVar[str] = (
         "Each bar is a mean epoch, as the loop recorded it: the time in which it computed, and that in which it waited "
         "for the next batch. What is read ahead while it computes is no waiting."
     )
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
-        runs = [*self.runs(args)]
+    def draw(self, view: View) -> tuple[Any, Any]:
+        runs = view.runs
         cases = cases_of(runs, label_names(self.study.read))
         frame = parts_frame(cases)
         if frame.empty:
@@ -168,3 +182,61 @@ def parts_conclusion(frame: pandas.DataFrame) -> str:
         f"{most[CASE]} at {most[SPEED]} waits most: {as_percent(share.max())} of an epoch; "
         f"{least[CASE]} at {least[SPEED]} least: {as_percent(share.min())}."
     )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Device:
+    """Whose load is shown: the vector of the system log, its KPI, its name, and what has to be said of it."""
+
+    vector: str
+    kpi: str
+    name: str
+    note: str = ""
+
+
+_NO_GPU = "No GPU was measured in use, so its load is unknown; this is the load of the CPU, over all cores"
+GPU = Device("gpu", "gpu_load", "GPU load")
+PROCESS = Device("process", "process_load", "CPU load of the training", f"{_NO_GPU}, by the training's own process.")
+CPU = Device("cpu", "cpu_load", "CPU load", f"{_NO_GPU}, by whatever ran on the machine.")
+
+
+class DeviceLoad(Plot):
+    """Bars of the mean load."""
+
+    name: ClassVar[str] = "Load of the computing device"
+    kpis = (GPU.kpi, PROCESS.kpi, CPU.kpi)
+    how_to_read: ClassVar[str] = (
+        "Each bar is the mean load during the epochs after the warm-up, over the repetitions of a strategy at an I/O "
+        "speed, with one standard deviation over the repetitions."
+    )
+
+    def draw(self, view: View) -> tuple[Any, Any]:
+        runs = view.runs
+        cases = cases_of(runs, label_names(self.study.read))
+        device = device_of(run for case in cases for run in case.runs)
+        frame = bars_frame(cases, view.kpi(device.kpi))
+        notes = [device.note] if device.note else []
+        if frame.empty:
+            return None, [*notes, f"{device.name} is not known for any epoch."]
+        figure = bars(frame, device.name, strategy_order(cases), speeds(self.study.read))
+        figure.update_yaxes(tickformat=".0%", range=[0, 1.03])
+        hidden = left_out(runs, having(cases, device.kpi), device.kpi)
+        return figure, [*notes, *loads_conclusion(frame, device), *hidden]
+
+
+def device_of(runs: Iterable[Entry]) -> Device:
+    """The GPU if a run that may have used one knows its load, else the CPU as the training used it, else all of it."""
+    runs = list(runs)
+    if any(GPU.kpi in run.kpis and not on_cpu(run) for run in runs):
+        return GPU
+    return PROCESS if any(PROCESS.kpi in run.kpis for run in runs) else CPU
+
+
+def loads_conclusion(frame: pandas.DataFrame, device: Device) -> list[str]:
+    """The highest and the lowest load."""
+    most, least = frame.iloc[int(frame[MEAN].argmax())], frame.iloc[int(frame[MEAN].argmin())]
+    text = (
+        f"{device.name} is highest for {most[CASE]} at {most[SPEED]} ({as_percent(most[MEAN])}), lowest for "
+        f"{least[CASE]} at {least[SPEED]} ({as_percent(least[MEAN])})."
+    )
+    return [template.plain(text)]

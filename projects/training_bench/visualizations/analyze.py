@@ -1,16 +1,4 @@
-"""What limits a training: its storage, the decoding of its data, or the computing. Rules on numbers, without tables.
-
-The first rule that holds decides:
-
-1. The GPUs are busy for SATURATED of the time or more: computing.
-2. The loop recorded how long it waited and computed. It waited for less than WAITING of an epoch: computing. Else the
-   data are the limit: reading where that takes as long as decoding or longer, decoding where it takes longer.
-3. The same strategy is faster with faster storage, by more than MOVES, and not by chance as far as is known: reading.
-4. The GPUs are not busy, and faster storage was tried and does not help, or all cores are busy (SATURATED): decoding,
-   which stands for all that is done to the data between the storage and the GPU.
-5. The GPUs are not busy and no faster storage was tried: the data, and whether reading or decoding can't be told.
-6. Else nothing can be concluded.
-"""
+"""What limits a training, and the keys of its regression analysis."""
 
 from __future__ import annotations
 
@@ -20,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 
 SATURATED = 0.85
 WAITING = 0.10
@@ -128,3 +117,23 @@ def _sensitive(case: Case, others: Sequence[Case], longer: Longer) -> str:
     if share > MOVES:
         return f"; slower storage costs {as_percent(share)}"
     return "; slower storage costs next to nothing, so decoding is the more likely"
+
+
+COMPARISON_KEYS = ["version"]
+IGNORED_KEYS = ["urls"]
+SORTING_KEYS = ["name", "model", "dataset", "hw_type", "strategy", "io_speed"]
+IGNORED_ENTRIES: dict[str, list[int]] = {}
+# Shares can be near zero, where a relative change means nothing: two points of a hundred are worth a look.
+MINIMUM_EFFECTS = {
+    "gpu_load": MinimumEffect(relative=0.0, absolute=0.02),
+    "data_wait": MinimumEffect(relative=0.0, absolute=0.02),
+    "peak_memory": MinimumEffect(relative=0.02, absolute=0.01),
+}
+
+KEYS = RegressionKeys(
+    comparison_keys=COMPARISON_KEYS,
+    ignored_keys=IGNORED_KEYS,
+    sorting_keys=SORTING_KEYS,
+    ignored_entries=IGNORED_ENTRIES,
+    minimum_effects=MINIMUM_EFFECTS,
+)

@@ -1,4 +1,4 @@
-"""Speed-up: how many times as fast is an epoch as with the reference strategy, where all else is the same?"""
+"""What limits each case, and how many times as fast it is as with the reference strategy: tables of verdicts."""
 
 from __future__ import annotations
 
@@ -14,15 +14,130 @@ from matrix_benchmarking.analyze.wording.verdicts import outcome_label, shown
 from matrix_benchmarking.analyze.words import tuning_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.kpi import KPIDefinition
-from matrix_benchmarking.matrix import NOT_SET, Entry
-from matrix_benchmarking.plotting import Plot
-from matrix_benchmarking.plotting.base import Arguments
+from matrix_benchmarking.matrix import NOT_SET, Entry, typed
+from matrix_benchmarking.plotting import Plot, View
 from matrix_benchmarking.plotting.controls import Choice, Control
 from matrix_benchmarking.plotting.tables import Cell, Column, Row, kpi_cell, table
 from matrix_benchmarking.workload import Workload
 
-from ..analyze.limits import speed_of
-from .cases import DURATION, IO_SPEED, STRATEGY, speed_label
+from ..analyze import Case, Conclusion, Limit, conclude, speed_of
+from .cases import DURATION, IO_SPEED, STRATEGY, TrainingCase, cases_of, label_names, left_out, on_cpu, speed_label
+
+_ADVICE = {
+    Limit.IO: "smaller files (compression, half precision), faster storage, or a larger cache",
+    Limit.DECODING: "cheaper decoding, more cores for it, or to decode while the step before computes",
+    Limit.DATA: "to record read_s, decode_s and wait_s in the loop, which tells the two apart",
+    Limit.GPU: "a faster step; loading is good enough",
+    Limit.COMPUTE: "a faster step; loading is good enough",
+}
+
+
+class WhatLimits(Plot):
+    """A row for each strategy and I/O speed."""
+
+    name: ClassVar[str] = "What limits each case"
+
+    def draw(self, view: View) -> tuple[Any, Any]:
+        runs = view.runs
+        cases = cases_of(runs, label_names(self.study.read))
+        found = conclusions(cases, self.workload, Question("these runs", self.study.blocks))
+        if not found:
+            return None, "No successful run has an I/O speed and an epoch that counts."
+        rows: list[Row] = [
+            [
+                Cell(self.link(case.runs[0], case.label)),
+                Cell(case.speed, sort=speed_of(case.settings[IO_SPEED])),
+                Cell(concluded.limit.value, mark=concluded.limit in (Limit.IO, Limit.DECODING, Limit.DATA)),
+                concluded.reason,
+            ]
+            for case, concluded in found
+        ]
+        columns = [Column("Strategy"), Column("I/O speed"), Column("Limited by"), Column("Because")]
+        hidden = left_out(runs, [case for case, _ in found], "an I/O speed")
+        return None, [*summary(found), *hidden, table(columns, rows, caption="What an epoch waits for")]
+
+
+def conclusions(
+    cases: Sequence[TrainingCase], workload: Workload, question: Question
+) -> list[tuple[TrainingCase, Conclusion]]:
+    """What limits each case that has an I/O speed, compared with the same settings at other speeds."""
+    known = [(case, measured(case)) for case in cases if speed_of(case.settings.get(IO_SPEED)) is not None]
+    of = {id(its): case for case, its in known}
+    alike: dict[object, list[Case]] = {}
+    for case, its in known:
+        alike.setdefault(_but_speed(case.settings), []).append(its)
+    storage = _Storage([run for case, _ in known for run in case.runs], workload, question)
+
+    def longer(slower: Case, faster: Case) -> float:
+        return storage.longer(of[id(slower)], of[id(faster)])
+
+    return [
+        (case, conclude(its, [each for each in alike[_but_speed(case.settings)] if each is not its], longer))
+        for case, its in known
+    ]
+
+
+class _Storage:
+    """What another I/O speed does to each case, as a comparison of the two speeds has it."""
+
+    def __init__(self, runs: Sequence[Entry], workload: Workload, question: Question) -> None:
+        self._runs, self._workload, self._question = runs, workload, question
+        self._verdicts: dict[tuple[object, object], dict[object, SeriesVerdict]] = {}
+
+    def longer(self, slower: TrainingCase, faster: TrainingCase) -> float:
+        """By which fraction an epoch of *slower* takes longer; 0 where no difference is shown."""
+        speeds = faster.settings[IO_SPEED], slower.settings[IO_SPEED]
+        if speeds not in self._verdicts:
+            found = switch(self._runs, self._workload, IO_SPEED, *speeds, self._question)
+            effects = () if found is None else found.effects
+            self._verdicts[speeds] = {
+                _but_speed(one.labels): one
+                for effect in effects
+                if effect.kpi.name == DURATION
+                for one in effect.verdicts
+            }
+        verdict = self._verdicts[speeds][_but_speed(slower.settings)]
+        assert verdict.effect is not None  # durations are positive
+        return 0.0 if verdict.outcome is Outcome.NO_CHANGE else verdict.effect.value
+
+
+def measured(case: TrainingCase) -> Case:
+    """The numbers of *case*, each a mean over the runs that have it."""
+    results = [run.lts.results for run in case.runs]
+
+    def mean(name: str) -> float | None:
+        values = [value for each in results if (value := getattr(each, name, None)) is not None]
+        return sum(values) / len(values) if values else None
+
+    speed = speed_of(case.settings.get(IO_SPEED))
+    return Case(
+        io_speed_mb_s=speed or 0.0,
+        epoch_s=case.duration.mean,
+        gpu_load=None if all(map(on_cpu, case.runs)) else mean("gpu_load"),
+        cpu_load=mean("cpu_load"),
+        read_s=mean("read_s"),
+        decode_s=mean("decode_s"),
+        wait_s=mean("wait_s"),
+        on_gpu=any(getattr(each, "device", None) not in (None, "cpu") for each in results),
+    )
+
+
+def summary(found: Sequence[tuple[TrainingCase, Conclusion]]) -> list[str]:
+    """Which cases each limit has, and what helps against it."""
+    by_limit: dict[Limit, list[str]] = {}
+    for case, concluded in found:
+        by_limit.setdefault(concluded.limit, []).append(f"{case.label} at {case.speed}")
+    sentences = []
+    for limit in Limit:
+        if limit in by_limit:
+            helps = f" What helps: {_ADVICE[limit]}." if limit in _ADVICE else ""
+            sentences.append(f"Limited by {limit.value}: {', '.join(by_limit[limit])}.{helps}")
+    return sentences
+
+
+def _but_speed(settings: Mapping[str, Any]) -> object:
+    return frozenset((name, typed(value)) for name, value in settings.items() if name != IO_SPEED)
+
 
 REFERENCE = "reference"
 USUAL = ("plain", "original", "baseline")
@@ -55,6 +170,7 @@ class SpeedUp(Plot):
     """A table; cfg ``reference`` is the strategy that others are compared with."""
 
     name: ClassVar[str] = "Speed-up against a reference"
+    kpis = (DURATION,)
 
     def controls(self) -> Sequence[Control]:
         strategies = [value for value in self.matrix.settings.get(STRATEGY, []) if value is not NOT_SET]
@@ -63,14 +179,15 @@ class SpeedUp(Plot):
         default = next((name for name in USUAL if name in strategies), strategies[0])
         return [Choice(REFERENCE, "Reference strategy", strategies, default=default)]
 
-    def draw(self, args: Arguments) -> tuple[Any, Any]:
+    def draw(self, view: View) -> tuple[Any, Any]:
         if not self.controls():
             return None, "There is one strategy: nothing to compare it with."
-        reference = self.option(args.cfg, REFERENCE)
-        found = self.against(reference, self.runs(args))
+        reference = view.option(REFERENCE)
+        found = self.against(reference, view.runs)
         if not found:
             return None, f"No strategy was run at the same settings as {show(reference)}."
-        return None, [*conclusion(found, reference), self._table(found, reference, self.workload.kpis[DURATION]), NOTE]
+        said = speed_ups_conclusion(found, reference)
+        return None, [*said, self._table(found, reference, *view.kpis), NOTE]
 
     def against(self, reference: Scalar, runs: Iterable[Entry]) -> list[Ratio]:
         """Each other strategy of *runs* against *reference*."""
@@ -149,7 +266,7 @@ def _ratio(strategy: Scalar, verdict: SeriesVerdict) -> Ratio:
     )
 
 
-def conclusion(found: Sequence[Ratio], reference: Scalar) -> list[str]:
+def speed_ups_conclusion(found: Sequence[Ratio], reference: Scalar) -> list[str]:
     """At each I/O speed what gains most, and what loses."""
     sentences = []
     for settings in dict.fromkeys(_where(one) for one in found):

@@ -1,4 +1,4 @@
-"""From the parsers' results to the LTS payload of one run, leniently: what is unknown is None."""
+"""From the parsers' results to the LTS payload of one run, leniently."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.models import labels_from
 
-from ..models import lts as models_lts
-from . import epochs as of_epochs
-from .system_log import highest
-from .timings import PARTS
+from .. import models
+from . import logs
+from .logs import PARTS, highest
 
 DISTURBING_CORES = 0.25
 """Share of a core from which what other processes took is worth a warning."""
@@ -26,14 +25,14 @@ def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mappin
     """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs."""
     every = getattr(results, "epochs", None) or []
     warm_up = getattr(results, "warm_up_epochs", 0)
-    epochs, log = of_epochs.counted(every, warm_up), getattr(results, "system_log", None)
+    epochs, log = logs.counted(every, warm_up), getattr(results, "system_log", None)
     durations = [epoch.duration_s for epoch in epochs]
     measured = {
         "epochs": len(every),
         "warm_up_epochs": min(warm_up, len(every)),
         "counted_epochs": len(epochs),
-        "epoch_duration_s": of_epochs.mean(durations),
-        "epoch_deviation_s": of_epochs.deviation(durations),
+        "epoch_duration_s": logs.mean(durations),
+        "epoch_deviation_s": logs.deviation(durations),
         **{name: _mean_of_part(epochs, name) for name in PARTS},
         **_facts(getattr(results, "training", None)),
         "doubts": [],
@@ -67,11 +66,11 @@ def implausible(lts_payload: Any) -> list[str]:
     return sentences
 
 
-get_kpi_labels = labels_from(models_lts.Settings, kpi_settings_version=models_lts.KPI_SETTINGS_VERSION)
+get_kpi_labels = labels_from(models.Settings, kpi_settings_version=models.KPI_SETTINGS_VERSION)
 
 _EMPTY: dict[str, Any] = {
     name: None if field.is_required() else field.get_default(call_default_factory=True)
-    for name, field in models_lts.Results.model_fields.items()
+    for name, field in models.Results.model_fields.items()
 }
 
 
@@ -80,7 +79,7 @@ def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
     times, config = getattr(results, "times", None), getattr(results, "test_config", None)
     start, end = (times.start, times.end) if times else _times(getattr(results, "epochs", None) or [])
     return types.SimpleNamespace(
-        lts_schema_version=models_lts.LTS_SCHEMA_VERSION,
+        lts_schema_version=models.LTS_SCHEMA_VERSION,
         start=start,
         end=end,
         config=config.text if config else None,
@@ -114,7 +113,7 @@ def _environment(results: types.SimpleNamespace) -> dict[str, Any] | None:
 def _mean_of_part(epochs: Sequence[Any], name: str) -> float | None:
     """The mean of a part over the epochs; None unless all of them have it."""
     values = [getattr(epoch, name) for epoch in epochs]
-    return None if None in values else of_epochs.mean(values)
+    return None if None in values else logs.mean(values)
 
 
 def _facts(training: types.SimpleNamespace | None) -> dict[str, Any]:
@@ -130,9 +129,9 @@ def _of_log(epochs: Sequence[Any], log: Any) -> dict[str, Any]:
     """Loads within the epochs, memories over the whole log, and what did not fit together."""
     found: dict[str, Any] = {"doubts": list(log.doubts)}
     for device, values in (("gpu", log.gpu), ("cpu", log.cpu)):
-        loads = of_epochs.loads(epochs, log.time, values)
+        loads = logs.loads(epochs, log.time, values)
         found |= {
-            f"{device}_load": of_epochs.mean(loads),
+            f"{device}_load": logs.mean(loads),
             f"{device}_epochs": len(loads),
             f"{device}_samples": len(values),
         }
@@ -143,7 +142,7 @@ def _of_log(epochs: Sequence[Any], log: Any) -> dict[str, Any]:
                 f"{left_out} of {len(epochs)} {word} not used for the {device.upper()} load: samples are missing at "
                 "the start or the end"
             )
-    process = of_epochs.mean(of_epochs.loads(epochs, log.time, log.process))
+    process = logs.mean(logs.loads(epochs, log.time, log.process))
     known = process is not None and found["cpu_load"] is not None and log.cores
     return found | {
         "process_load": process,

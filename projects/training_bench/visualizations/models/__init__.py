@@ -1,1 +1,0 @@
-"""Models of training_bench: the LTS payload and the KPIs."""
