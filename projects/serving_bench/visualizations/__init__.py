@@ -9,16 +9,10 @@ from . import analyze
 from .store import implausible, local_store, warnings
 
 
-def _plots() -> Sequence[type[Any]]:
-    from . import plotting
-
-    return plotting.PLOTS
-
-
 def _reports() -> Sequence[type[Any]]:
     from . import plotting
 
-    return plotting.REPORTS
+    return (plotting.ThroughputReport, plotting.BottleneckReport, plotting.StepsReport)
 
 
 workload = Workload(
@@ -30,7 +24,6 @@ workload = Workload(
     variant_keys=("experiment", "server"),
     warnings=warnings,
     implausible=implausible,
-    plots=_plots,
     reports=_reports,
     regression=analyze.KEYS,
 )

@@ -22,14 +22,14 @@ from matrix_benchmarking.filters import show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix, order, typed
 from matrix_benchmarking.workload import Workload
 
-from .curves import points
-from .models import kpi
+from . import models
+from .analyze import points
 
 Identity = frozenset[tuple[str, tuple[str, object]]]
 
 STEP = "experiment"
 NAMES = (STEP, "server")
-BEST = kpi.best_api_throughput.__name__
+BEST = models.best_api_throughput.__name__
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projects.serving_bench.visualizations.store.benchmark_log import parse_log
+from projects.serving_bench.visualizations.store import parse_log
 
 LOG = """Running baseline throughput tests...
 Batch size 8: 297.16 reqs/sec

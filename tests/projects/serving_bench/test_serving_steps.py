@@ -18,7 +18,7 @@ from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.plotting.static_html import StaticHTML
 from matrix_benchmarking.store import parse_tree
 from matrix_benchmarking.workload import Workload, load
-from projects.serving_bench.visualizations.bottleneck import Bottleneck, bottleneck
+from projects.serving_bench.visualizations.analyze import Bottleneck, bottleneck
 from projects.serving_bench.visualizations.steps import changes, steps
 
 HOSTILE = "<script>alert(1)</script>"

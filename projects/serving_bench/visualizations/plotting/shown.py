@@ -1,23 +1,117 @@
-"""What the steps show, in sentences made from the data: no claim beyond the runs behind it."""
+"""What the plots of serving_bench share: steps as tables and in sentences, called and coloured the same everywhere."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from matrix_benchmarking.analyze.best import Best
+from matrix_benchmarking.analyze.intervals import summarise
+from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.sides import Compared
 from matrix_benchmarking.analyze.wording import ranking as wording
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.analyze.words import as_percent, plural
-from matrix_benchmarking.kpi import collect
+from matrix_benchmarking.plotting import Plot, Report, View, template
+from matrix_benchmarking.plotting.clicks import not_shown, run_of
+from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import MinimumEffect
 
-from ..models import kpi
-from ..steps import BEST, Change, Step, best_of, groups
+from .. import models
+from ..steps import BEST, Change, Step, best_of, groups, steps
 
-THROUGHPUT = collect(kpi)[BEST]
+if TYPE_CHECKING:
+    import pandas
+
+
+NOTHING = "No successful run has a curve: its benchmark.log is missing, or holds no line that can be read."
+
+
+class StepPlot(Plot):
+    """A plot of steps."""
+
+    def steps(self, view: View) -> list[Step]:
+        """The steps of a selection."""
+        return steps(view.runs, self.workload, self.study.read, self.study.best)
+
+    def left_out(self, view: View, shown: Iterable[Step]) -> list[str]:
+        """How many runs of a selection are in none of the steps that are *shown*."""
+        runs = [run for step in shown for run in step.runs]
+        return not_shown(view.runs, runs, lambda run: "without a curve that can be read")
+
+    def step_colours(self) -> dict[str, str]:
+        """The colour of each step, by its label as plotly writes it."""
+        return template.colours_of(_labels(self.study))
+
+    def step_symbols(self) -> dict[str, str]:
+        """The marker of each step."""
+        return template.symbols_of(_labels(self.study))
+
+
+def _labels(study: Study) -> list[str]:
+    return [template.text(step.label) for step in steps(study.read, study.workload, ranking=study.best)]
+
+
+def steps_of(report: Report) -> Sequence[Step]:
+    """The steps of all that a report shows."""
+    return steps(report.matrix, report.workload, report.study.read, report.study.best)
+
+
+STEP, PLACE, RATE, ABOVE, BELOW, RUN, HOVER = "step", "place", "requests/s", "above", "below", "run", "hover"
+COLUMNS = [STEP, PLACE, RATE, ABOVE, BELOW, RUN, HOVER]
+
+
+def api_frame(steps: Iterable[Step]) -> pandas.DataFrame:
+    """Throughput over concurrency.
+
+    Columns: ``step``; ``place``, the concurrency; ``requests/s``, the mean of the repeats; ``above`` and ``below``, the
+    distance to the largest and the smallest of them (NaN for one run); ``run``, the id of the first; ``hover``.
+    """
+    return _frame((step, "concurrency", step.api) for step in steps)
+
+
+def baseline_frame(steps: Iterable[Step]) -> pandas.DataFrame:
+    """Throughput over batch size; columns as of :func:`api_frame`."""
+    return _frame((step, "batch size", step.baseline) for step in steps)
+
+
+def _frame(curves: Iterable[tuple[Step, str, Mapping[int, Sequence[Any]]]]) -> pandas.DataFrame:
+    import pandas
+
+    rows = [
+        _row(step, name, place, [record.throughput for record in records], records)
+        for step, name, curve in curves
+        for place, records in curve.items()
+    ]
+    return pandas.DataFrame(rows, columns=COLUMNS)
+
+
+def _row(step: Step, name: str, place: int, rates: Sequence[float], records: Sequence[Any]) -> dict[str, Any]:
+    mean = summarise(rates).mean
+    repeated = len(rates) > 1
+    spread = f" ({min(rates):,.2f} to {max(rates):,.2f} in {len(rates)} runs)" if repeated else ""
+    lines = [text(step.label), f"{name} {place}: {mean:,.2f} requests/s{spread}"]
+    if name == "concurrency":
+        lines.append(", ".join(f"{device.upper()} {percent(step.load(place, device))}" for device in ("cpu", "gpu")))
+    return {
+        STEP: text(step.label),
+        PLACE: place,
+        RATE: mean,
+        ABOVE: max(rates) - mean if repeated else math.nan,
+        BELOW: mean - min(rates) if repeated else math.nan,
+        RUN: run_of(step.runs),
+        HOVER: "<br>".join(lines),
+    }
+
+
+def percent(share: float | None) -> str:
+    """A share as people read it."""
+    return "unknown" if share is None else as_percent(share, digits=1)
+
+
+THROUGHPUT = models.KPIS[BEST]
 
 
 def rate(value: float) -> str:

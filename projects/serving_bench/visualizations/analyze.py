@@ -1,0 +1,75 @@
+"""What limits a server at one load, what is read off a curve, and the keys of the regression analysis."""
+
+from __future__ import annotations
+
+import enum
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
+
+SATURATED = 0.9
+"""A load from which a device counts as saturated: a mean over a measurement whose first and last moments are idle."""
+
+
+class Bottleneck(enum.Enum):
+    """What was saturated."""
+
+    CPU = "CPU saturated"
+    GPU = "GPU saturated"
+    BOTH = "CPU and GPU saturated"
+    WAITING = "neither: waiting"
+    NOT_CPU = "CPU not saturated, GPU unknown"
+    NOT_GPU = "GPU not saturated, CPU unknown"
+    UNKNOWN = "unknown"
+
+    @property
+    def short(self) -> str:
+        """In a word or two, for a cell of a table."""
+        return self.value.removesuffix(" saturated").removeprefix("neither: ").partition(",")[0]
+
+
+def bottleneck(cpu: float | None, gpu: float | None, saturated: float = SATURATED) -> Bottleneck:
+    """Name the bottleneck.
+
+    Args:
+        cpu, gpu: loads from 0 to 1, None where unknown: then nothing is said of that device.
+        saturated: the load from which a device counts as saturated.
+    """
+    full_cpu = cpu is not None and cpu >= saturated
+    full_gpu = gpu is not None and gpu >= saturated
+    if full_cpu or full_gpu:
+        return Bottleneck.BOTH if full_cpu and full_gpu else Bottleneck.CPU if full_cpu else Bottleneck.GPU
+    if cpu is None:
+        return Bottleneck.UNKNOWN if gpu is None else Bottleneck.NOT_GPU
+    return Bottleneck.NOT_CPU if gpu is None else Bottleneck.WAITING
+
+
+def points(results: Any, name: str) -> list[Any]:
+    """The points of the curve *name*, leniently: a payload of another form than today's may hold them as mappings."""
+    found = getattr(results, name, None) or []
+    return [
+        types.SimpleNamespace(**{"cpu": None, "gpu": None, **one}) if isinstance(one, dict) else one for one in found
+    ]
+
+
+def best(points: Sequence[Any] | None) -> Any:
+    """The point with the highest throughput, the first of several; None of nothing."""
+    return max(points or (), key=lambda point: point.throughput, default=None)
+
+
+def at_concurrency(points: Sequence[Any] | None, concurrency: int) -> Any:
+    """The point at this concurrency; None where it wasn't measured."""
+    return next((point for point in points or () if point.concurrency == concurrency), None)
+
+
+COMPARISON_KEYS = ["version"]
+SORTING_KEYS = ["model", "hw_type", "experiment", "server"]
+# Shares are small numbers: a percent of one is less than its noise.
+MINIMUM_EFFECTS = {
+    "serving_efficiency": MinimumEffect(relative=0.01, absolute=0.005),
+    "share_of_maximum": MinimumEffect(relative=0.01, absolute=0.001),
+}
+
+KEYS = RegressionKeys(comparison_keys=COMPARISON_KEYS, sorting_keys=SORTING_KEYS, minimum_effects=MINIMUM_EFFECTS)

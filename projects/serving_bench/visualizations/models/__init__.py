@@ -1,1 +1,0 @@
-"""Models of serving_bench: the LTS payload and the KPIs."""

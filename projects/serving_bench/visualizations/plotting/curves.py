@@ -1,0 +1,307 @@
+"""Over the load: throughput beside that of the model by itself and the maximum, and the CPU and GPU that limit it."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from matrix_benchmarking.analyze.best import Best
+from matrix_benchmarking.analyze.words import as_percent, count_of
+from matrix_benchmarking.plotting import Choice, Control, Number, View, clicks, template
+from matrix_benchmarking.plotting.tables import Cell, Column, Row, table
+
+from ..analyze import SATURATED, Bottleneck, bottleneck
+from ..steps import Step
+from .shown import (
+    ABOVE,
+    BELOW,
+    HOVER,
+    NOTHING,
+    PLACE,
+    RATE,
+    RUN,
+    STEP,
+    StepPlot,
+    api_frame,
+    baseline_frame,
+    best_sentences,
+    maximum_name,
+    maximum_sentences,
+    model_sentences,
+    percent,
+    rate,
+)
+
+if TYPE_CHECKING:
+    import pandas
+    import plotly.graph_objects as go
+
+
+AXIS = "throughput_axis"
+PANELS = ("through the API", "the model by itself")
+
+
+class ThroughputCurves(StepPlot):
+    """One line a step in each of two panels with one throughput axis; the theoretical maxima across both."""
+
+    name: ClassVar[str] = "Throughput over concurrency and batch size"
+    how_to_read: ClassVar[str] = (
+        "Left: requests answered per second by the server, over the number of clients that each wait for their answer. "
+        "Right: what the same model does without a server, over the batch size. Points are means of the repeats, bars "
+        "reach from the smallest to the largest of them. Dashed: what the device could compute at most."
+    )
+
+    def controls(self) -> Sequence[Control]:
+        return [Choice(AXIS, "Throughput axis", ("logarithmic", "linear"), default="logarithmic")]
+
+    def draw(self, view: View) -> tuple[Any, Any]:
+        steps = self.steps(view)
+        if not steps:
+            return None, NOTHING
+        frames = api_frame(steps), baseline_frame(steps)
+        is_logarithmic = view.option(AXIS) == "logarithmic"
+        looks = self.step_colours(), self.step_symbols()
+        said = [*throughput_conclusion(steps, self.study.best), *self.left_out(view, steps)]
+        return throughput_curves(frames, maxima(steps), looks, is_logarithmic=is_logarithmic), said
+
+
+def maxima(steps: Iterable[Step]) -> dict[float, Step]:
+    """The known theoretical maxima, in requests/s, each with the first step that it is of."""
+    found: dict[float, Step] = {}
+    for step in steps:
+        if step.maximum is not None:
+            found.setdefault(step.maximum, step)
+    return dict(sorted(found.items()))
+
+
+def throughput_curves(
+    frames: tuple[pandas.DataFrame, pandas.DataFrame],
+    maxima: Mapping[float, Step],
+    looks: tuple[Mapping[str, str], Mapping[str, str]],
+    *,
+    is_logarithmic: bool = True,
+) -> go.Figure:
+    """The frames of API and baseline side by side; *looks* are colours and symbols by step."""
+    from plotly.subplots import make_subplots
+
+    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.03, subplot_titles=PANELS)
+    colours, symbols = looks
+    shown: set[str] = set()
+    for column, frame in enumerate(frames, start=1):
+        for label in dict.fromkeys(str(step) for step in frame[STEP]):
+            line = frame[frame[STEP] == label]
+            figure.add_scatter(
+                x=line[PLACE],
+                y=line[RATE],
+                error_y={"type": "data", "array": line[ABOVE], "arrayminus": line[BELOW], "thickness": 1},
+                mode="lines+markers",
+                line={"color": colours[label], "width": 1.8},
+                marker={"symbol": symbols[label], "size": 7},
+                name=label,
+                legendgroup=label,
+                showlegend=label not in shown,
+                customdata=clicks.marks(line[RUN]),
+                hovertext=line[HOVER],
+                hovertemplate="%{hovertext}<extra></extra>",
+                row=1,
+                col=column,
+            )
+            shown.add(label)
+        figure.update_xaxes(type="log", **template.log_axis(list(frame[PLACE])), row=1, col=column)
+    _draw_maxima(figure, maxima, frames)
+    rates = [rate for frame in frames for rate in frame[RATE]]
+    figure.update_xaxes(title="concurrency (clients)", row=1, col=1)
+    figure.update_xaxes(title="batch size (requests)", row=1, col=2)
+    figure.update_yaxes(title="throughput (requests/s)", row=1, col=1)
+    if is_logarithmic and all(rate > 0 for rate in rates):
+        ticks = one_two_five([*rates, *maxima])
+        figure.update_yaxes(type="log", tickvals=ticks, ticktext=[f"{tick:,g}" for tick in ticks])
+    else:
+        figure.update_yaxes(rangemode="tozero")
+    rows = -(-len(shown) // 3)
+    template.apply(figure, height=440 + 24 * rows)
+    return figure.update_layout(legend_y=1.09)
+
+
+def one_two_five(values: Sequence[float]) -> list[float]:
+    """Round numbers for the ticks of a logarithmic axis over some powers of ten: 10, 20, 50, 100 …"""
+    first, last = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    return [digit * 10.0**power for power in range(first, last + 1) for digit in (1, 2, 5)]
+
+
+def _draw_maxima(figure: go.Figure, maxima: Mapping[float, Step], frames: Sequence[pandas.DataFrame]) -> None:
+    """A dashed line for each maximum through both panels, with its number in the left one."""
+    for (peak, step), column in itertools.product(maxima.items(), (1, 2)):
+        places = frames[column - 1][PLACE]
+        ends = [places.min(), places.max()] if len(places) else [1, 1]
+        name = template.text(maximum_name(step))
+        figure.add_scatter(
+            x=ends,
+            y=[peak, peak],
+            mode="lines+text",
+            line={"color": template.COLOURS[6], "dash": "dash", "width": 1.5},
+            text=[f"{name}: {peak:,.0f}" if column == 1 else "", ""],
+            textposition="top right",
+            cliponaxis=False,
+            showlegend=False,
+            hovertext=f"{name}: {peak:,.0f} requests/s<br>{template.text(step.maximum_source)}",
+            hovertemplate="%{hovertext}<extra></extra>",
+            row=1,
+            col=column,
+        )
+
+
+def throughput_conclusion(steps: Sequence[Step], ranking: Best) -> list[str]:
+    """The best throughput, what of the model and of the maximum it is, and how far the curves were followed."""
+    best = best_sentences(steps, ranking)
+    if not best:
+        return ["No run measured its throughput through the API.", *maximum_sentences(steps)]
+    rising = [step for step in steps if step.api and step.throughput(max(step.api)).mean == _peak(step)]
+    sentences = [*best, *model_sentences(steps), *maximum_sentences(steps)]
+    if rising:
+        several = f"{len(rising)} of {len(steps)} curves" if len(steps) > 1 else "The curve"
+        verb = "have their" if len(rising) > 1 else "has its"
+        sentences.append(f"{several} {verb} highest point at the most clients that were tried: more may do better.")
+    return sentences
+
+
+def _peak(step: Step) -> float:
+    return max(step.throughput(concurrency).mean for concurrency in step.api)
+
+
+THRESHOLD = "saturated"
+DEVICES = {"cpu": "CPU", "gpu": "GPU"}
+COLOURS = dict(zip(DEVICES, template.COLOURS, strict=False))
+DASHES = {"cpu": "solid", "gpu": "dot"}
+COLUMNS, HEIGHT_OF_A_ROW = 3, 210
+
+
+class Utilization(StepPlot):
+    """A panel a step, with the loads of CPU and GPU; a table names the bottleneck at each concurrency."""
+
+    name: ClassVar[str] = "CPU and GPU over concurrency"
+    how_to_read: ClassVar[str] = (
+        "Mean load of the CPU cores and of the GPU while the server answered so many clients; the mean of the repeats. "
+        "From the dashed line on a device counts as saturated. A load below it doesn't say that the device is free: "
+        "one full core of four is a load of 25 %, and a GPU's load is the share of time in which it computes anything."
+    )
+
+    def controls(self) -> Sequence[Control]:
+        steps = (50, 60, 70, 80, 85, 90, 95, 99)
+        return [Number(THRESHOLD, "Saturated from", 100 * SATURATED, minimum=1, maximum=100, steps=steps, unit="%")]
+
+    def draw(self, view: View) -> tuple[Any, Any]:
+        steps = [step for step in self.steps(view) if step.api]
+        if not steps:
+            return None, NOTHING
+        saturated = view.option(THRESHOLD) / 100
+        if not any(step.load(place, device) is not None for step in steps for place in step.api for device in DEVICES):
+            return None, "No run says how loaded CPU or GPU were, so what limited the server isn't known."
+        said = [*bottleneck_conclusion(steps, saturated), *self.left_out(view, steps)]
+        return utilization(steps, saturated), [*said, bottleneck_table(steps, saturated)]
+
+
+def limits(step: Step, saturated: float) -> dict[int, Bottleneck]:
+    """The bottleneck at each concurrency."""
+    return {place: bottleneck(step.load(place, "cpu"), step.load(place, "gpu"), saturated) for place in step.api}
+
+
+def utilization(steps: Sequence[Step], saturated: float) -> go.Figure:
+    """A panel for each of *steps*: loads in percent over concurrency."""
+    from plotly.subplots import make_subplots
+
+    columns = min(COLUMNS, len(steps))
+    rows = -(-len(steps) // columns)
+    figure = make_subplots(
+        rows=rows,
+        cols=columns,
+        shared_yaxes=True,
+        shared_xaxes=True,
+        horizontal_spacing=0.03,
+        vertical_spacing=min(0.12, 0.35 / rows),
+        subplot_titles=[template.wrapped(step.label, 36) for step in steps],
+    )
+    for index, step in enumerate(steps):
+        cell = {"row": index // columns + 1, "col": index % columns + 1}
+        named = limits(step, saturated)
+        for device, title in DEVICES.items():
+            places = [place for place in step.api if step.load(place, device) is not None]
+            figure.add_scatter(
+                x=places,
+                y=[100 * (step.load(place, device) or 0.0) for place in places],
+                mode="lines+markers",
+                line={"color": COLOURS[device], "dash": DASHES[device], "width": 1.8},
+                marker={"size": 6, "symbol": "circle" if device == "cpu" else "square"},
+                name=title,
+                legendgroup=title,
+                showlegend=index == 0,
+                customdata=clicks.marks([clicks.run_of(step.runs)] * len(places)),
+                hovertext=[_hover(step, place, named[place]) for place in places],
+                hovertemplate="%{hovertext}<extra></extra>",
+                **cell,
+            )
+        figure.add_hline(y=100 * saturated, line={"color": template.COLOURS[6], "dash": "dash", "width": 1}, **cell)
+    places = [place for step in steps for place in step.api]
+    figure.update_xaxes(type="log", **template.log_axis(places))
+    figure.update_yaxes(range=[0, 105])
+    for column in range(1, columns + 1):
+        last = max(index for index in range(len(steps)) if index % columns + 1 == column) // columns + 1
+        figure.update_xaxes(title="concurrency (clients)", showticklabels=True, row=last, col=column)
+    for row in range(1, rows + 1):
+        figure.update_yaxes(title="load (%)", row=row, col=1)
+    height = HEIGHT_OF_A_ROW * rows + 130
+    return template.apply(figure.update_layout(legend_y=1 + 60 / height), height=height)
+
+
+def bottleneck_conclusion(steps: Sequence[Step], saturated: float) -> list[str]:
+    """How often each bottleneck was met, and which steps it limited where they were best."""
+    found = collections.Counter(limit for step in steps for limit in limits(step, saturated).values())
+    total = found.total()
+    counts = ", ".join(f"{limit.value} at {count}" for limit, count in found.most_common())
+    at_best: dict[Bottleneck, list[str]] = {}
+    for step in steps:
+        if step.best is not None:
+            place = step.best_at[0]
+            shown = f"{step.label} (concurrency {place}: {_loads(step, place)})"
+            at_best.setdefault(limits(step, saturated)[place], []).append(shown)
+    return [
+        f"Of {count_of(total, 'point')} of all curves: {counts}.",
+        *(f"{_capital(limit.value)} at the best throughput of {'; '.join(shown)}." for limit, shown in at_best.items()),
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _loads(step: Step, place: int) -> str:
+    return ", ".join(f"{title} {percent(step.load(place, device))}" for device, title in DEVICES.items())
+
+
+def bottleneck_table(steps: Sequence[Step], saturated: float) -> Any:
+    """A row a step, a column a concurrency."""
+    places = sorted({place for step in steps for place in step.api})
+    columns = [Column("Step"), *(Column(count_of(place, "client")) for place in places)]
+    rows: list[Row] = [
+        [step.label, *(_cell(step, place, named.get(place)) for place in places)]
+        for step in steps
+        for named in (limits(step, saturated),)
+    ]
+    return table(
+        columns, rows, caption=f"What was saturated, from {as_percent(saturated)} on; green: where throughput was best"
+    )
+
+
+def _cell(step: Step, place: int, limit: Bottleneck | None) -> Cell:
+    if limit is None:
+        return Cell("not measured")
+    return Cell(limit.short, mark=place in step.best_at)
+
+
+def _hover(step: Step, place: int, limit: Bottleneck) -> str:
+    throughput = rate(step.throughput(place).mean)
+    lines = [step.label, f"concurrency {place}: {throughput}", _loads(step, place), limit.value]
+    return "<br>".join(template.text(line) for line in lines)
