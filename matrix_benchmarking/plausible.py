@@ -25,7 +25,7 @@ _TAIL = {"median": 0.5, "p90": 0.1, "p95": 0.05, "p99": 0.01}
 
 def is_number(value: object) -> TypeGuard[float]:
     """Whether *value* is a finite number; true and false are none."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
 
 
 def latencies(

@@ -5,15 +5,8 @@ from typing import Any
 
 from matrix_benchmarking.workload import Gate, Workload
 
-from .. import prices
 from . import analyze
 from .store import implausible, local_store, warnings
-
-
-def _plots() -> Sequence[type[Any]]:
-    from . import plotting
-
-    return plotting.PLOTS
 
 
 def _reports() -> Sequence[type[Any]]:
@@ -29,7 +22,7 @@ def _k6() -> type[Any]:
 
 
 def _price(settings: Mapping[str, Any]) -> float | None:
-    price = prices.look_up(settings.get("vendor"), settings.get("hw_type"))
+    price = analyze.price_of(settings.get("vendor"), settings.get("hw_type"))
     return price.usd_per_hour if price else None
 
 
@@ -45,7 +38,6 @@ workload = Workload(
     implausible=implausible,
     price=_price,
     load_drivers={"k6": _k6},
-    plots=_plots,
     reports=_reports,
     regression=analyze.KEYS,
 )

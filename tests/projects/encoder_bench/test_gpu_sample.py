@@ -9,7 +9,7 @@ import tarfile
 import pytest
 
 from matrix_benchmarking import lts, store
-from matrix_benchmarking.benchmark import expand, file, monitor
+from matrix_benchmarking.benchmark import expand, file, monitor, run_directory
 from matrix_benchmarking.workload import load
 
 
@@ -33,7 +33,7 @@ def matrix(workload, sample, tmp_path_factory):
 
 def test_it_is_what_its_benchmark_file_says(matrix, sample, workload, tmp_path):
     wanted = {point.key for point in expand.expand(file.read(sample / "benchmark.yaml"), {}).points}
-    assert {expand.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
+    assert {run_directory.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
     assert [entry.name for entry in matrix if entry.problems or entry.failed] == []
     with open(tmp_path / "lts.json", "wb") as stream:
         lts.write_payloads(workload, matrix, stream, pretty=False)

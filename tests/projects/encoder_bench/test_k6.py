@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from projects.encoder_bench.visualizations.store.k6 import parse_summary
+from projects.encoder_bench.visualizations.store.artifacts import parse_summary
 
 DATA = Path(__file__).parents[2] / "data" / "k6"
 RUNS = sorted(path.parent.name for path in DATA.glob("*/summary.json"))

@@ -15,9 +15,9 @@ from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.plotting import controls
 from matrix_benchmarking.plotting.catalogue import Catalogue
 from matrix_benchmarking.workload import Workload, load
-from projects.encoder_bench.visualizations.plotting import runs
-from projects.encoder_bench.visualizations.plotting.quantiles import quantiles_frame
-from projects.encoder_bench.visualizations.store.timeseries import parse_timeseries
+from projects.encoder_bench.visualizations.plotting import within
+from projects.encoder_bench.visualizations.plotting.within import quantiles_frame
+from projects.encoder_bench.visualizations.store.artifacts import parse_timeseries
 
 GOOD = {
     "start": 1000.0,
@@ -60,10 +60,10 @@ def series(**changes: Any) -> types.SimpleNamespace:
 
 
 def test_rates_are_those_of_the_intervals_and_a_small_rest_is_left_out() -> None:
-    seconds, rates, medians, high = runs.steady(series())
+    seconds, rates, medians, high = within.steady(series())
     assert (seconds, rates) == ([1.0, 2.0, 3.0, 3.5], [80.0, 100.0, 100.0, 100.0])
     assert (medians[-1], high[-1]) == (None, None)
-    seconds, rates, medians, _ = runs.steady(series(last_interval_s=0.01))
+    seconds, rates, medians, _ = within.steady(series(last_interval_s=0.01))
     assert (seconds, rates, len(medians)) == ([1.0, 2.0, 3.0], [80.0, 100.0, 100.0], 3)
 
 

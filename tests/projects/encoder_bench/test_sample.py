@@ -10,7 +10,7 @@ import pytest
 
 from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.best import rank
-from matrix_benchmarking.benchmark import expand, file
+from matrix_benchmarking.benchmark import expand, file, run_directory
 from matrix_benchmarking.workload import load
 
 
@@ -27,7 +27,7 @@ def matrix(workload, sample):
 def test_the_sample_covers_the_matrix_that_its_benchmark_file_says(matrix, repository):
     content = file.read(repository / "examples" / "encoder_cpu.yaml")
     wanted = {point.key for point in expand.expand(content, {}).points}
-    assert {expand.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
+    assert {run_directory.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
     assert len(matrix) == len(wanted)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from projects.encoder_bench.visualizations.store.utilization import parse_utilization
+from projects.encoder_bench.visualizations.store.artifacts import parse_utilization
 
 LOG = {
     "time": [10.0, 11.0, 12.0, 13.0],

@@ -13,7 +13,7 @@ from matrix_benchmarking import lts, store
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.verdict.sides import RunBlocks
 from matrix_benchmarking.analyze.wording import ranking
-from matrix_benchmarking.benchmark import expand, file
+from matrix_benchmarking.benchmark import expand, file, run_directory
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Matrix
 from matrix_benchmarking.plotting.catalogue import Catalogue
@@ -39,7 +39,7 @@ def matrix(workload: Workload, sample: Path) -> Matrix:
 def test_the_sample_covers_what_its_benchmark_file_says(matrix: Matrix, repository: Path) -> None:
     content = file.read(repository / "examples" / "serving_cpu.yaml")
     wanted = {point.key for point in expand.expand(content, {}).points}
-    assert {expand.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
+    assert {run_directory.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
     assert len(matrix) == len(wanted) == 18
 
 

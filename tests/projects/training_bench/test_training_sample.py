@@ -17,7 +17,7 @@ from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.analyze.verdict.pairs import Question
 from matrix_benchmarking.analyze.verdict.sides import RunBlocks
-from matrix_benchmarking.benchmark import expand, file
+from matrix_benchmarking.benchmark import expand, file, run_directory
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.workload import load
 from projects.training_bench.visualizations.plotting import cases, verdicts
@@ -43,7 +43,7 @@ def matrix(workload, runs):
 def test_the_sample_covers_the_matrix_that_its_benchmark_file_says(matrix, repository):
     content = file.read(repository / "examples" / "training_cpu.yaml")
     wanted = {point.key for point in expand.expand(content, {}).points}
-    assert {expand.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
+    assert {run_directory.point_key(entry.settings, entry.repeat) for entry in matrix} == wanted
     assert len(matrix) == len(wanted) == 24
 
 

@@ -1,31 +1,67 @@
-"""The plots and reports of encoder_bench."""
+"""The plots and reports of encoder_bench: the best configuration, what it costs, and whether to trust the numbers."""
 
-from .best import BestConfiguration
-from .contour import CostMap
-from .cost_latency import CostAgainstLatency
-from .distribution import AccuracyDistribution, FidelityDistribution
-from .enough_vus import EnoughVUs
-from .failed import FailedRequests
-from .latency import LatencyAgainstThroughput
-from .over_vus import CostOverVUs, ThroughputOverVUs
-from .quantiles import LatencyQuantiles
-from .reports import CostAnalysis, Runs, SanityChecks
-from .runs import OverTheRun, UtilizationOverTheRun
-from .savings import BestImageBySavings
+from __future__ import annotations
 
-PLOTS = (
-    CostOverVUs,
-    ThroughputOverVUs,
-    LatencyAgainstThroughput,
-    BestImageBySavings,
-    CostAgainstLatency,
-    CostMap,
-    FailedRequests,
-    EnoughVUs,
-    AccuracyDistribution,
-    FidelityDistribution,
-    OverTheRun,
-    UtilizationOverTheRun,
-    LatencyQuantiles,
-)
+from typing import Any, ClassVar
+
+from matrix_benchmarking.plotting import PlotsReport, View
+from matrix_benchmarking.plotting.report_best import BestReport
+
+from .cost import CostAgainstLatency, CostOverVUs, LatencyAgainstThroughput, ThroughputOverVUs
+from .maps import BestImageBySavings, CostMap
+from .sanity import AccuracyDistribution, EnoughVUs, FailedRequests, FidelityDistribution
+from .within import LatencyQuantiles, OverTheRun, UtilizationOverTheRun
+
+
+class BestConfiguration(BestReport):
+    """The built-in report and three plots."""
+
+    description: ClassVar[str] = (
+        "The cheapest configuration, how many runs stand behind it, which others can't be told apart from "
+        "it, and how cost, throughput and latency depend on the load."
+    )
+
+    plots = (CostOverVUs, ThroughputOverVUs, LatencyAgainstThroughput)
+
+    def figures(self, view: View) -> list[Any]:
+        from dash import html
+
+        note = "Lines go through the means of the repeats; bars reach from the smallest to the largest of them."
+        parts: list[Any] = [html.H2("Over the load"), html.P(note, className="note")]
+        return [*parts, *self.each_plot(view)]
+
+
+class CostAnalysis(PlotsReport):
+    """Where the money goes."""
+
+    name: ClassVar[str] = "report: Cost analysis"
+    description: ClassVar[str] = (
+        "What 10⁹ inputs cost over load, batch size and latency, and which image is cheapest where. Failed runs, and "
+        "runs whose answers are not right, take no part."
+    )
+    plots = (BestImageBySavings, CostAgainstLatency, CostMap)
+
+
+class Runs(PlotsReport):
+    """What happened within runs."""
+
+    name: ClassVar[str] = "report: Runs"
+    description: ClassVar[str] = (
+        "Within the runs of the best configuration: was the load steady, what limited it, and how long do the slowest "
+        "requests take as the load grows?"
+    )
+    plots = (OverTheRun, UtilizationOverTheRun, LatencyQuantiles)
+
+
+class SanityChecks(PlotsReport):
+    """Whether to believe the numbers."""
+
+    name: ClassVar[str] = "report: Sanity checks"
+    description: ClassVar[str] = (
+        "Whether the numbers can be believed: failed requests, loads that were not driven far enough, and answers that "
+        "stand out."
+    )
+    plots = (FailedRequests, EnoughVUs, AccuracyDistribution, FidelityDistribution)
+
+
 REPORTS = (BestConfiguration, CostAnalysis, SanityChecks, Runs)

@@ -14,6 +14,7 @@ from matrix_benchmarking.analyze.wording.ranking import condition_label
 from matrix_benchmarking.analyze.words import count_of, variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
+from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.plotting import clicks
 from matrix_benchmarking.plotting.clicks import run_of
 from matrix_benchmarking.plotting.template import text
@@ -51,7 +52,7 @@ def points_frame(
     rows = [
         _row(runs, kpis, variant_names) | {name: label_of(runs[0], names) for name, names in labels.items()}
         for runs in by_point(entry for entry in entries if not (entry.failed or entry.implausible))
-        if _is_number(runs[0].settings.get("vus"))
+        if users_of(runs[0]) is not None
     ]
     frame = pandas.DataFrame(rows, columns=columns)
     return frame.sort_values([VARIANT, VUS], kind="stable", ignore_index=True)
@@ -76,7 +77,7 @@ def not_shown(
     def reason(run: Entry) -> str:
         if run.implausible:
             return "with values that can't be"
-        if not _is_number(run.settings.get("vus")):
+        if users_of(run) is None:
             return f"without a number of {VUS}"
         unknown = [kpi.name for kpi in kpis if kpi.name not in run.kpis]
         return f"without {' and '.join(unknown)}" if unknown else why(run)
@@ -202,5 +203,7 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
     return row
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 < value < math.inf
+def users_of(run: Entry) -> float | None:
+    """The run's number of virtual users; None where its settings tell none above 0."""
+    users = run.settings.get("vus")
+    return users if is_number(users) and users > 0 else None

@@ -1,24 +1,366 @@
-"""The store of encoder_bench: how its runs, and those of the encoder-analysis study, are read."""
+"""The store of encoder_bench: artifact files in, namespaces and the LTS payload out. What is unknown is None."""
 
-from matrix_benchmarking.store import BaseStore, NativeLayout
+from __future__ import annotations
 
-from ..models import lts as models_lts
-from . import lts_parser, parsers
-from .lts_parser import implausible, warnings
-from .study import EncoderAnalysisLayout
+import types
+from collections.abc import Mapping
+from typing import Any
 
-__all__ = ["implausible", "local_store", "warnings"]
+from matrix_benchmarking import plausible
+from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.models import labels_from
+from matrix_benchmarking.store import (
+    ArtifactPath,
+    BaseStore,
+    NativeLayout,
+    TestDirectory,
+    ignore_file_not_found,
+    parse_test_config,
+    parse_test_start_end,
+    read_json,
+    register_important_file,
+)
+
+from .. import analyze, models
+from . import artifacts
+from .artifacts import EncoderAnalysisLayout
+
+artifact_dirnames = types.SimpleNamespace()
+artifact_dirnames.SERVER_DIR = "*__server"
+artifact_dirnames.MONITOR_DIR = "*__monitor"
+artifact_dirnames.K6_RUN_DIR = "*__k6__run"
+artifact_dirnames.FIDELITY_DIR = "*__fidelity"
+
+IMPORTANT_FILES = [
+    ".uuid",
+    "test_start_end.json",
+    f"{artifact_dirnames.SERVER_DIR}/server.json",
+    f"{artifact_dirnames.MONITOR_DIR}/utilization.json",
+    f"{artifact_dirnames.K6_RUN_DIR}/summary.json",
+    f"{artifact_dirnames.K6_RUN_DIR}/load_generator.json",
+    f"{artifact_dirnames.FIDELITY_DIR}/fidelity.json",
+]
+OPTIONAL_FILES = ["config.yaml", "environment.json", f"{artifact_dirnames.K6_RUN_DIR}/timeseries.json"]
+
+
+def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
+    """Read all artifacts; what is missing or damaged becomes None."""
+    if test_dir.is_file():
+        results.study = artifacts.parse_run(test_dir)
+        return
+    results.test_config = parse_test_config(test_dir)
+    results.times = parse_test_start_end(test_dir)
+    results.environment = _parse_environment(test_dir)
+    results.server = _parse_server(test_dir)
+    results.load_generator = _parse_load_generator(test_dir)
+    results.k6 = _parse_k6_summary(test_dir)
+    results.timeseries = _parse_timeseries(test_dir)
+    results.utilization = _parse_utilization(test_dir, getattr(results.server, "cpus", None))
+    results.fidelity = _parse_fidelity(test_dir)
+
+
+def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, import_settings: Mapping[str, Any]) -> None:
+    """Look up today's price: it belongs to the analysis, not to the run."""
+    vendor, hw_type = import_settings.get("vendor"), import_settings.get("hw_type")
+    results.price = analyze.price_of(vendor, hw_type, test_dir.options.get("prices"))
+
+
+@ignore_file_not_found
+def _parse_k6_summary(test_dir: TestDirectory) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "summary.json")
+    try:
+        return artifacts.parse_summary(read_json(path))
+    except ValueError as error:
+        raise ArtifactError(path, str(error)) from error
+
+
+@ignore_file_not_found
+def _parse_timeseries(test_dir: TestDirectory) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "timeseries.json")
+    try:
+        return artifacts.parse_timeseries(read_json(path))
+    except ValueError as error:
+        raise ArtifactError(path, str(error)) from error
+
+
+@ignore_file_not_found
+def _parse_utilization(test_dir: TestDirectory, server_cpus: list[int] | None) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.MONITOR_DIR / "utilization.json")
+    try:
+        return artifacts.parse_utilization(read_json(path), server_cpus)
+    except ValueError as error:
+        raise ArtifactError(path, str(error)) from error
+
+
+@ignore_file_not_found
+def _parse_server(test_dir: TestDirectory) -> types.SimpleNamespace:
+    """What is known of the server; of one whose file is damaged, not even that the monitor saw its machine."""
+    path = register_important_file(test_dir, test_dir.artifact_paths.SERVER_DIR / "server.json")
+    try:
+        server = _namespace(path)
+    except ArtifactError as error:
+        path.note_problem(error.reason)
+        return types.SimpleNamespace(local=False)
+    if not isinstance(getattr(server, "local", True), bool):
+        path.note_problem(f"'local' is neither true nor false: {server.local!r:.80}")
+        server.local = False
+    return _with_cores(path, server)
+
+
+@ignore_file_not_found
+def _parse_environment(test_dir: TestDirectory) -> types.SimpleNamespace:
+    return _namespace(register_important_file(test_dir, test_dir / "environment.json"))
+
+
+@ignore_file_not_found
+def _parse_load_generator(test_dir: TestDirectory) -> types.SimpleNamespace:
+    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "load_generator.json")
+    return _with_cores(path, _namespace(path))
+
+
+@ignore_file_not_found
+def _parse_fidelity(test_dir: TestDirectory) -> types.SimpleNamespace:
+    """Whether the answers are right: cosines to those of the reference, or the accuracy on a labelled set."""
+    path = register_important_file(test_dir, test_dir.artifact_paths.FIDELITY_DIR / "fidelity.json")
+    check = _namespace(path)
+    of_labels = getattr(check, "metric", "cosine") == "accuracy"
+    known = _LABEL_NUMBERS if of_labels else _COSINE_NUMBERS
+    for name in known:
+        if name == "mean" and not hasattr(check, name):
+            raise ArtifactError(path, "holds no number 'mean'")
+        value = getattr(check, name, None)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise ArtifactError(path, f"holds something else than a number as '{name}'")
+        setattr(check, name, value)
+    return check
+
+
+_COSINE_NUMBERS = ("mean", "minimum", "vectors", "invalid", "embedding_size")
+_LABEL_NUMBERS = ("accuracy", "reference_accuracy", "standard_error", "agreement", "invalid")
+
+
+def _with_cores(path: ArtifactPath, content: types.SimpleNamespace) -> types.SimpleNamespace:
+    """*content*, in which ``cpus`` are numbers of cores; none where it is something else, so that nothing follows."""
+    cpus = getattr(content, "cpus", None)
+    if cpus is not None and not (isinstance(cpus, list) and all(type(cpu) is int and cpu >= 0 for cpu in cpus)):
+        path.note_problem(f"'cpus' is no list of core numbers: {cpus!r:.80}")
+        content.cpus = []
+    return content
+
+
+def _namespace(path: ArtifactPath) -> types.SimpleNamespace:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ArtifactError(path, "is not a JSON object")
+    return types.SimpleNamespace(**content)
+
+
+COMPETING_CORES = 0.05
+"""Share of a core from which a load generator on the server's cores is worth a warning."""
+BUSY_SHARE = 0.8
+"""Share of the load generator's cores from which it may be the limit."""
+LATE_MS = 50.0
+"""Lag behind the schedule of the open model that is worth a warning."""
+_SHARES = ("cpu_util", "gpu_util", "gpu_memory", "main_memory", "accuracy", "reference_accuracy", "label_agreement")
+DISTURBING_CORES = 0.25
+"""Share of a core from which what other processes took is worth a warning."""
+
+
+def generate_lts_payload(results: types.SimpleNamespace, import_settings: Mapping[str, Any]) -> types.SimpleNamespace:
+    """``metadata`` and ``results``; the engine completes the metadata and adds the KPIs.
+
+    ``other_latencies`` has what else k6 tells of them, to be held against the mean and the p95; no payload keeps it.
+    """
+    inputs_per_request = import_settings.get("inputs_per_request", 1)
+    study = getattr(results, "study", None)
+    measured = _from_study(study, inputs_per_request) if study else _from_k6(results, inputs_per_request)
+    return types.SimpleNamespace(
+        metadata=_metadata(results),
+        results=types.SimpleNamespace(**_EMPTY | measured | _price(results)),
+        other_latencies=_other_latencies(getattr(results, "k6", None)),
+    )
+
+
+get_kpi_labels = labels_from(models.Settings, kpi_settings_version=models.KPI_SETTINGS_VERSION, inputs_per_request=1)
+"""The labels of all KPIs of a run: the settings that the model knows."""
+
+
+def warnings(lts_payload: Any) -> list[str]:
+    """What makes the numbers of a run doubtful, a sentence each."""
+    results = lts_payload.results
+    sentences = []
+    if results.failed_requests:
+        sentences.append(f"{results.failed_requests:,} of {results.requests:,} requests failed")
+    elif results.error_rate:
+        sentences.append(
+            f"{as_percent(results.error_rate, digits=1)} of the inputs were not answered in the right shape"
+        )
+    sentences += _load_generator_limits(results)
+    if results.invalid_answers:
+        sentences.append(f"{results.invalid_answers:,} of the answers that were checked were invalid")
+    cores = results.load_generator_cpu
+    if results.load_generator_competes and (cores is None or cores > COMPETING_CORES):
+        share = "an unknown share" if cores is None else as_percent(cores)
+        sentences.append(f"k6 competed with the server for its cores: it took {share} of one")
+    if results.other_cpu is not None and results.other_cpu > DISTURBING_CORES:
+        sentences.append(f"other processes disturbed the run: they took {as_percent(results.other_cpu)} of a core")
+    return sentences
+
+
+def implausible(lts_payload: Any) -> list[str]:
+    """Values that can't be, a sentence each."""
+    results = lts_payload.results
+    per_request = lts_payload.metadata.settings.get("inputs_per_request", 1)
+    sent = None if results.requests is None else results.requests * per_request
+    sentences = plausible.counts(requests=results.requests, failed=results.failed_requests)
+    sentences += plausible.counts(requests=sent, answered=results.answered_inputs, noun="inputs")
+    if not sentences:
+        sentences = plausible.shares(error_rate=results.error_rate)
+    if results.requests and results.duration_s == 0:
+        sentences.append(f"{results.requests:,} requests took no time")
+    others = getattr(lts_payload, "other_latencies", {})
+    sentences += plausible.latencies(mean=results.avg_latency_ms, p95=results.p95_latency_ms, unit="ms", **others)
+    return sentences + plausible.shares(**{name: getattr(results, name) for name in _SHARES})
+
+
+def _other_latencies(summary: types.SimpleNamespace | None) -> dict[str, float | None]:
+    if summary is None:
+        return {}
+    quantiles, (minimum, maximum) = summary.latency_quantiles_ms, summary.latency_range_ms
+    names = {"median": "50", "p90": "90", "p99": "99"}
+    return {"minimum": minimum, "maximum": maximum, **{name: quantiles.get(at) for name, at in names.items()}}
+
+
+def _load_generator_limits(results: Any) -> list[str]:
+    """Signs that the load generator, not the server, was the limit."""
+    sentences = []
+    if results.dropped_iterations:
+        sentences.append(f"k6 dropped {results.dropped_iterations:,} iterations: it could not keep up the load")
+    if results.schedule_lag_p95_ms is not None and results.schedule_lag_p95_ms > LATE_MS:
+        sentences.append(
+            f"k6 sent requests late, 5 % of them by more than {results.schedule_lag_p95_ms:,.0f} ms: latencies don't "
+            "tell what users at this rate would wait"
+        )
+    cores, used = results.load_generator_cores, results.load_generator_cpu
+    if cores is not None and used is not None and used > BUSY_SHARE * cores:
+        sentences.append(f"k6 used {as_percent(used)} of a core, and had {cores}: it may be the limit, not the server")
+    return sentences
+
+
+_EMPTY: dict[str, Any] = dict.fromkeys(models.Results.model_fields)
+
+
+def _metadata(results: types.SimpleNamespace) -> types.SimpleNamespace:
+    times, config = getattr(results, "times", None), getattr(results, "test_config", None)
+    price, environment = getattr(results, "price", None), getattr(results, "environment", None)
+    return types.SimpleNamespace(
+        lts_schema_version=models.LTS_SCHEMA_VERSION,
+        start=times.start if times else None,
+        end=times.end if times else None,
+        config=config.text if config else None,
+        price_source=price.source if price else None,
+        environment=vars(environment) if environment else None,
+    )
+
+
+def _price(results: types.SimpleNamespace) -> dict[str, Any]:
+    price = getattr(results, "price", None)
+    return {"price_usd_per_hour": price.usd_per_hour if price else None}
+
+
+def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
+    answered = run.answered_requests * inputs_per_request
+    unseen = {"failed_requests": not run.counts_failures, "error_rate": not run.counts_wrong}
+    unknown = {name: None for name, is_unseen in unseen.items() if is_unseen}
+    return {
+        "requests": run.requests,
+        "failed_requests": run.requests - run.answered_requests,
+        "duration_s": run.duration_s,
+        **_rates(answered, run.requests * inputs_per_request, run.duration_s),
+        "avg_latency_ms": run.avg_latency_ms,
+        "p95_latency_ms": run.p95_latency_ms,
+        "accuracy": run.accuracy,
+        "embedding_size": run.embedding_size,
+        "vectors_per_input": run.vectors_per_input,
+        **unknown,
+    }
+
+
+def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
+    summary, measured = getattr(results, "k6", None), _around(results)
+    if summary is None:
+        return measured
+    sent, answered = summary.sent_inputs, summary.answered_inputs
+    if sent is None:
+        sent = summary.requests * inputs_per_request
+    if answered is None:
+        answered = (summary.requests - summary.failed_requests) * inputs_per_request
+    return measured | {
+        "requests": summary.requests,
+        "failed_requests": summary.failed_requests,
+        "duration_s": summary.duration_s,
+        **_rates(answered, sent, summary.duration_s),
+        "avg_latency_ms": summary.avg_latency_ms,
+        "p95_latency_ms": summary.p95_latency_ms,
+        "dropped_iterations": summary.dropped_iterations,
+        "schedule_lag_p95_ms": summary.schedule_lag_p95_ms,
+    }
+
+
+def _rates(answered: int, sent: int, duration_s: float | None) -> dict[str, Any]:
+    return {
+        "answered_inputs": answered,
+        "throughput": answered / duration_s if duration_s else None,
+        "error_rate": 1 - answered / sent if sent else None,
+    }
+
+
+def _around(results: types.SimpleNamespace) -> dict[str, Any]:
+    """What the monitor, the check of the answers and the load generator's record say."""
+    log = getattr(results, "utilization", None)
+    generator = getattr(results, "load_generator", None)
+    cpus = getattr(generator, "cpus", None)
+    # The monitor sees the machine of the load generator; of a server that runs elsewhere nothing is known.
+    of_server = log if getattr(getattr(results, "server", None), "local", True) else None
+    return {
+        "cpu_util": of_server.cpu_util if of_server else None,
+        "gpu_util": of_server.gpu_util if of_server else None,
+        "gpu_memory": of_server.gpu_memory_max if of_server else None,
+        "main_memory": of_server.main_memory_max if of_server else None,
+        "load_generator_cpu": log.process_cores.get("k6") if log else None,
+        "load_generator_cores": len(cpus) if isinstance(cpus, list) and cpus else None,
+        "other_cpu": log.other_cores if log else None,
+        "monitor_cpu": log.monitor_cores if log else None,
+        "load_generator_competes": getattr(generator, "competes_with_server", None),
+        **_check_of_answers(getattr(results, "fidelity", None)),
+    }
+
+
+def _check_of_answers(check: types.SimpleNamespace | None) -> dict[str, Any]:
+    names = {
+        "fidelity_mean": "mean",
+        "fidelity_minimum": "minimum",
+        "embedding_size": "embedding_size",
+        "accuracy": "accuracy",
+        "reference_accuracy": "reference_accuracy",
+        "accuracy_standard_error": "standard_error",
+        "label_agreement": "agreement",
+        "invalid_answers": "invalid",
+    }
+    return {result: getattr(check, name, None) for result, name in names.items()}
+
 
 local_store = BaseStore(
     cache_filename=".matbench_encoder_bench.cache",
-    important_files=parsers.IMPORTANT_FILES,
-    optional_files=parsers.OPTIONAL_FILES,
-    artifact_dirnames=parsers.artifact_dirnames,
+    important_files=IMPORTANT_FILES,
+    optional_files=OPTIONAL_FILES,
+    artifact_dirnames=artifact_dirnames,
     layouts=(NativeLayout(), EncoderAnalysisLayout()),
-    parse_always=parsers.parse_always,
-    parse_once=parsers.parse_once,
-    lts_payload_model=models_lts.Payload,
-    generate_lts_payload=lts_parser.generate_lts_payload,
-    models_kpis=models_lts.KPIS,
-    get_kpi_labels=lts_parser.get_kpi_labels,
+    parse_always=parse_always,
+    parse_once=parse_once,
+    lts_payload_model=models.Payload,
+    generate_lts_payload=generate_lts_payload,
+    models_kpis=models.KPIS,
+    get_kpi_labels=get_kpi_labels,
 )

@@ -1,4 +1,4 @@
-"""Cost over virtual users and batch size: a map for each variant, with what may be its lowest places."""
+"""Over virtual users and batch size: what it costs, for each variant a map, and which image is cheapest by how much."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from matrix_benchmarking.analyze.best import Group
+from matrix_benchmarking.analyze.best import Best, Group
 from matrix_benchmarking.analyze.points import Point
+from matrix_benchmarking.analyze.words import count_of, percent
 from matrix_benchmarking.filters import show
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import Entry
@@ -21,6 +22,7 @@ from .points import (
     POINT,
     VARIANT,
     VUS,
+    batch_sizes,
     compared,
     listed,
     not_shown,
@@ -28,7 +30,9 @@ from .points import (
     point_of,
     points_frame,
     rankable,
+    scope_names,
     variant_names,
+    variants,
     why_unranked,
 )
 
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     import numpy
     import pandas
     import plotly.graph_objects as go
+
 
 COLUMNS, ROW_HEIGHT = 2, 330
 GRID = 60
@@ -51,6 +56,7 @@ class CostMap(Plot):
     """A contour for each variant; cfg ``minimum_vus`` leaves light loads out."""
 
     name: ClassVar[str] = "Cost over virtual users and batch size"
+    kpis = ("1B_cost",)
     how_to_read: ClassVar[str] = (
         "Dark is cheap; colours follow the percentiles of all costs shown. Between the points the cost is interpolated "
         "in logarithms, and outside of what was measured nothing is drawn. Star: the lowest mean of a variant; red "
@@ -75,17 +81,12 @@ class CostMap(Plot):
             )
         ]
 
-    def _frame(self, entries: Iterable[Entry]) -> pandas.DataFrame:
-        """The points with a cost, those of *entries* that can be ranked, at batch sizes that are numbers."""
-        kpi = self.workload.kpis["1B_cost"]
-        names = variant_names(self.study.read, self.workload)
-        frame = points_frame(rankable(self.study, entries), [kpi], names).dropna(subset=[kpi.name])
-        return frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
-
     def draw(self, view: View) -> tuple[Any, Any]:
-        kpi = self.workload.kpis["1B_cost"]
+        (kpi,) = view.kpis
         runs = view.runs
-        frame = self._frame(runs)
+        names = variant_names(self.study.read, self.workload)
+        frame = points_frame(rankable(self.study, runs), [kpi], names).dropna(subset=[kpi.name])
+        frame = frame[frame[BATCH_SIZE].map(_is_positive) & (frame[kpi.name] > 0)]
         if frame.empty:
             return None, "No run that can be ranked has a cost, a batch size and a number of virtual users."
         least = view.cfg.get(MINIMUM_VUS, default_minimum(list(frame[VUS])))
@@ -93,7 +94,7 @@ class CostMap(Plot):
         if chosen.empty:
             return None, f"No point has {least:g} virtual users or more."
         best = {variant: compared(self.study.best, part) for variant, part in chosen.groupby(VARIANT)}
-        said = conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
+        said = map_conclusion(chosen, kpi, best, least, len(frame) - len(chosen))
         ranked, unranked = set(map(id, rankable(self.study, runs))), why_unranked(self.study)
 
         def why(run: Entry) -> str:
@@ -154,7 +155,7 @@ def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Gr
     return template.apply(figure, height=150 + ROW_HEIGHT * rows)
 
 
-def conclusion(
+def map_conclusion(
     frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Group], least: float, left_out: int
 ) -> list[str]:
     """The lowest mean of each variant, whether it is on the edge of what was tried, and how many may be as good."""
@@ -280,3 +281,158 @@ def _is_positive(label: str) -> bool:
         return 0 < float(label) < math.inf
     except ValueError:
         return False
+
+
+HARDWARE, IMAGE, SAVING, SURE = "hardware", "image", "saving", "is sure"
+HARDWARE_KEYS, IMAGE_KEYS = ("hw_type", "vendor"), ("image", "engine")
+LARGEST, SMALLEST = 26, 7
+
+
+class BestImageBySavings(Plot):
+    """The cheapest image at each batch size and number of users, as large as its saving."""
+
+    name: ClassVar[str] = "Best image by cost savings"
+    kpis = ("1B_cost",)
+    how_to_read: ClassVar[str] = (
+        "Each mark is a load at which several images were tried. Its colour is the image with the lowest cost, its "
+        "size the saving against the most expensive one there. Hover for those that can't be told apart from it."
+    )
+
+    def draw(self, view: View) -> tuple[Any, Any]:
+        (kpi,) = view.kpis
+        image_names = [name for name in IMAGE_KEYS if name in self.matrix.settings] or ["image"]
+        labels = {HARDWARE: scope_names(self.study.read, self.workload, HARDWARE_KEYS), IMAGE: image_names}
+        runs = view.runs
+        points = points_frame(rankable(self.study, runs), [kpi], image_names, labels)
+        frame = savings_frame(points, kpi, self.study.best)
+        if frame.empty:
+            return None, "No load was tried with more than one image whose cost is known."
+        said = [
+            *savings_conclusion(frame, kpi),
+            *_alone(points, frame),
+            *not_shown(runs, points, [kpi], why_unranked(self.study)),
+        ]
+        return best_images(frame, kpi, variants(self.study.read, image_names)), said
+
+
+def _alone(points: pandas.DataFrame, frame: pandas.DataFrame) -> list[str]:
+    """How many of the loads are not shown as they were tried with one image only."""
+    count = points.groupby([HARDWARE, BATCH_SIZE, VUS]).ngroups - len(frame)
+    what = "load was tried with one image only and is" if count == 1 else "loads were tried with one image only and are"
+    return [f"{count} {what} not shown."] if count else []
+
+
+def savings_frame(points: pandas.DataFrame, kpi: KPIDefinition, best: Best) -> pandas.DataFrame:
+    """One row for each hardware, batch size and number of users at which several images were tried.
+
+    Columns: those, ``image`` (the cheapest), its cost, ``saving`` (see :func:`_saving`), ``other``
+    (the most expensive), ``images`` (how many were tried), ``is sure`` (False where another can't be told apart from
+    the cheapest, or that isn't known), ``first run`` (of the cheapest) and ``hover``. *best* ranks the points.
+    """
+    import pandas
+
+    rows = []
+    for (hardware, size, users), group in points.dropna(subset=[kpi.name]).groupby([HARDWARE, BATCH_SIZE, VUS]):
+        if group[IMAGE].nunique() < 2:
+            continue
+        there = compared(best, group)
+        ordered = group.set_index(POINT).loc[[point_of(one.point.runs) for one in there.standings]]
+        first, worst = ordered.iloc[0], ordered.iloc[-1]
+        saving = _saving(first[kpi.name], worst[kpi.name])
+        others = zip(there.standings, ordered[IMAGE], strict=True)
+        is_sure = all(one.apart for one, image in others if image != first[IMAGE])
+        hover = "<br>".join(
+            [f"{hardware}, batch size {size}, {users:g} virtual users"]
+            + [
+                f"{row[IMAGE]}: {kpi.show(row[kpi.name])}"
+                + (" (can't be told apart from the best)" if place and one.apart is False else "")
+                for place, (one, (_, row)) in enumerate(zip(there.standings, ordered.iterrows(), strict=True))
+            ]
+            + ["what it saves isn't known: a cost isn't above 0" if math.isnan(saving) else f"saves {_percent(saving)}"]
+        )
+        found = (
+            first[IMAGE],
+            first[kpi.name],
+            saving,
+            worst[IMAGE],
+            group[IMAGE].nunique(),
+            is_sure,
+            first[FIRST_RUN],
+            hover,
+        )
+        rows.append((hardware, size, users, *found))
+    columns = [HARDWARE, BATCH_SIZE, VUS, IMAGE, kpi.name, SAVING, "other", "images", SURE, FIRST_RUN, "hover"]
+    return pandas.DataFrame(rows, columns=columns)
+
+
+def _saving(lowest: float, highest: float) -> float:
+    """The fraction of the highest cost that the lowest saves; NaN where there is none, as a cost isn't above 0."""
+    if lowest == highest:
+        return 0.0
+    return 1 - lowest / highest if lowest >= 0 else math.nan
+
+
+def best_images(frame: pandas.DataFrame, kpi: KPIDefinition, all_images: Sequence[str]) -> go.Figure:
+    """A facet for each hardware; batch size over users, both logarithmic where they are numbers."""
+    import plotly.express as px
+
+    drawn = frame.assign(area=frame[SAVING].fillna(0.0).clip(lower=0.02))
+    sizes = batch_sizes(frame)
+    hardware = sorted(set(frame[HARDWARE]))
+    columns = min(COLUMNS, len(hardware))
+    rows = -(-len(hardware) // columns)
+    figure = px.scatter(
+        drawn,
+        x=VUS,
+        y=BATCH_SIZE,
+        color=IMAGE,
+        symbol=IMAGE,
+        size="area",
+        size_max=LARGEST,
+        facet_col=HARDWARE,
+        facet_col_wrap=columns,
+        facet_row_spacing=min(0.12, 0.4 / rows),
+        hover_name="hover",
+        custom_data=[FIRST_RUN],
+        log_x=True,
+        category_orders={BATCH_SIZE: sizes[::-1], HARDWARE: hardware, IMAGE: list(all_images)},
+        color_discrete_map=template.colours_of(list(all_images)),
+        symbol_map=template.symbols_of(list(all_images)),
+    )
+    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>", marker_sizemin=SMALLEST)
+    figure.for_each_annotation(lambda note: note.update(text=note.text.removeprefix(f"{HARDWARE}=")))
+    figure.update_xaxes(**template.log_axis(list(frame[VUS])))
+    figure.update_yaxes(type="category")
+    return template.apply(clicks.plain(figure), height=150 + rows * (120 + 42 * len(sizes)))
+
+
+def savings_conclusion(frame: pandas.DataFrame, kpi: KPIDefinition) -> list[str]:
+    """Which image is cheapest how often, what it saves, and where it pays most."""
+    loads = f"of {count_of(len(frame), 'load')}"
+    notes = [
+        f"At {count} {loads} {what}."
+        for count, what in (
+            (int((frame[SAVING] == 0).sum()), "all images cost the same"),
+            (int(frame[SAVING].isna().sum()), "a cost is below 0, so what is saved there isn't known"),
+            (len(frame) - int(frame[SURE].sum()), "more than one image may be the cheapest"),
+        )
+        if count
+    ]
+    saved = frame[frame[SAVING] > 0]
+    if saved.empty:
+        return [" ".join(notes)]
+    wins = saved[IMAGE].value_counts()
+    first = wins.index[0]
+    mine = saved[saved[IMAGE] == first]
+    most = saved.iloc[int(saved[SAVING].argmax())]
+    share = "everywhere" if wins.iloc[0] == len(frame) else f"at {wins.iloc[0]} {loads}"
+    said = (
+        f"{first} is cheapest {share}, saving {_percent(mine[SAVING].median())} in the median. The most is saved on "
+        f"{most[HARDWARE]} at batch size {most[BATCH_SIZE]} and {most[VUS]:g} virtual users: {_percent(most[SAVING])} "
+        f"by {most[IMAGE]} ({kpi.show(most[kpi.name])}) instead of {most['other']}."
+    )
+    return [" ".join([said, *notes])]
+
+
+def _percent(saving: float) -> str:
+    return percent(saving).removeprefix("+")

@@ -1,4 +1,4 @@
-"""Prices of hardware: the dated table of this workload, and what the user gives instead."""
+"""What hardware costs: the dated table of this workload, or what the user gives; and the regression keys."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from matrix_benchmarking.store import load_yaml
+from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 
-_TABLE = Path(__file__).with_name("prices.yaml")
+_TABLE = Path(__file__).parent.with_name("prices.yaml")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ def table() -> Mapping[tuple[str, str], Price]:
     return {(row["vendor"], row["hw_type"]): Price(row["usd_per_hour"], row["source"], row["as_of"]) for row in rows}
 
 
-def look_up(vendor: object, hw_type: object, given: Mapping[str, float] | None = None) -> Price | None:
+def price_of(vendor: object, hw_type: object, given: Mapping[str, float] | None = None) -> Price | None:
     """The price of *hw_type* at *vendor*; None if it is unknown.
 
     Args:
@@ -38,3 +39,23 @@ def look_up(vendor: object, hw_type: object, given: Mapping[str, float] | None =
         if given and key in given:
             return Price(given[key], "given by the user", None)
     return table().get((str(vendor), str(hw_type)))
+
+
+COMPARISON_KEYS = ["version"]
+IGNORED_KEYS = ["urls"]
+SORTING_KEYS = ["task", "model", "hw_type", "image", "batch_size", "vus"]
+IGNORED_ENTRIES: dict[str, list[int]] = {}
+# A tenth of a percent of failed requests, and a cosine that differs in the third digit, are worth a look.
+MINIMUM_EFFECTS = {
+    "error_rate": MinimumEffect(relative=0.01, absolute=0.001),
+    "accuracy": MinimumEffect(relative=0.0, absolute=0.005),
+    "fidelity": MinimumEffect(relative=0.0, absolute=0.001),
+}
+
+KEYS = RegressionKeys(
+    comparison_keys=COMPARISON_KEYS,
+    ignored_keys=IGNORED_KEYS,
+    sorting_keys=SORTING_KEYS,
+    ignored_entries=IGNORED_ENTRIES,
+    minimum_effects=MINIMUM_EFFECTS,
+)

@@ -1,1 +1,0 @@
-"""Models of encoder_bench: the LTS payload and the KPIs."""
