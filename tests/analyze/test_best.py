@@ -14,9 +14,10 @@ from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze import best, best_of
 from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.analyze.intervals import Interval, Scale
-from matrix_benchmarking.analyze.points import ExclusionCause, is_number, key, keys
+from matrix_benchmarking.analyze.points import ExclusionCause, key, keys
 from matrix_benchmarking.analyze.wording import ranking
 from matrix_benchmarking.matrix import Entry, Facts, Matrix, Problem
+from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.workload import Gate, Workload
 
 MakeEntries = Callable[..., list[Entry]]
