@@ -17,14 +17,9 @@ from typing import Any
 from ..version import __version__
 
 
-def iso_time(epoch_s: float) -> str:
-    """Seconds since the epoch as ISO 8601, in UTC, with milliseconds."""
-    return datetime.fromtimestamp(epoch_s, UTC).isoformat(timespec="milliseconds")
-
-
-def start_end(started: float, ended: float) -> dict[str, str]:
-    """The content of ``test_start_end.json`` from two times in seconds since the epoch."""
-    return {"start": iso_time(started), "end": iso_time(ended)}
+def start_end(**times: float) -> dict[str, str]:
+    """The content of ``test_start_end.json`` from *times* in seconds since the epoch."""
+    return {key: datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds") for key, time in times.items()}
 
 
 LAG_S = 0.2
@@ -65,20 +60,16 @@ class Gpus:
 
     def describe(self) -> list[dict[str, Any]]:
         """Model, memory in bytes and driver version of each GPU."""
+        return [self._description(handle) for handle in self._handles]
+
+    def _description(self, handle: Any) -> dict[str, Any]:
         nvml = self._nvml
-        described = []
-        for handle in self._handles:
-            try:
-                described.append(
-                    {
-                        "model": _text(nvml.nvmlDeviceGetName(handle)),
-                        "memory_total_bytes": int(nvml.nvmlDeviceGetMemoryInfo(handle).total),
-                        "driver": _text(nvml.nvmlSystemGetDriverVersion()),
-                    }
-                )
-            except nvml.NVMLError:
-                described.append({"model": None})
-        return described
+        try:
+            memory_bytes = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
+            model, driver = _text(nvml.nvmlDeviceGetName(handle)), _text(nvml.nvmlSystemGetDriverVersion())
+        except nvml.NVMLError:
+            return {"model": None}
+        return {"model": model, "memory_total_bytes": memory_bytes, "driver": driver}
 
     def _find(self) -> list[Any]:
         if self._nvml is None:

@@ -86,16 +86,15 @@ def expand(file: BenchmarkFile, filters: Filters, experiments: Sequence[str] = (
 def _check_reserved(file: BenchmarkFile) -> None:
     """Refuse what would silently become a setting: ``repeat`` and ``extra`` where they aren't read, or misspelt."""
     for name in file.common_settings:
-        meant = _reserved(name)
-        if meant is not None:
+        if (meant := _reserved(name)) is not None:
             what = "" if name == meant else " is not a setting"
             raise ConfigError(f"common_settings.{name}{what}: {meant} belongs to an experiment, below expe")
     for name, experiment in file.expe.items():
-        below = [(f"expe.{name}", experiment.settings), *((f"expe.{name}.extra", _values(e)) for e in experiment.extra)]
+        below = [(name, experiment.settings), *((f"{name}.extra", each.settings) for each in experiment.extra)]
         for where, settings in below:
             for setting in settings:
                 if (meant := _reserved(setting)) is not None:
-                    raise ConfigError(f"{where}.{setting} is not a setting: did you mean '{meant}'?")
+                    raise ConfigError(f"expe.{where}.{setting} is not a setting: did you mean '{meant}'?")
 
 
 def _reserved(name: str) -> str | None:
@@ -118,36 +117,26 @@ def _cases(
     if SEARCHABLE not in filters:
         yield case
         return
+    given = [int(value.text) for value in filters.get("repeat", ()) if value.text.isdigit()]
     for value in filters[SEARCHABLE]:
         vus = int(value.text) if value.text.isdigit() else 0
         if not search.start <= vus <= search.max:
             raise ConfigError(f"the filter vus={value.text} is outside the search from {search.start} to {search.max}")
-        wanted = (case.point(vus, repeat) for repeat in _repeats(filters, repeats))
-        yield from wanted
-
-
-def _repeats(filters: Filters, repeats: int) -> Sequence[int]:
-    given = [int(value.text) for value in filters.get("repeat", ()) if value.text.isdigit()]
-    return given or range(repeats)
+        yield from (case.point(vus, repeat) for repeat in given or range(repeats))
 
 
 def _grids(file: BenchmarkFile, experiment: Experiment) -> Iterator[tuple[dict[str, Any], int]]:
     """The settings of each combination, unchecked, and how often it is repeated."""
-    for settings in _product({**file.common_settings, **experiment.settings}):
-        yield settings, experiment.repeat
-    for extra in experiment.extra:
-        for settings in _product({**file.common_settings, **_values(extra)}):
-            yield settings, extra.repeat or experiment.repeat
+    for values, repeats in _values(file, experiment):
+        lists = [value if isinstance(value, list) else [value] for value in values.values()]
+        for combination in itertools.product(*lists):
+            yield dict(zip(values, combination, strict=True)), repeats
 
 
-def _values(extra: Additional) -> Mapping[str, Any]:
-    return extra.__pydantic_extra__ or {}
-
-
-def _product(values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    lists = [value if isinstance(value, list) else [value] for value in values.values()]
-    for combination in itertools.product(*lists):
-        yield dict(zip(values, combination, strict=True))
+def _values(file: BenchmarkFile, experiment: Experiment) -> list[tuple[dict[str, Any], int]]:
+    """The values of each setting of the experiment's grid and of its further ones, and how often these are repeated."""
+    parts: list[Experiment | Additional] = [experiment, *experiment.extra]
+    return [({**file.common_settings, **part.settings}, part.repeat or experiment.repeat) for part in parts]
 
 
 def _checked(experiment: str, settings: Mapping[str, Any]) -> tuple[Mapping[str, Scalar], SearchRange | None]:
@@ -166,24 +155,23 @@ def _checked(experiment: str, settings: Mapping[str, Any]) -> tuple[Mapping[str,
 def _check_size(file: BenchmarkFile, experiments: Mapping[str, Experiment]) -> None:
     """Refuse a matrix that nobody means, before it is expanded."""
     for name, experiment in experiments.items():
-        values = {**file.common_settings, **experiment.settings}
-        sizes = {key: len(value) for key, value in values.items() if isinstance(value, list) and len(value) > 1}
-        count = math.prod(sizes.values()) * experiment.repeat
-        for extra in experiment.extra:
-            joined = {**file.common_settings, **_values(extra)}.values()
-            count += math.prod(len(each) for each in joined if isinstance(each, list)) * (
-                extra.repeat or experiment.repeat
-            )
+        grids = _values(file, experiment)
+        sizes = [{key: len(each) for key, each in values.items() if isinstance(each, list)} for values, _ in grids]
+        count = sum(math.prod(each.values()) * repeat for each, (_, repeat) in zip(sizes, grids, strict=True))
         if count > MOST_POINTS:
-            factors = " × ".join([*(f"{size} of {key}" for key, size in sizes.items()), f"repeat {experiment.repeat}"])
+            factors = [
+                *(f"{size} of {key}" for key, size in sizes[0].items() if size > 1),
+                f"repeat {experiment.repeat}",
+            ]
             more = ", and those of extra" if experiment.extra else ""
             raise ConfigError(
-                f"expe.{name} has {count:,} points ({factors}{more}); more than {MOST_POINTS:,} are taken for a "
-                "mistake: split it into several experiments or files"
+                f"expe.{name} has {count:,} points ({' × '.join(factors)}{more}); more "
+                f"than {MOST_POINTS:,} are taken for a mistake: split it into several experiments or files"
             )
 
 
 LONGEST_NAME = 120
+_UNSAFE = re.compile(r"[^\w.+,=@-]+")
 
 
 def varying(points: Sequence[Mapping[str, Scalar]]) -> list[str]:
@@ -199,7 +187,8 @@ def default_template(points: Sequence[Mapping[str, Scalar]], searched: Iterable[
     """``{experiment}``, then the settings that vary, then the repeat."""
     names = [name for name in varying(points) if all(name in settings for settings in points)]
     names += [name for name in searched if name not in names]
-    steps = [f"{_escaped(name)}_{{{name}}}" for name in names if "{" not in name and "}" not in name]
+    names = [name for name in names if "{" not in name and "}" not in name]
+    steps = [f"{_UNSAFE.sub('-', name)}_{{{name}}}" for name in names]
     return "/".join(["{experiment}", *steps[:-1], "__".join([*steps[-1:], "repeat_{repeat}"])])
 
 
@@ -229,7 +218,7 @@ def _safe(value: Scalar) -> str:
     """*value* as part of a file name; one that loses more than a separator gets a digest, so that it stays itself."""
     text = exact(value)
     plain = re.sub(r"[/:\s]", "-", text)
-    safe = re.sub(r"[^\w.+,=@-]+", "-", plain).strip("-.")
+    safe = _UNSAFE.sub("-", plain).strip("-.")
     return safe if safe == plain else f"{safe}-{_digest(text)}".lstrip("-")
 
 
@@ -241,7 +230,3 @@ def _short(name: str) -> str:
     if len(name.encode()) <= LONGEST_NAME:
         return name
     return f"{name.encode()[: LONGEST_NAME - 9].decode(errors='ignore')}-{_digest(name)}"
-
-
-def _escaped(name: str) -> str:
-    return re.sub(r"[^\w.+,=@-]+", "-", name)

@@ -36,6 +36,10 @@ class Additional(Section):
 
     repeat: Annotated[int, Field(ge=1)] | None = None
 
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.__pydantic_extra__ or {}
+
 
 class Experiment(Section):
     """The settings of one experiment, each with its value or its values; all combinations are run.
@@ -100,11 +104,7 @@ class BenchmarkFile(Section):
 
 
 def read(path: Path) -> BenchmarkFile:
-    """Read and validate the benchmark file *path*.
-
-    Raises:
-        ConfigError: all that is wrong with it, a line each, with the file's line numbers.
-    """
+    """Read the benchmark file *path*; ConfigError says all that is wrong with it, with line numbers."""
     file = yaml_file.read(path)
     if "run" in file.content:
         line = file.line(("run",))
@@ -156,15 +156,9 @@ def _driver(file: YamlFile, named: Any) -> type[LoadDriver]:
 
 
 def with_settings(file: BenchmarkFile, given: Iterable[tuple[str, str]]) -> BenchmarkFile:
-    """*file* with other values of common settings, each of the type that its value in the file has.
+    """*file* with the *given* values of common settings, each of the type that its value in the file has.
 
     So a version stays text, whatever it looks like: 1.10 is not 1.1.
-
-    Args:
-        given: names and values, as text.
-
-    Raises:
-        ConfigError: a name that is no common setting, or that an experiment sets itself; a value of another type.
     """
     changed = dict(file.common_settings)
     for name, text in given:
@@ -181,17 +175,13 @@ def with_settings(file: BenchmarkFile, given: Iterable[tuple[str, str]]) -> Benc
 def _like(value: Values, text: str, name: str) -> Scalar:
     """*text* as a value of the type of *value*, or of the first one of a list."""
     sample = value[0] if isinstance(value, list) else value
-    if sample is None or isinstance(sample, str):
-        return text
-    kind = type(sample)
     try:
-        if kind is bool:
+        if isinstance(sample, bool):
             return {"true": True, "false": False}[text.lower()]
-        number: Scalar = kind(text)
+        return text if sample is None else type(sample)(text)
     except (ValueError, KeyError) as error:
-        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[kind]
+        wanted = {bool: "true or false", int: "a whole number", float: "a number"}[type(sample)]
         raise ConfigError(f"{name}={text}: the benchmark file has {wanted} there") from error
-    return number
 
 
 def json_schema(*own: type[LoadDriver]) -> dict[str, Any]:
@@ -205,19 +195,14 @@ def json_schema(*own: type[LoadDriver]) -> dict[str, Any]:
 
 
 def seconds(duration: float | str) -> float:
-    """A duration such as ``90s``, ``30m``, ``2h``, or a number of seconds.
-
-    Raises:
-        ConfigError: it is neither.
-    """
-    text = str(duration)
-    match = re.match(_DURATION, text)
+    """A duration such as ``90s``, ``30m``, ``2h``, or a number of seconds; ConfigError if it is neither."""
+    match = re.match(_DURATION, str(duration))
     try:
-        value = float(match[1]) * _SECONDS[match[2]] if match else float(text)
+        value = float(match[1]) * _SECONDS[match[2]] if match else float(duration)
     except ValueError:
         value = -1.0
     if not 0 < value < float("inf"):
-        raise ConfigError(f"'{text}' is not a duration such as 90s, 30m or 2h")
+        raise ConfigError(f"'{duration}' is not a duration such as 90s, 30m or 2h")
     return value
 
 

@@ -24,7 +24,7 @@ from .run_directory import OWN_DIRECTORY
 from .targets import Endpoint, TargetError, bearer
 
 if TYPE_CHECKING:
-    from huggingface_hub import HfApi, InferenceEndpoint
+    from huggingface_hub import HfApi
 
 
 LEASES = f"{OWN_DIRECTORY}/leases"
@@ -65,11 +65,7 @@ class Lease(pydantic.BaseModel):
 
 
 def read_leases(results: Path) -> list[Lease]:
-    """The leases of a results directory.
-
-    Raises:
-        MatbenchError: one can't be read; it names the file, since somebody may be paying.
-    """
+    """The leases of a results directory; MatbenchError names one that can't be read, since somebody may be paying."""
     return [_read(path) for path in sorted((results / LEASES).glob("*.json"))]
 
 
@@ -77,8 +73,8 @@ def _read(path: Path) -> Lease:
     hint = f"look at {WEB_ADDRESS} what is running, then remove the file"
     try:
         content: Any = json.loads(read_regular(path))
-        if content.get("version") != VERSION:
-            version = content.get("version")
+        version = content.get("version")
+        if version != VERSION:
             raise MatbenchError(f"the lease {path} has version {version!r}, this matbench reads {VERSION}; {hint}")
         return Lease.model_validate({**content, "path": path})
     except OSError as error:
@@ -151,29 +147,11 @@ class HFEndpoint:
             self._lease = None
 
     def _create(self, api: HfApi, lease: Lease) -> None:
-        spec = self._spec
-        options: dict[str, Any] = {
-            "task": spec.task,
-            "revision": spec.revision,
-            "custom_image": spec.custom_image,
-            "env": spec.env or None,
-            "type": spec.type,
-        }
+        ours = {"repository", "name", "namespace", "finally_", "token_env", "ready_timeout_s"}
+        given = self._spec.model_dump(exclude=ours)
+        options = {name: value for name, value in given.items() if value not in (None, {})}
         try:
-            api.create_inference_endpoint(
-                lease.name,
-                repository=spec.repository,
-                framework=spec.framework,
-                accelerator=spec.accelerator,
-                instance_size=spec.instance_size,
-                instance_type=spec.instance_type,
-                region=spec.region,
-                vendor=spec.vendor,
-                min_replica=int(spec.min_replica),
-                max_replica=int(spec.max_replica),
-                namespace=lease.namespace,
-                **{name: value for name, value in options.items() if value is not None},
-            )
+            api.create_inference_endpoint(lease.name, repository=lease.repository, namespace=lease.namespace, **options)
         except _http_errors() as error:
             if _status(error) == CONFLICT:  # somebody else's: it is not ours to tear down
                 lease.path.unlink(missing_ok=True)
@@ -182,48 +160,59 @@ class HFEndpoint:
 
     def _wait(self, api: HfApi, lease: Lease, log: Path, keep_on: Callable[[], None]) -> str:
         """Wait until the endpoint runs; its URL."""
-        deadline, said = time.monotonic() + float(self._spec.ready_timeout_s), ""
-        while time.monotonic() < deadline:
-            endpoint: InferenceEndpoint | None = None
+
+        def url_or_state() -> tuple[str | None, str]:
             try:
                 endpoint = api.get_inference_endpoint(lease.name, namespace=lease.namespace)
-                state = str(endpoint.status)
             except _http_errors() as error:
-                state = _told(error)
-            if state != said:
-                _write(log, f"{lease.name}: {state}")
-                said = state
-            if endpoint is not None and state == "running" and endpoint.url:
-                return endpoint.url.rstrip("/")
-            if endpoint is not None and state not in (*STARTING, "running"):
+                return None, _told(error)
+            state = str(endpoint.status)
+            if state not in (*STARTING, "running"):
                 message = endpoint.raw.get("status", {}).get("message") or "no reason is given"
                 raise TargetError(f"the endpoint '{lease.name}' is {state}: {message}")
-            _pause(POLL_S, keep_on)
-        raise TargetError(f"the endpoint '{lease.name}' was not ready after {self._spec.ready_timeout_s:.0f} s: {said}")
+            return (endpoint.url.rstrip("/") if state == "running" and endpoint.url else None), state
+
+        return self._until(url_or_state, f"the endpoint '{lease.name}' was not ready", log, keep_on)
 
     def _wait_for_answers(self, url: str, headers: dict[str, str], log: Path, keep_on: Callable[[], None]) -> None:
         """Wait until the model behind the URL answers; a gateway may still say 502 or 503 when the API says running."""
         import httpx
 
-        deadline, reason = time.monotonic() + float(self._spec.ready_timeout_s), ""
-        while time.monotonic() < deadline:
+        def answer() -> tuple[str | None, str]:
             try:
                 status = httpx.get(f"{url}/health", headers=headers, timeout=30.0, trust_env=False).status_code
-                if status < 500:
-                    return
-                reason = f"GET /health answers {status}"
             except httpx.HTTPError as error:
-                reason = type(error).__name__
-            _write(log, reason)
-            _pause(POLL_S, keep_on)
-        raise TargetError(f"{url} doesn't answer: {reason}")
+                return None, type(error).__name__
+            return (url if status < 500 else None), f"GET /health answers {status}"
+
+        self._until(answer, f"{url} doesn't answer", log, keep_on)
+
+    def _until(
+        self, ask: Callable[[], tuple[str | None, str]], otherwise: str, log: Path, keep_on: Callable[[], None]
+    ) -> str:
+        """Ask for a value until there is one; what is said in its place goes to the *log*."""
+        timeout_s, said = float(self._spec.ready_timeout_s), ""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            found, state = ask()
+            if state != said:
+                with log.open("a", encoding="utf-8") as stream:
+                    stream.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {state}\n")
+                said = state
+            if found is not None:
+                return found
+            keep_on()
+            pause_ends = time.monotonic() + POLL_S
+            while (left_s := pause_ends - time.monotonic()) > 0:
+                time.sleep(min(left_s, 0.5))
+                keep_on()
+        raise TargetError(f"{otherwise} after {timeout_s:.0f} s: {said}")
 
 
 def tear_down(lease: Lease) -> str:
     """Delete or pause the endpoint of a lease, make sure of it, and remove the lease; a sentence on what happened.
 
-    Raises:
-        TargetError: it could not be confirmed. The lease stays, for the next attempt.
+    TargetError: it could not be confirmed. The lease stays, for the next attempt.
     """
     place = f"{WEB_ADDRESS}/{lease.namespace}/endpoints/{lease.name}"
     reason = ""
@@ -249,11 +238,7 @@ def tear_down(lease: Lease) -> str:
 
 
 def cleanup(results: Path) -> list[str]:
-    """Tear down what the leases of *results* name; a sentence for each.
-
-    Raises:
-        TargetError: some could not be torn down; all were tried, and the sentence names them.
-    """
+    """Try to tear down all that the leases of *results* name; a sentence for each, in a TargetError where one stays."""
     sentences: list[str] = []
     problems: list[str] = []
     for lease in read_leases(results):
@@ -267,11 +252,7 @@ def cleanup(results: Path) -> list[str]:
 
 
 def api_of(token_env: str) -> HfApi:
-    """The client of the service.
-
-    Raises:
-        TargetError: huggingface_hub is not installed, or there is no token.
-    """
+    """The client of the service; TargetError if huggingface_hub is not installed, or there is no token."""
     token = bearer(token_env)["Authorization"].removeprefix("Bearer ")
     with needing("an Inference Endpoint", "benchmark", TargetError):
         from huggingface_hub import HfApi
@@ -351,17 +332,3 @@ def _told(error: Exception) -> str:
     message = getattr(error, "server_message", None) or str(error).partition("\n")[0] or type(error).__name__
     status = _status(error)
     return f"{message} (status {status})" if status is not None and str(status) not in message else str(message)
-
-
-def _pause(seconds: float, keep_on: Callable[[], None]) -> None:
-    """Wait, asking at least once a second whether to go on."""
-    deadline = time.monotonic() + seconds
-    keep_on()
-    while (left := deadline - time.monotonic()) > 0:
-        time.sleep(min(left, 0.5))
-        keep_on()
-
-
-def _write(log: Path, line: str) -> None:
-    with log.open("a", encoding="utf-8") as stream:
-        stream.write(f"{time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())} {line}\n")

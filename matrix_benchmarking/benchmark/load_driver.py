@@ -124,7 +124,7 @@ class PointRun:
         measured = window(started, ended) if window else {"start": started, "end": ended}
         if watch is not None:
             write_json(self.directory / UTILIZATION, watch.utilization(measured))
-        write_json(self.directory / "test_start_end.json", start_end(measured["start"], measured["end"]))
+        write_json(self.directory / "test_start_end.json", start_end(**measured))
         return status
 
 

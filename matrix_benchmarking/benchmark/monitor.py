@@ -19,10 +19,8 @@ _SAMPLES_A_LOOK = 10
 class Monitor:
     """Samples between entering and leaving the ``with`` block; each value is the mean since the sample before.
 
-    Args:
-        processes: named groups of process ids, whose CPU time is summed.
-        gpus: the GPUs; those that NVML finds where left out. Where a watched process or a descendant of one is seen
-            on some of them, only these are kept.
+    Of each named group of *processes* (ids) the CPU time is summed. Where a watched process or a descendant of one is
+    seen on some of the GPUs, only these are kept.
     """
 
     def __init__(self, processes: Mapping[str, Sequence[int]], gpus: Gpus | None = None) -> None:
@@ -48,11 +46,7 @@ class Monitor:
         self._thread.join()
 
     def utilization(self, window: Mapping[str, float]) -> dict[str, Any]:
-        """The content of ``utilization.json``.
-
-        Args:
-            window: start and end of the load, in seconds since the epoch; only samples inside it are kept.
-        """
+        """The content of ``utilization.json``: the samples inside the *window* (seconds since the epoch)."""
         inside = [at for at, moment in enumerate(self._time) if window["start"] <= moment <= window["end"]]
 
         def pick(values: Sequence[Any]) -> list[Any]:

@@ -14,7 +14,6 @@ from ..filters import Filters, Scalar, exact
 from . import run_directory, schema
 from .expand import (
     SEARCHABLE,
-    Expansion,
     SearchCase,
     check_distinct,
     default_template,
@@ -24,7 +23,7 @@ from .expand import (
 )
 from .file import BenchmarkFile
 from .load_driver import CommandDriver, LoadDriver, LoadSection, Script
-from .run_directory import FoundRun, Outcome, Point, PointKey
+from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
 from .schema import fill_model, named_in
 
 PROCESS_START_S, ENDPOINT_START_S = 5.0, 300.0
@@ -50,14 +49,6 @@ class Group:
     @property
     def key(self) -> str:
         return target_key(self.target)
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Estimate:
-    """What the rest will take; None where it can't be told."""
-
-    seconds: float | None
-    usd: float | None
 
 
 class Plan:
@@ -89,10 +80,13 @@ class Plan:
         # Absolute, since what is started runs in other directories; *results* is how the user calls it.
         self.file, self.base, self.root, self.results = file, base.absolute(), root.absolute(), root
         self._price_of, self._keep_failed = price_of, keep_failed
-        expansion: Expansion = expand(file, filters or {}, experiments)
+        expansion = expand(file, filters or {}, experiments)
         self.points, self.searches, self.notes = expansion.points, expansion.searches, list(expansion.notes)
         self._everything = expansion if not filters and not experiments else expand(file, {}, ())
-        self.template = file.path_tpl or self._default_template()
+        everything = [point.settings for point in self._everything.points]
+        everything += [case.settings for case in self._everything.searches]
+        searched = [SEARCHABLE] if self._everything.searches else []
+        self.template = file.path_tpl or default_template(everything, searched)
         check_distinct(self.template, self.samples())
         self.found: dict[PointKey, FoundRun] = run_directory.scan(self.root)
         self._check_places()
@@ -131,25 +125,17 @@ class Plan:
 
     def measured(self, case: SearchCase) -> list[FoundRun]:
         """The finished runs of a search, in the order of their repeats."""
-        settings = Point("", case.settings, 0).key[0]
-        runs = [
-            run
-            for (key, _), run in self.found.items()
-            if run.done
-            and settings == frozenset(pair for pair in key if pair[0] != SEARCHABLE)
-            and len(key) > len(settings)
-        ]
+        wanted = point_key(case.settings, 0)[0]
+        known = [({pair for pair in key if pair[0] == SEARCHABLE}, key, run) for (key, _), run in self.found.items()]
+        runs = [run for vus, key, run in known if run.done and vus and key - vus == wanted]
         return sorted(runs, key=lambda run: run.repeat)
 
     def groups(self) -> Iterator[Group]:
         """What is to be run, in its order: by target, and, interleaved, by repeat before that."""
-        to_do = self.to_do()
-        rounds = [to_do]
-        is_interleaved = self._interleaved()
-        if is_interleaved:
-            rounds = [[p for p in to_do if p.repeat == repeat] for repeat in sorted({p.repeat for p in to_do})]
-        searches = list(self.searches)
-        for number, points in enumerate(rounds or [[]], start=1):
+        to_do, searches, is_interleaved = self.to_do(), list(self.searches), self._interleaved()
+        repeats = sorted({point.repeat for point in to_do}) if is_interleaved else []
+        rounds = [[point for point in to_do if point.repeat == repeat] for repeat in repeats] or [to_do]
+        for number, points in enumerate(rounds, start=1):
             by_target: dict[str, tuple[list[Point], list[SearchCase]]] = {}
             for point in points:
                 by_target.setdefault(target_key(self.target_of(point)), ([], []))[0].append(point)
@@ -158,8 +144,7 @@ class Plan:
             searches = []
             for of_target, cases in by_target.values():
                 first = of_target[0] if of_target else cases[0].first
-                of_round = number if is_interleaved else None
-                yield Group(self.target_of(first), first.settings, of_target, cases, of_round)
+                yield Group(self.target_of(first), first.settings, of_target, cases, number if is_interleaved else None)
 
     def target_of(self, point: Point) -> schema.Target | None:
         """The point's target, its settings filled in; ``{port}`` is left for the start."""
@@ -193,8 +178,8 @@ class Plan:
         known = [run.outcome.wall_s for run in self.found.values() if run.done and run.outcome and run.outcome.wall_s]
         return sum(known) / len(known) if known else None
 
-    def estimate(self) -> Estimate:
-        """What all that is to be done will take, and cost."""
+    def estimate(self) -> tuple[float | None, float | None]:
+        """What all that is to be done will take in seconds, and cost in USD; None where it can't be told."""
         seconds, usd = 0.0, 0.0
         known = priced = True
         for group in self.groups():
@@ -204,9 +189,8 @@ class Plan:
             group_s = sum(each or 0.0 for each in durations) + start_s(group.target)
             price = self.usd_per_hour(group.target, group.settings)
             priced = priced and price is not None
-            seconds += group_s
-            usd += group_s / 3600 * (price or 0.0)
-        return Estimate(seconds if known else None, usd if known and priced else None)
+            seconds, usd = seconds + group_s, usd + group_s / 3600 * (price or 0.0)
+        return seconds if known else None, usd if known and priced else None
 
     def varying(self, experiment: str) -> list[str]:
         """The settings with more than one value in *experiment*: those that tell its points apart."""
@@ -220,11 +204,6 @@ class Plan:
         names = [name for name in self.varying(point.experiment) if name in point.settings]
         parts = [f"{name}={_filters.write(point.settings[name])}" for name in names]
         return ",".join([*parts, f"repeat={point.repeat}"])
-
-    def _default_template(self) -> str:
-        settings = [point.settings for point in self._everything.points]
-        settings += [case.settings for case in self._everything.searches]
-        return default_template(settings, [SEARCHABLE] if self._everything.searches else [])
 
     def _interleaved(self) -> bool:
         if self.file.order is not None:

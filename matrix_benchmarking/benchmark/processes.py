@@ -32,10 +32,7 @@ class ProcessError(MatbenchError):
 
 
 def environment(extra: Mapping[str, str] | None = None, without: str | None = None) -> dict[str, str]:
-    """Our environment with the programs of this virtual environment before all others, and *extra*.
-
-    Variables of ours that begin with *without* are left out.
-    """
+    """Our environment but for what begins with *without*, this virtual environment's programs first; and *extra*."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     ours = {name: value for name, value in os.environ.items() if without is None or not name.startswith(without)}
     return {**ours, "PATH": path, **(extra or {})}
@@ -130,10 +127,12 @@ class GuardedProcess:
         """The living processes of the command, its main one first."""
         import psutil
 
+        found = []
         with contextlib.suppress(psutil.NoSuchProcess):
-            below = psutil.Process(self._guard.pid).children(recursive=True)
-            return [process.pid for process in below if _is_alive(process)]
-        return []
+            for process in psutil.Process(self._guard.pid).children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    found += [process.pid] if process.status() != psutil.STATUS_ZOMBIE else []
+        return found
 
     def first_ids(self) -> list[int]:
         """As :meth:`process_ids`, once the guard has started the command, a moment after itself."""
@@ -166,16 +165,6 @@ def check_cores(cpus: Sequence[int] | None) -> None:
     if absent:
         there = ", ".join(map(str, sorted(allowed)))
         raise ProcessError(f"core {absent[0]} is not one that may be used here (there are {there})")
-
-
-def _is_alive(process: object) -> bool:
-    import psutil
-
-    assert isinstance(process, psutil.Process)
-    try:
-        return bool(process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
 
 
 MARK = "MATBENCH_STARTED_BY"

@@ -98,8 +98,7 @@ class FoundRun:
 def scan(root: Path) -> dict[PointKey, FoundRun]:
     """All runs below *root* by their settings; of several with the same ones, one that succeeded.
 
-    Raises:
-        MatbenchError: settings that can't be read, since nothing tells then whether a point is done.
+    MatbenchError: settings that can't be read, since nothing tells then whether a point is done.
     """
     found: dict[PointKey, FoundRun] = {}
     for directory, settings in _walk(root, {}):
@@ -115,11 +114,7 @@ def scan(root: Path) -> dict[PointKey, FoundRun]:
 
 
 def begin(root: Path, path: Path, point: Point) -> Path:
-    """Make the test directory *path* for *point*; what is there already is set aside.
-
-    Raises:
-        OutputError: it can't be written.
-    """
+    """Make the test directory *path* for *point*; what is there already is set aside."""
     directory = root / path
     if directory.exists():
         set_aside(root, directory)
@@ -134,8 +129,7 @@ def begin(root: Path, path: Path, point: Point) -> Path:
 
 def write_settings(directory: Path, point: Point) -> None:
     """Write ``settings.yaml``: what the run is recognised by."""
-    text = yaml.safe_dump(point.all_settings, sort_keys=False, width=10_000)
-    write_text(directory / SETTINGS_FILE, text)
+    write_text(directory / SETTINGS_FILE, yaml.safe_dump(point.all_settings, sort_keys=False, width=10_000))
 
 
 def write_block(directory: Path, block: RecordedBlock) -> None:
@@ -145,8 +139,7 @@ def write_block(directory: Path, block: RecordedBlock) -> None:
 
 def finish(directory: Path, outcome: Outcome) -> None:
     """Write how the point ended; the exit code comes last, and makes it a finished one."""
-    content = {"version": OUTCOME_VERSION, **dataclasses.asdict(outcome)}
-    write_json(directory / OUTCOME_FILE, content)
+    write_json(directory / OUTCOME_FILE, {"version": OUTCOME_VERSION, **dataclasses.asdict(outcome)})
     write_text(directory / EXIT_CODE_FILE, f"{outcome.exit_code}\n")
 
 
@@ -181,7 +174,6 @@ def read_outcome(directory: Path) -> Outcome | None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write *path* as a whole, so that it survives a crash of the machine."""
     with atomic_write(path) as stream:
         stream.write(text.encode("utf-8"))
 
@@ -224,11 +216,7 @@ LONGEST_BYTES = 64 * 1024
 
 
 class ServerLog:
-    """A log file in *directory*, and how far it was copied.
-
-    Raises:
-        OutputError: it can't be made.
-    """
+    """A log file in *directory*, and how far it was copied."""
 
     def __init__(self, directory: Path) -> None:
         try:

@@ -25,11 +25,7 @@ def run(
     stop_on_error: bool = False,
     repeat_command: Callable[[Point], str],
 ) -> Report:
-    """Run what is not done of *plan*.
-
-    Raises:
-        MatbenchError: it can't be started, or can't go on.
-    """
+    """Run what is not done of *plan*."""
     check_money(plan, max_usd)
     with only_one(plan.root / LOCK_FILE, plan.root, "benchmark"):
         for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
@@ -55,11 +51,7 @@ def run(
 
 
 def cleanup(root: Path) -> list[str]:
-    """Tear down, and end, what earlier runs left behind; a sentence for each.
-
-    Raises:
-        MatbenchError: a benchmark still works with it, or it could not be torn down.
-    """
+    """Tear down, and end, what earlier runs left behind; a sentence for each."""
     if not root.is_dir():
         raise MatbenchError(f"results directory '{root}' does not exist")
     with only_one(root / LOCK_FILE, root, "benchmark"):
@@ -77,7 +69,7 @@ def check_money(plan: Plan, max_usd: float | None) -> None:
                 "a limit in USD can't be kept without the target's price: give target.usd_per_hour in the benchmark "
                 "file, or `prices` VENDOR/HW_TYPE=USD"
             )
-    usd = plan.estimate().usd
+    _, usd = plan.estimate()
     if usd is not None and usd > max_usd:
         raise ConfigError(
             f"the plan will cost about {usd:.2f} USD, more than the limit of {max_usd:g}: raise `max_usd`, or run less "

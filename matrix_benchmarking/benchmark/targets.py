@@ -18,6 +18,8 @@ from ..errors import MatbenchError, os_reason
 from . import processes, schema
 from .schema import fill, named_in
 
+TIMEOUT_S, VERSIONS_TIMEOUT_S, POLL_S, LOG_LINES = 10.0, 60.0, 0.1, 5
+
 
 class TargetError(MatbenchError):
     """A target that could not be started, is not ours, died or can't be stopped; the sentence says which."""
@@ -72,9 +74,6 @@ class Target(Protocol):
         """
 
 
-TIMEOUT_S = 10.0
-
-
 class UrlTarget:
     """A server at a URL: nothing to start, nothing to stop."""
 
@@ -84,10 +83,15 @@ class UrlTarget:
         self._spec = spec
 
     def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
-        url = _checked(self._spec.url)
-        headers = bearer(self._spec.api_key_env)
+        import httpx
+
+        url, headers = _checked(self._spec.url), bearer(self._spec.api_key_env)
         keep_on()
-        _reach(url, headers)
+        try:  # any status will do
+            httpx.get(url, headers=headers, timeout=TIMEOUT_S, trust_env=False)
+        except httpx.HTTPError as error:
+            in_time = f"no answer within {TIMEOUT_S:.0f} s" if isinstance(error, httpx.TimeoutException) else ""
+            raise TargetError(f"{url} can't be reached: {in_time or str(error) or type(error).__name__}") from error
         return Endpoint(url=url, headers=headers, description={"kind": "url"})
 
     def check(self) -> None:
@@ -101,11 +105,7 @@ class UrlTarget:
 
 
 def bearer(variable: str | None) -> dict[str, str]:
-    """The header with the key that the environment *variable* holds; none where no variable is named.
-
-    Raises:
-        TargetError: it is not set.
-    """
+    """The header with the key that the environment *variable* holds; none where none is named."""
     if variable is None:
         return {}
     key = os.environ.get(variable, "").strip()
@@ -127,27 +127,6 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-def _reach(url: str, headers: dict[str, str]) -> None:
-    """Make sure that something speaks HTTP there; any status will do."""
-    import httpx
-
-    reason: Any
-    try:
-        httpx.get(url, headers=headers, timeout=TIMEOUT_S, trust_env=False)
-    except httpx.TimeoutException:
-        reason = f"no answer within {TIMEOUT_S:.0f} s"
-    except httpx.HTTPError as error:
-        reason = str(error) or type(error).__name__
-    else:
-        return
-    raise TargetError(f"{url} can't be reached: {reason}")
-
-
-POLL_S = 0.1
-VERSIONS_TIMEOUT_S = 60.0
-LOG_LINES = 5
-
-
 class ProcessTarget:
     """A server process; in its *spec* ``{port}`` may still stand, and paths are relative to *base*."""
 
@@ -163,16 +142,14 @@ class ProcessTarget:
         spec = self._spec
         self._log = log
         self._port = self._choose_port()
-        command = fill(spec.command, {"port": self._port})
-        variables = fill(spec.environment, {"port": self._port})
-        cpus = cores(spec.cpus)
+        command, cpus = fill(spec.command, {"port": self._port}), cores(spec.cpus)
         started = time.monotonic()
         try:
             self._process = processes.GuardedProcess(
                 command,
                 directory=self._directory,
                 output=log,
-                extra_environment=variables,
+                extra_environment=fill(spec.environment, {"port": self._port}),
                 cpus=cpus,
                 grace_s=float(spec.stop_timeout_s),
             )
@@ -243,14 +220,12 @@ class ProcessTarget:
     def _ask(self) -> tuple[bool, str]:
         import http.client
 
-        connection = http.client.HTTPConnection(self._spec.host, self._port, timeout=2.0)
         try:
-            connection.request("GET", self._spec.ready)
-            status = connection.getresponse().status
+            with contextlib.closing(http.client.HTTPConnection(self._spec.host, self._port, timeout=2.0)) as connection:
+                connection.request("GET", self._spec.ready)
+                status = connection.getresponse().status
         except (OSError, http.client.HTTPException) as error:
             return False, f"GET {self._spec.ready} failed ({type(error).__name__})"
-        finally:
-            connection.close()
         return 200 <= status < 300, f"GET {self._spec.ready} answers {status}"
 
     def _last_words(self) -> str:
@@ -270,11 +245,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def cores(value: list[int] | str | None) -> list[int] | None:
-    """``[0, 1]``, ``"0,1"`` or ``"0-3"`` as numbers of cores; None, and nothing, mean all.
-
-    Raises:
-        TargetError: the text is no list of cores.
-    """
+    """``[0, 1]``, ``"0,1"`` or ``"0-3"`` as numbers of cores; None, and nothing, mean all."""
     if value is None or isinstance(value, list):
         return value or None
     found: list[int] = []
@@ -287,11 +258,7 @@ def cores(value: list[int] | str | None) -> list[int] | None:
 
 
 def versions(command: Sequence[str], directory: Path) -> dict[str, Any]:
-    """What *command* prints of the server's versions: a JSON object, or one line for the server itself.
-
-    Raises:
-        TargetError: it failed.
-    """
+    """What *command* prints of the server's versions: a JSON object, or one line for the server itself."""
     if not command:
         return {}
     try:
@@ -320,12 +287,8 @@ def _listeners(port: int) -> set[int]:
     """Ids of the processes that listen on *port*; empty if none does, or we may not see whose it is."""
     import psutil
 
-    return {
-        connection.pid
-        for connection in psutil.net_connections(kind="tcp")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr.port == port
-        if connection.pid is not None
-    }
+    listening = [each for each in psutil.net_connections(kind="tcp") if each.status == psutil.CONN_LISTEN]
+    return {each.pid for each in listening if each.laddr and each.laddr.port == port and each.pid is not None}
 
 
 def _owner(port: int) -> str:

@@ -39,8 +39,8 @@ def print_plan(plan: Plan, again: Sequence[str]) -> None:
     parts += [f"{searches} of about 16 runs each"] if plan.searches else []
     parts += [f"on {len(targets)} {'target' if len(targets) == 1 else 'targets'}"] if targets else []
     click.echo(f"\n{', '.join(parts)}; into {plan.results}")
-    estimate = plan.estimate()
-    click.echo(f"time: {duration(estimate.seconds)}; cost: {_usd(estimate.usd, bool(targets))}")
+    seconds, usd = plan.estimate()
+    click.echo(f"time: {duration(seconds)}; cost: {_usd(usd, bool(targets))}")
     if to_do or plan.searches:
         click.echo(f"Nothing was started. Run it: {shlex.join(again)}")
     else:
@@ -105,7 +105,7 @@ class Bar(Lines):
     def __init__(self, plan: Plan, progress: Any) -> None:
         super().__init__(plan)
         self._plan, self._progress = plan, progress
-        self._left_s = plan.estimate().seconds
+        self._left_s, _ = plan.estimate()
         self._began = time.monotonic()
         self._task = progress.add_task("starting", total=None if plan.searches else self._total, left="")
         self._rate = ""
