@@ -7,6 +7,7 @@ help, completion or a mistyped option should take.
 from __future__ import annotations
 
 import importlib
+import keyword
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ COMMANDS = {
     "analyze_lts": "Judge the newest runs against their history: is something worse?",
     "compare": "Compare two results trees, or two versions: is the second one worse?",
     "generate_lts_schema": "Write the JSON Schema of a workload's LTS payloads.",
+    "import": "Read a table with a row a run, such as a CSV, without writing code.",
     "new": "Start a workload: parser, KPIs, benchmark file, sample, test.",
 }
 """The commands by name, each with its one line of help, so that ``matbench --help`` imports none."""
@@ -37,7 +39,7 @@ def canonical(name: str) -> str:
 
 def load_command(name: str) -> click.Command:
     """Import the command *name* of :data:`COMMANDS`."""
-    module = importlib.import_module(f".{name}", __name__)
+    module = importlib.import_module(f".{name}_" if keyword.iskeyword(name) else f".{name}", __name__)
     command: click.Command = module.command
     return command
 

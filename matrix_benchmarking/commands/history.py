@@ -13,18 +13,19 @@ from .. import filters, moments
 from ..errors import ConfigError, did_you_mean
 from ..history import delivery, moment, open_history, transfer
 from ..history.delivery import Outbox
+from . import outcome
 from .options import PATH, PATH_OR_STDOUT, Command, CommandGroup, configuration, flag, option
 from .outcome import print_pushed
 from .printing import answer_console, printable, progress_bar, say, table, warn, write
-from .run import outboxes
-from .shared_options import Locate, located, place, replace_option
+from .run import outboxes, start
+from .shared_options import Locate, RunOptions, located, place, replace_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.table import Table
 
-    from ..history import History, SeriesSummary, Span, Summary
+    from ..history import History, Location, SeriesSummary, Span, Summary
 
 SQLITE_HEADER = b"SQLite format 3\0"
 
@@ -97,9 +98,19 @@ def export(file: Path, locate: Locate) -> None:
 @click.argument("file", type=PATH)
 @place
 @replace_option
-def import_(file: Path, locate: Locate, replace: bool) -> None:
+@option(
+    "--from",
+    "tool",
+    config_key="",
+    metavar="TOOL",
+    help="FILE is a directory of results of a tool that micro_bench reads, such as asv.",
+)
+def import_(file: Path, locate: Locate, replace: bool, tool: str | None) -> None:
     """Keep everything of FILE, an export, in a history. What is there already is not kept twice."""
     location = locate()
+    if tool is not None:
+        _import_results(file, tool, location, replace)
+        return
     total = transfer.contents(file).payloads
     with open_history(location, writable=True) as history, progress_bar("importing") as progress:
         draw = None if progress is None else lambda done: progress(done, total)
@@ -107,6 +118,21 @@ def import_(file: Path, locate: Locate, replace: bool) -> None:
     added, unchanged = imported.alarms_added, imported.alarms_unchanged
     of_alarms = f"; {added} events of alarms added" if added or unchanged else ""
     print_pushed(imported.pushed, str(location), of_alarms + (f", {unchanged} there already" if unchanged else ""))
+
+
+def _import_results(directory: Path, tool: str, location: Location, replace: bool) -> None:
+    from .. import lts
+
+    chosen = RunOptions(
+        workload="micro_bench",
+        results_dirname=directory,
+        filters=f"tool={tool}",
+        price=(),
+        workload_option=(),
+        jobs=None,
+    )
+    study = start(chosen)
+    outcome.upload(lts.GoodRuns(study.workload, study.matrix, keep_going=True), location, study, replace=replace)
 
 
 @command.command("prune", cls=Command, section="history_prune")

@@ -21,6 +21,7 @@ from .documents import (
 )
 from .find import NativeLayout, declared_files, layouts_of
 from .readers import Part, Reader, reader_store
+from .table_reader import TableReader
 from .tree import clean, parse_tree
 from .tree_index import IndexedTree, read_index
 
@@ -35,6 +36,7 @@ __all__ = [
     "NativeLayout",
     "Part",
     "Reader",
+    "TableReader",
     "TestDirectory",
     "can_read_cache",
     "clean",

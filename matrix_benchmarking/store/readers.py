@@ -6,8 +6,9 @@ of a tree, parses a file once, makes an entry of each part, and parses the file 
 
 from __future__ import annotations
 
+import fnmatch
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -28,7 +29,10 @@ Part = tuple[str, Mapping[str, Scalar], Mapping[str, Any]]
 
 
 class Reader(Protocol):
-    """One kind of result file."""
+    """One kind of result file.
+
+    A reader may have ``file_names``, globs: then files of other names are none of its, and aren't opened.
+    """
 
     def recognises(self, head: bytes, name: str) -> bool:
         """Whether a file is of this kind, by its first 64 KiB and its absolute path."""
@@ -54,8 +58,8 @@ class ReaderLayout:
         self.looks_for = f"result files of {', '.join(self._readers)}"
 
     def find(self, listing: Listing) -> Sequence[FoundTest]:
-        names = (name for name in sorted(listing.files) if not name.startswith(".") and name not in _OURS)
-        return [FoundTest(listing.path / name) for name in names]
+        names = [name for name in sorted(listing.files) if not name.startswith(".") and name not in _OURS]
+        return [FoundTest(listing.path / name) for name in names if any(map(_may_read(name), self._readers.values()))]
 
     def settings_files(self, test: Path, root: Path) -> Sequence[str]:
         return NativeLayout().settings_files(test.parent, root)
@@ -79,7 +83,7 @@ class ReaderLayout:
         claims = []
         for name, reader in self._readers.items():
             try:
-                if reader.recognises(head, path.as_posix()):
+                if _may_read(path.name)(reader) and reader.recognises(head, path.as_posix()):
                     claims.append(name)
             except Exception as error:
                 raise SettingsError(f"the reader {name} can't tell what it is: {explained(error)}") from error
@@ -99,9 +103,14 @@ class ReaderLayout:
             results.parts.append([name, dict(settings), codec.pack(types.SimpleNamespace(**values))])
 
 
+def _may_read(name: str) -> Callable[[Reader], bool]:
+    return lambda reader: any(fnmatch.fnmatchcase(name, glob) for glob in getattr(reader, "file_names", "*"))
+
+
 def _name(reader: Reader) -> str:
-    name = getattr(reader, "__name__", None) or type(reader).__name__
-    return str(name).rpartition(".")[2]
+    if isinstance(reader, types.ModuleType):
+        return reader.__name__.rpartition(".")[2]
+    return str(getattr(reader, "name", type(reader).__name__))
 
 
 def reader_store(readers: Sequence[Reader], **fields: Any) -> BaseStore:

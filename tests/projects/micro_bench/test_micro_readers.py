@@ -148,7 +148,7 @@ def test_files_of_before_are_read_too(tmp_path: Path) -> None:
     document = {"benchmarks": [bench], "datetime": "2015-08-15T00:01:51.557705", "commit_info": {"id": "5b78"}}
     [run] = parse(written(tmp_path, "0001.json", document))
     assert run.settings == {
-        "tool": "pytest-benchmark", "benchmark": "t.py::test_x", "commit": "5b78", "parameter": "0"
+        "tool": "pytest-benchmark", "benchmark": "t.py::test_x", "version": "5b78", "parameter": "0"
     }  # fmt: skip
     assert (run.kpis["time"], run.span_us) == (2.6e-07, (None, None))
 

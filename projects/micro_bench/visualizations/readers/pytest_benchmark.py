@@ -21,7 +21,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         stats, full_name = benchmark["stats"], benchmark["fullname"]
         settings = {"tool": "pytest-benchmark", "benchmark": full_name.partition("[")[0]}
         if commit:
-            settings["commit"] = commit
+            settings["version"] = commit
         if machine.get("node"):
             settings["machine"] = machine["node"]
         known = parameters(benchmark.get("params"), settings)

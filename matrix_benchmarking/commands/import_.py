@@ -1,0 +1,140 @@
+"""``matbench import``: a table with a row a run in; a workload file out, with which all commands read the table."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
+from ..files import atomic_write
+from ..store.table_reader import field_name, rows
+from .options import FILE, PATH, Command, option
+from .shared_options import Names
+
+_BETTER = ("higher", "lower", "neither")
+_TEMPLATE = '''\
+"""Which columns of a table are settings, and which are KPIs. Change it as you like; the table stays where it is."""
+
+from matrix_benchmarking.kpi import collect, field_kpi
+from matrix_benchmarking.store import TableReader, reader_store
+from matrix_benchmarking.workload import RegressionKeys, Workload
+
+KPIS = [
+{kpis}
+]
+TABLE = TableReader(name={table!r}, settings={settings!r}, kpis={names!r}, time={time!r})
+
+workload = Workload(
+    name={name!r},
+    store=reader_store([TABLE], models_kpis=collect(KPIS)),
+    regression=RegressionKeys(comparison_keys={versions!r}),
+)
+'''
+
+
+class KPIColumn(click.ParamType):  # type: ignore[type-arg] # generic since click 8.4 only
+    """``COLUMN:higher|lower|neither[:UNIT]``."""
+
+    name = "kpi"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str, str]:
+        column, better, unit = (*str(value).split(":", 2), "", "")[:3]
+        if not column or better not in _BETTER:
+            self.fail(f"'{value}' is not COLUMN:higher, :lower or :neither with :UNIT, as in p95:lower:ms", param, ctx)
+        return column, better, unit
+
+
+@click.command("import", cls=Command)
+@click.argument("table", type=PATH, metavar="FILE")
+@option("--settings", config_key="", type=Names(), default=(), metavar="COLUMNS", help="The columns that are settings.")
+@option(
+    "--kpi",
+    config_key="",
+    type=KPIColumn(),
+    multiple=True,
+    metavar="COLUMN:BETTER[:UNIT]",
+    help="A KPI's column, what is better (higher, lower or neither), and the unit; once for each.",
+)
+@option("--time", config_key="", metavar="COLUMN", help="When a run was, in ISO 8601.")
+@option(
+    "--versions",
+    config_key="",
+    metavar="COLUMN",
+    help="The setting that orders a history; 'version' or 'commit' unless given.",
+)
+@option("--output", config_key="", **FILE, help="The workload file; beside the table unless given.")
+def command(
+    table: Path,
+    settings: tuple[str, ...],
+    kpi: tuple[tuple[str, str, str], ...],
+    time: str | None,
+    versions: str | None,
+    output: Path | None,
+) -> None:
+    """Read a table with a row a run without writing code.
+
+    FILE is CSV, as a spreadsheet saves it, or one JSON object a line. What its columns mean is written to a workload
+    file of a few lines; the table stays where it is, and rows that are added later are read with the others. The next
+    three commands are printed.
+    """
+    columns = _columns(table)
+    if not kpi or not settings:
+        raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
+    named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
+    for name in named:
+        if name not in columns:
+            raise ConfigError(f"'{table}' has no column '{name}': {did_you_mean(name, columns)}")
+        if named.count(name) > 1:
+            raise ConfigError(f"the column '{name}' can be a setting, a KPI or the time, and be named once")
+    if versions is not None and versions not in settings:
+        raise ConfigError(f"--versions={versions} is none of the --settings: {did_you_mean(versions, settings)}")
+    compared = [versions] if versions else [name for name in ("version", "commit") if name in settings][:1]
+    written = output or table.with_name(f"{_plain(table.stem)}_workload.py")
+    if written.exists():
+        raise OutputError(f"'{written}' is there already: change it, remove it, or name another --output")
+    content = _TEMPLATE.format(
+        table=table.name,
+        kpis="\n".join(_kpi(*each) for each in kpi),
+        settings=list(settings),
+        names=[column for column, _, _ in kpi],
+        time=time,
+        name=_plain(table.stem),
+        versions=compared,
+    )
+    with atomic_write(written) as stream:
+        stream.write(content.encode("utf-8", "surrogateescape"))
+    reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
+    click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
+    for name in ("parse", "visualize", "upload_lts"):
+        click.echo(shlex.join(["matbench", name, *reading]))
+
+
+def _columns(table: Path) -> list[str]:
+    from ..store import TestDirectory
+    from ..workload import BaseStore
+
+    if table.suffix.lower() in (".xlsx", ".xls", ".ods"):
+        raise ConfigError(f"'{table}' is a spreadsheet's own format: save it as CSV, and import that")
+    if not table.is_file():
+        raise MatbenchError(f"'{table}' is no file")
+    file = TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
+    first = next(rows(file), None)
+    if first is None:
+        raise MatbenchError(f"'{table}' holds no row")
+    return list(first[1])
+
+
+def _plain(stem: str) -> str:
+    return re.sub(r"\W+", "_", stem, flags=re.ASCII).strip("_") or "table"
+
+
+def _kpi(column: str, better: str, unit: str) -> str:
+    said = {"name": column, "help": f"The column {column}", "better": better, "unit": unit}
+    arguments = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in said.items())
+    field = json.dumps(field_name(column), ensure_ascii=False)
+    return f"    field_kpi({field}, {arguments}),"

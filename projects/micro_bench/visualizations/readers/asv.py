@@ -1,0 +1,71 @@
+"""asv's results directory: a file a commit, machine and environment; benchmarks.json above says units and parameters.
+
+A run starts when its commit was made, so that series are in the order of commits.
+"""
+
+import datetime as dt
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from matrix_benchmarking.store import ArtifactPath, Part, read_json
+
+from . import SECONDS, number, parameters, repeats
+
+
+def recognises(head: bytes, name: str) -> bool:
+    return b'"commit_hash"' in head and (b'"benchmark_version"' in head or b'"env_name"' in head)
+
+
+def read(file: ArtifactPath) -> Iterator[Part]:
+    content, described = read_json(file), file / "../../benchmarks.json"
+    benchmarks = read_json(described) if described.is_file() else {}
+    start = dt.datetime.fromtimestamp(content["date"] / 1000, dt.UTC)
+    environment = content.get("env_name") or file.path.stem.partition("-")[2]
+    common = {"tool": "asv", "version": content["commit_hash"], "environment": environment}
+    if machine := content.get("params", {}).get("machine"):
+        common["machine"] = machine
+    for benchmark, result in content["results"].items():
+        about = benchmarks.get(benchmark) or {}
+        name, unit = _unit(benchmark, str(about.get("unit", "")))
+        for part, given, value, samples in _points(result, content.get("result_columns"), about):
+            settings = {**common, "benchmark": benchmark}
+            settings |= parameters(given, settings)
+            if samples:
+                scaled = [sample * unit for sample in samples]
+                yield from repeats(f"{benchmark}{part}", settings, name, scaled, {"start": start})
+            else:
+                known = (
+                    {name: number(value, unit)} if number(value) is not None else {"error": "failed, or was skipped"}
+                )
+                yield f"{benchmark}{part}", settings, {**known, "start": start}
+
+
+def _unit(benchmark: str, unit: str) -> tuple[str, float]:
+    """Which result a value is, and what makes base units of it."""
+    function = benchmark.rpartition(".")[2]
+    if unit == "bytes" or (not unit and function.startswith(("mem", "peakmem"))):
+        return "memory", 1.0
+    if unit == "seconds" or unit in SECONDS or (not unit and function.startswith("time")):
+        return "time", SECONDS.get(unit, 1.0)
+    return "tracked", 1.0
+
+
+def _points(
+    result: Any, columns: list[str] | None, about: dict[str, Any]
+) -> Iterator[tuple[str, dict[str, Any], Any, Any]]:
+    """Of each combination of parameters: its name, the parameters, the value and its samples."""
+    if columns is not None:  # version 2
+        fields = dict(zip(columns, result or (), strict=False))
+        values, samples = fields.get("result") or [], fields.get("samples") or []
+    elif isinstance(result, dict):
+        fields, values, samples = result, result.get("result") or [], result.get("samples") or []
+    else:
+        yield "", {}, result, None
+        return
+    lists = fields.get("params") or []
+    names = about.get("param_names") or [f"param{at + 1}" for at in range(len(lists))]
+    for combination, value, raw in itertools.zip_longest(itertools.product(*lists), values, samples):
+        if combination is not None:
+            part = f"({', '.join(map(str, combination))})" if combination else ""
+            yield part, dict(zip(names, combination, strict=False)), value, raw

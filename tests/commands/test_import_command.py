@@ -1,0 +1,97 @@
+"""``matbench import``: a table becomes a workload file that every other command takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from matrix_benchmarking.cli import main
+
+Capture = pytest.CaptureFixture[str]
+IMPORT = ["import", "runs.csv", "--settings=image,version", "--kpi=rate:higher:req/s", "--kpi=p95.ms:lower:ms"]
+READ = ["--workload=runs_workload.py", "--results-dirname=."]
+
+
+@pytest.fixture(autouse=True)
+def table(directory: Path) -> Path:
+    path = directory / "runs.csv"
+    rows = [f"{image},1.{version}.0,{100 + version % 3},{5.5 + version % 2}" for image in "ab" for version in range(8)]
+    rows += ["b,1.8.0,50,12", "b,1.9.0,51,12.5", "b,1.10.0,50,12", "a,1.10.0,101,5.5"]
+    path.write_text("\n".join(["image,version,rate,p95.ms", *rows, ""]))
+    return path
+
+
+def test_the_next_commands_work_as_printed(capsys: Capture) -> None:
+    assert main(IMPORT) == 0
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
+        ["matbench", "parse"], ["matbench", "visualize"], ["matbench", "upload_lts"]
+    ]  # fmt: skip
+    assert main(["parse", *READ]) == 0
+    assert "rate (req/s)" in capsys.readouterr().out
+    assert main(["upload_lts", *READ]) == 0
+    assert "20 runs added" in capsys.readouterr().out
+    assert main(["analyze_lts", READ[0]]) == 1
+    assert "1.8.0" in capsys.readouterr().out
+
+
+def test_rows_that_are_added_are_read_and_the_others_stay_the_same_runs(table: Path, capsys: Capture) -> None:
+    assert main(IMPORT) == 0
+    assert main(["upload_lts", *READ]) == 0
+    with table.open("a") as stream:
+        stream.write("c,1.10.0,1,1\n")
+    capsys.readouterr()
+    assert main(["upload_lts", *READ]) == 0
+    assert "1 run added, 20 there already" in capsys.readouterr().out
+
+
+def test_a_workload_file_that_is_there_is_never_overwritten(capsys: Capture) -> None:
+    Path("runs_workload.py").write_text("# mine\n")
+    assert main(IMPORT) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert Path("runs_workload.py").read_text() == "# mine\n"
+
+
+def test_names_of_columns_and_files_are_never_code(directory: Path) -> None:
+    name = '"""\nimport os; os.mkdir("ran")\n"""{x}.csv'
+    column = '"+__import__("os").mkdir("ran")+"'
+    doubled = column.replace('"', '""')
+    (directory / name).write_text(f'"{doubled}",k\'\n1,2\n')
+    assert main(["import", name, f"--settings={column}", "--kpi=k':neither:{unit}\"\\", "--output=w.py"]) == 0
+    assert main(["parse", "--workload=w.py", "--results-dirname=."]) == 0
+    assert not (directory / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--settings=image"], "say which columns are --settings and which is a --kpi; 'runs.csv' has image, version"),
+        (["--settings=imag", "--kpi=rate:higher"], "has no column 'imag': did you mean 'image'?"),
+        (["--settings=image", "--kpi=rate:up"], "'rate:up' is not COLUMN:higher, :lower or :neither with :UNIT"),
+        (["--settings=image,rate", "--kpi=rate:higher"], "the column 'rate' can be a setting, a KPI or the time"),
+        (
+            ["--settings=image", "--kpi=rate:higher", "--versions=version"],
+            "--versions=version is none of the --settings",
+        ),
+    ],
+)
+def test_what_is_not_in_the_table_is_a_sentence(capsys: Capture, arguments: list[str], sentence: str) -> None:
+    assert main(["import", "runs.csv", *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+    assert not Path("runs_workload.py").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("none.csv", None, "'none.csv' is no file"),
+        ("runs.xlsx", "PK", "save it as CSV"),
+        ("empty.csv", "", "holds no row"),
+        ("odd.csv", "a,a\n1,2\n", "has not a name for each column"),
+    ],
+)
+def test_what_is_no_table_is_a_sentence(capsys: Capture, name: str, content: str | None, sentence: str) -> None:
+    if content is not None:
+        Path(name).write_text(content)
+    assert main(["import", name, "--settings=a", "--kpi=b:lower"]) == 2
+    assert sentence in capsys.readouterr().err

@@ -1,0 +1,102 @@
+"""Tables with a row a run: types, repeats, decimal commas, and what is no table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix_benchmarking import kpi, store
+from matrix_benchmarking.errors import MatbenchError
+from matrix_benchmarking.matrix import Matrix
+from matrix_benchmarking.moments import time_us
+from matrix_benchmarking.store import TableReader, reader_store
+from matrix_benchmarking.workload import Workload
+
+RATE = kpi.field_kpi("rate", name="rate", help="Rate", better="higher", unit="1/s")
+
+
+def parse(tmp_path: Path, content: str | bytes, **changes: Any) -> Matrix:
+    (tmp_path / "runs.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    fields: dict[str, Any] = {"name": "runs.csv", "settings": ["image", "batch"], "kpis": ["rate"], **changes}
+    base = reader_store([TableReader(**fields)], models_kpis=kpi.collect([RATE]))
+    return store.parse_tree(Workload(name="runs", store=base), tmp_path)
+
+
+def test_rows_are_runs_with_their_types_and_the_rest_is_kept(tmp_path: Path) -> None:
+    matrix = parse(tmp_path, '﻿image,batch,rate,note\na,1,10.5,"x, ""y"""\na,1,11,\nb,007,1e3,z\n,2.0,true,\n')
+    assert [(entry.name, entry.settings, entry.repeat, entry.kpis) for entry in matrix] == [
+        ("runs.csv#row 2", {"image": "a", "batch": 1}, 0, {"rate": 10.5}),
+        ("runs.csv#row 3", {"image": "a", "batch": 1}, 1, {"rate": 11.0}),
+        ("runs.csv#row 4", {"image": "b", "batch": "007"}, 0, {"rate": 1000.0}),
+        ("runs.csv#row 5", {"batch": 2.0}, 0, {}),
+    ]
+    assert matrix.entries[0].results.row == {"note": 'x, "y"'}
+    assert matrix.entries[3].missing_kpis == {"rate": "rate was not measured"}
+
+
+@pytest.mark.parametrize("text", ["", "n/a", "nan", "inf", "-inf", "1e999", "1,5 ms"])
+def test_what_is_no_finite_number_is_unknown(tmp_path: Path, text: str) -> None:
+    [entry] = parse(tmp_path, f'image,batch,rate\na,1,"{text}"\n')
+    assert entry.kpis == {}
+
+
+def test_a_semicolon_comes_with_decimal_commas(tmp_path: Path) -> None:
+    [entry] = parse(tmp_path, 'image;batch;rate\n"a,b";1;1,25\n')
+    assert (entry.settings["image"], entry.kpis["rate"]) == ("a,b", 1.25)
+
+
+def test_objects_a_line_keep_their_types_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    one, two = (
+        '{"image": "1", "batch": 1, "rate": 2, "more": [1]}',
+        '{"image": 1, "batch": 1, "rate": null, "repeat": 3}',
+    )
+    matrix = parse(tmp_path, f"{one}\n\n{two}\n")
+    assert [(entry.settings["image"], entry.kpis) for entry in matrix] == [("1", {"rate": 2.0}), (1, {})]
+    assert [entry.repeat for entry in matrix] == [0, 0]
+
+
+def test_a_column_repeat_and_a_time_are_as_given(tmp_path: Path) -> None:
+    rows = "image,batch,rate,repeat,day\na,1,1,7,2026-03-01\na,1,1,8,\na,1,1,9,2026-03-01T10:00:00+02:00\n"
+    matrix = parse(tmp_path, rows, settings=["image", "batch", "repeat"], time="day")
+    assert [entry.repeat for entry in matrix] == [7, 8, 9]
+    assert [entry.span_us[0] for entry in matrix] == [
+        time_us(dt.datetime(2026, 3, 1, tzinfo=dt.UTC)), None, time_us(dt.datetime(2026, 3, 1, 8, tzinfo=dt.UTC))
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "kept", "reason"),
+    [
+        ("image,batch,rate\na,1,1\na,1\n", 1, "row 3 has not as many cells as the first row"),
+        ("image,batch,rate\na,1,1,2\n", 0, "row 2 has not as many cells as the first row"),
+        ("image,image,rate\na,1,1\n", 0, "its first row has not a name for each column"),
+        ("image,rate\na,1\n", 0, "row 2 has no column 'batch'; it has image, rate"),
+        (b"image,batch,rate\na,1,\xff\n", 0, "is no table: 'utf-8' codec can't decode"),
+        ('image,batch,rate\na,1,"1\n', 0, "is no table: unexpected end of data"),
+        ('{"image": 1, "batch": 1, "rate": 1}\n[]\n', 1, "is no table: a line holds no JSON object"),
+        ("image,batch,rate\n", 0, "holds no result"),
+    ],
+)
+def test_what_is_no_table_is_said_and_rows_before_it_stay(
+    tmp_path: Path, content: str | bytes, kept: int, reason: str
+) -> None:
+    matrix = parse(tmp_path, content)
+    assert len(matrix) == kept
+    assert [entry.problems[0].reason[: len(reason)] for entry in matrix.unfinished] == [reason]
+
+
+def test_other_files_beside_the_table_are_no_concern_of_its(tmp_path: Path) -> None:
+    (tmp_path / "other.csv").write_text("image,batch,rate\nz,1,1\n")
+    matrix = parse(tmp_path, "image,batch,rate\na,1,1\n")
+    assert (len(matrix), matrix.notes) == (1, [])
+    (tmp_path / "runs.csv").unlink()
+    with pytest.raises(MatbenchError, match=r"looks for result files of runs\.csv"):
+        store.parse_tree(
+            Workload(
+                name="runs", store=reader_store([TableReader(name="runs.csv", settings=["image"], kpis=["rate"])])
+            ),
+            tmp_path,
+        )
