@@ -129,6 +129,18 @@ class Best:
     groups: tuple[Group, ...]
     excluded: tuple[Excluded, ...]
 
+    @property
+    def alone(self) -> tuple[Group, ...]:
+        """Groups of a single point, where there are several: nothing is compared in them, so they are told together."""
+        found = tuple(group for group in self.groups if len(group.standings) == 1)
+        return found if len(found) > 1 else ()
+
+    @property
+    def compared(self) -> tuple[Group, ...]:
+        """All other groups."""
+        alone = {id(group) for group in self.alone}
+        return tuple(group for group in self.groups if id(group) not in alone)
+
 
 def rank(matrix: Matrix, workload: Workload) -> Best:
     """Rank the points of *matrix* by the workload's headline KPI."""

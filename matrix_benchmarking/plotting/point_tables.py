@@ -48,9 +48,12 @@ def value_columns(kpi: KPIDefinition) -> list[Column]:
     ]
 
 
-def value_cells(standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Presentation) -> list[Cell | str]:
+def value_cells(
+    standing: Standing, group: Group, kpi: KPIDefinition, catalogue: Presentation, *, is_alone: bool = False
+) -> list[Cell | str]:
+    """The cells of :func:`value_columns`; of the best point with a mark, unless it *is_alone*."""
     point = standing.point
-    is_best = point is group.best
+    is_best = point is group.best and not is_alone
     difference = ranking.difference_label(standing.difference, group.scale, kpi)
     return [
         kpi_cell(kpi, point.value, mark=is_best),

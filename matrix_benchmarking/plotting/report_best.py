@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ..analyze.best import WIDEST, Group
+from ..analyze.best import WIDEST, Best, Group
 from ..analyze.study import Study
 from ..analyze.wording import ranking
 from ..analyze.words import plural, tuning_label
@@ -34,13 +34,15 @@ class BestReport(Report):
             self.catalogue = self.catalogue.of(self.study)
         best = self.study.best
         parts: list[Any] = [] if self.catalogue.late is not None else [verdict_box(self.study)]
-        for group in best.groups:
+        for group in best.compared:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
+        if best.alone:
+            parts += [html.H2("Groups of one point, in which nothing is compared"), alone_table(best, self.catalogue)]
         parts += self._limits()
         if any(not entry.failed for entry in self.matrix):
             parts += self.figures(view)
-        for group in best.groups:
+        for group in best.compared:
             parts += [html.H2(_heading("All points, the best first", group)), self._ranking(group)]
         if best.excluded:
             rows: list[Row] = [[Cell(self.link(one.entry)), one.cause.value, one.reason] for one in best.excluded]
@@ -147,11 +149,28 @@ def variants_table(group: Group, catalogue: Presentation) -> Any:
             *setting_cells(variant.variant, group.variant_names),
             *([tuning_label(variant.standing.point.settings, group.tuning_names)] if group.tuning_names else []),
             *value_cells(variant.standing, group, kpi, catalogue),
-            "; ".join(dict.fromkeys(warning.partition(":")[0] for warning in variant.warnings)) or "none",
+            _kinds(variant.warnings),
         ]
         for variant in group.variants
     ]
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
+
+
+def alone_table(best: Best, catalogue: Presentation) -> Any:
+    """The points of the groups that have one each."""
+    assert best.kpi is not None
+    names = list(best.alone[0].settings)
+    value, interval, *_, runs = value_columns(best.kpi)
+    rows: list[Row] = []
+    for group in best.alone:
+        of_value, of_interval, *_, of_runs = value_cells(group.standings[0], group, best.kpi, catalogue, is_alone=True)
+        rows.append([*setting_cells(group.settings, names), of_value, of_interval, of_runs, _kinds(group.warnings)])
+    columns = [*map(Column, names), value, interval, runs, Column("Warnings")]
+    return table(columns, rows, caption=f"{best.kpi.name} of the groups of one point, {best.kpi.direction}")
+
+
+def _kinds(warnings: Sequence[str]) -> str:
+    return "; ".join(dict.fromkeys(warning.partition(":")[0] for warning in warnings)) or "none"
 
 
 def how_to_read(study: Study) -> Any:

@@ -27,7 +27,7 @@ from . import png, problems
 from .base import Presentation, Report, View, configured, plot_section
 from .catalogue import Catalogue
 from .page import INDEX_FILE, Page, Provenance
-from .report_best import limited, under_which, variants_table, verdict_box
+from .report_best import alone_table, limited, under_which, variants_table, verdict_box
 from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
 from .static_html import Part, Slugs, StaticHTML, plotly_script, slug
@@ -144,7 +144,8 @@ def index_page(catalogue: Presentation, reports: Sequence[Page], file: str = IND
     failed += [[" ", tags.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
     body = [
         verdict_box(study, [tags.P(failed)]),
-        *(variants_table(group, catalogue) for group in study.best.groups),
+        *(variants_table(group, catalogue) for group in study.best.compared),
+        *([alone_table(study.best, catalogue)] if study.best.alone else []),
         tags.H2("Reports"),
         tags.Div([_card(page) for page in reports], className="cards"),
     ]

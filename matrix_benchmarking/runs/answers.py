@@ -52,8 +52,11 @@ class BestAnswer(Printable):
         if kpi is not None:
             kpis = self.study.workload.kpis.values()
             others = [one for one in kpis if one.name != kpi.name and not one.ignored_for_regression]
-            for group in self.best.groups:
-                yield PrintedTable(_best_columns(group, kpi, others), wording.scope(group) if group.settings else "")
+            for group in self.best.compared:
+                columns = _best_columns([group], group.variant_names, kpi, others)
+                yield PrintedTable(columns, wording.scope(group) if group.settings else "")
+            if alone := self.best.alone:
+                yield PrintedTable(_best_columns(alone, (), kpi, others), "One point each")
 
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""
@@ -134,25 +137,35 @@ class CheckAnswer(Printable):
             yield f"\n{order.sentence}"
 
 
-def _best_columns(group: Group, kpi: KPIDefinition, others: Sequence[KPIDefinition]) -> list[PrintedColumn]:
-    texts = [*group.variant_names, *(["at"] if group.tuning_names else [])]
+def _best_columns(
+    groups: Sequence[Group], names: Sequence[str], kpi: KPIDefinition, others: Sequence[KPIDefinition]
+) -> list[PrintedColumn]:
+    """The best of each variant of *groups*; a column for each of *names*, or one for each setting of several groups."""
+    scopes = list(groups[0].settings) if len(groups) > 1 else []
+    texts = [*scopes, *names, *(["at"] if any(group.tuning_names for group in groups) else [])]
     headers = [*texts, _title(kpi), "95 % interval", "difference", "runs", *map(_title, others)]
-    rows = [_best_row(variant, group, kpi) + [_mean(variant, other) for other in others] for variant in group.variants]
+    rows = [
+        [*(show(group.settings[name]) for name in scopes), *_best_row(variant, group, names, kpi)]
+        + [_mean(variant, other) for other in others]
+        for group in groups
+        for variant in group.variants
+    ]
     fixed = len(headers) - len(others)
-    return [
+    columns = [
         PrintedColumn(header, cells, _CELL, max(place - fixed + 1, 0), is_number=place >= len(texts))
         for place, (header, cells) in enumerate(zip(headers, zip(*rows, strict=True), strict=True))
     ]
+    return [column for column in columns if len(groups) == 1 or column.title != "difference"]
 
 
-def _best_row(variant: VariantBest, group: Group, kpi: KPIDefinition) -> list[str]:
+def _best_row(variant: VariantBest, group: Group, names: Sequence[str], kpi: KPIDefinition) -> list[str]:
     point = variant.standing.point
     interval = "unknown" if point.interval is None else wording.interval_label(point.interval, kpi, unit=False)
     if point.interval is not None and point.interval.pooled:
         interval += " (pooled)"
     is_best = point is group.best
     return [
-        *(show(value) for value in variant.variant.values()),
+        *(show(variant.variant[name]) for name in names),
         *([tuning_label(point.settings, group.tuning_names)] if group.tuning_names else []),
         kpi.show(point.value, unit=False),
         interval,

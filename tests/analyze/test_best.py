@@ -64,7 +64,25 @@ def test_different_tasks_are_never_compared_with_each_other(workload: Workload, 
         ({"task": "large"}, 100.0),
         ({"task": "small"}, 1.0),
     ]
-    assert [verdict.lead[:10] for verdict in ranking.verdict(best)] == ["For task l", "For task s"]
+    (verdict,) = ranking.verdict(best)
+    assert str(verdict) == (
+        "Nothing to compare in 2 groups with one point each that could be ranked. They are task large; task small."
+    )
+
+
+def test_groups_of_one_point_are_told_together_beside_those_that_are_compared(
+    workload: Workload, entries: MakeEntries
+) -> None:
+    settings = [{"task": name, "hw_type": "a"} for name in ("p", "q", "r", "s")]
+    pair = [*entries({"task": "both", "hw_type": "a"}, 2.0), *entries({"task": "both", "hw_type": "b"}, 1.0)]
+    best = rank(Matrix([*pair, *(entry for one in settings for entry in entries(one, 5.0))]), workload)
+    assert [group.settings["task"] for group in best.compared] == ["both"]
+    assert [group.settings["task"] for group in best.alone] == ["p", "q", "r", "s"]
+    compared, alone = ranking.verdict(best)
+    assert compared.lead.startswith("For task both: ")
+    assert alone.rest == "They are task p; task q; task r; and 1 more."
+    (only,) = rank(Matrix(pair[:1]), workload).compared
+    assert len(only.standings) == 1
 
 
 def test_without_variant_keys_there_is_one_line_a_point(workload: Workload, entries: MakeEntries) -> None:

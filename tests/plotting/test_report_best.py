@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,11 @@ def test_a_long_staircase_is_shortened_to_the_steps_at_round_limits(toy: Workloa
     assert (shown[0], shown[-1]) == (steps[0], steps[-1])
     assert {2, 5, 10, 20, 50, 100} <= {limit for step in shown for limit in limits[step.limit]}
     assert [step.limit for step in shown] == sorted(step.limit for step in shown)
+
+
+def test_groups_of_one_point_are_one_table_without_a_best(toy: Workload) -> None:
+    grouped = dataclasses.replace(toy, group_keys=("image",), variant_keys=())
+    page = text(grouped, entry("a", 1, 40.0, 8.0), entry("b", 1, 20.0, 9.0), entry("c", 1, 30.0, 7.0))
+    assert page.count("Groups of one point, in which nothing is compared") == 1
+    assert "Difference" not in page
+    assert all(said in page for said in ("40.00", "20.00", "30.00"))

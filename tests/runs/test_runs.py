@@ -41,6 +41,15 @@ def unwrapped(text: str) -> list[str]:
     return text.split()
 
 
+def test_groups_of_one_point_are_one_table(repository: Path) -> None:
+    tree = repository / "data/samples/micro_bench"
+    said = str(mb.open(tree, workload="projects.micro_bench.visualizations").best())
+    before, _, table = said.partition("One point each")
+    assert "Sprint" not in before
+    assert "difference" in before
+    assert "difference" not in table.splitlines()[2]
+
+
 def test_the_best_is_said_in_the_words_of_the_command_line(opened: Runs, sample: Path) -> None:
     said = run("parse", f"--results-dirname={sample}", "--workload=encoder_bench")
     assert str(opened.best()).splitlines() == said.splitlines()

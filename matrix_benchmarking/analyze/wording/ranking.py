@@ -37,7 +37,20 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
     if not best.groups:
         why = exclusions(best) or "there is no finished test"
         return [Verdict(f"No configuration can be ranked by {best.kpi.name}: {why}.")]
-    return [_group(group, best.kpi, condition) for group in best.groups]
+    return [*(_group(group, best.kpi, condition) for group in best.compared), *_alone(best, condition)]
+
+
+def _alone(best: Best, condition: str) -> list[Verdict]:
+    """What is said of the groups of a single point: to each its own sentence would hide the others."""
+    groups = best.alone
+    if not groups:
+        return []
+    only = f" that {'keeps the limit' if condition else 'could be ranked'}"
+    named = "; ".join(scope(group) for group in groups[:_NAMED])
+    rest = f"; and {len(groups) - _NAMED} more" if len(groups) > _NAMED else ""
+    return [
+        Verdict(f"Nothing to compare in {len(groups)} groups with one point each{only}.", f"They are {named}{rest}.")
+    ]
 
 
 def scope(group: Group) -> str:
@@ -176,8 +189,8 @@ def limit_label(kpi: KPIDefinition, limit: float) -> str:
 
 
 def satisfied(best: Best, kpi: KPIDefinition) -> list[str]:
-    """For each group of the ranking of all points, which limit its best point keeps."""
-    return [_satisfied(bounded(group, kpi)[0], group, kpi) for group in best.groups]
+    """For each group of the ranking of all points that has several, which limit its best point keeps."""
+    return [_satisfied(bounded(group, kpi)[0], group, kpi) for group in best.compared]
 
 
 def satisfied_under(limited: Limited, best: Best) -> list[str]:
