@@ -21,6 +21,9 @@ from .plan import Group, Plan
 from .run_directory import Outcome, Point, ServerLog
 from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 
+MOST_DEATHS = 3
+TARGETS_DIRECTORY, SEARCHES_FILE = f"{run_directory.OWN_DIRECTORY}/targets", "searches.json"
+
 
 class Stopped(MatbenchError):
     """A limit that the user set is reached, or a point failed: what is finished stays, the rest is for another time."""
@@ -70,11 +73,6 @@ class Limits:
                 )
 
 
-MOST_DEATHS = 3
-TARGETS_DIRECTORY = f"{run_directory.OWN_DIRECTORY}/targets"
-SEARCHES_FILE = "searches.json"
-
-
 class Listener:
     """What happens, for whoever shows it; every method may be left as it is."""
 
@@ -96,16 +94,13 @@ class Listener:
 
 @dataclasses.dataclass(slots=True)
 class Report:
-    """What became of the plan.
+    """What became of the plan, in numbers of points.
 
     Attributes:
-        succeeded, failed: points that were run.
-        not_started: points whose target could not be started.
-        left: points for another time, because of a limit, an interrupt or an error before them.
+        not_started: their target could not be started.
+        left: for another time, because of a limit, an interrupt or an error before them.
         stopped_by: why not everything was run; None where it was.
         left_behind: what could not be torn down and may still cost money, a sentence each.
-        interrupted: True if the user (or the system) interrupted it.
-        spent_usd: what the targets cost.
     """
 
     succeeded: int = 0
@@ -143,11 +138,7 @@ class Campaign:
         self.report = Report()
 
     def run(self) -> Report:
-        """Run what is to be done.
-
-        Raises:
-            MatbenchError: something that makes going on pointless, such as a full disk; :attr:`report` has the rest.
-        """
+        """Run what is to be done. MatbenchError: something makes going on pointless, such as a full disk."""
         try:
             for group in self._plan.groups():
                 self._run_group(group)

@@ -27,10 +27,9 @@ class TargetError(MatbenchError):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A target that answers.
+    """A target that answers at *url*, which has no trailing slash.
 
     Attributes:
-        url: where, without a trailing slash.
         headers: sent with each request, such as ``Authorization``; never recorded.
         description: what is recorded of it in ``server.json``: kind, command, versions …; no secrets.
     """
@@ -50,14 +49,9 @@ class Target(Protocol):
     paid: bool
 
     def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
-        """Start it and wait until it answers.
+        """Start it and wait until it answers; what it prints goes to *log*. TargetError says why it doesn't.
 
-        Args:
-            log: file for what the target prints, or what happened to it.
-            keep_on: called at least once a second while waiting; raises to give up.
-
-        Raises:
-            TargetError: it could not be started, is not ready in time, or its address is somebody else's.
+        *keep_on* is called at least once a second while waiting; it raises to give up.
         """
 
     def check(self) -> None:
@@ -67,11 +61,7 @@ class Target(Protocol):
         """Its living processes on this machine, for the monitor; empty where it runs elsewhere."""
 
     def stop(self) -> None:
-        """End it, and all that it started.
-
-        Raises:
-            TargetError: something of it is left; the sentence says what to do.
-        """
+        """End it, and all that it started. TargetError: something of it is left; the sentence says what to do."""
 
 
 class UrlTarget:

@@ -21,25 +21,20 @@ from .judging import Answer, Conclusion, Evidence, Measurement, SearchError, Sea
 
 __all__ = ["Answer", "Measurement", "SearchError", "SearchSpec", "next_step"]
 
-STRIDE = 4
-"""Each step of the scan has this many times the virtual users of the one before."""
-
-CLEARLY_SLOW = 1.5
-"""A step of the scan with this many times the p95 limit: latency won't come down again."""
+STRIDE = 4  # each step of the scan has this many times the virtual users of the one before
+CLEARLY_SLOW = 1.5  # a step of the scan with this many times the p95 limit: latency won't come down again
 
 
 def next_step(spec: SearchSpec, measurements: Sequence[Measurement]) -> int | Answer:
-    """The number of virtual users to measure next, or the answer.
-
-    Raises:
-        SearchError: every run failed.
-    """
+    """The number of virtual users to measure next, or the answer; SearchError if every run failed."""
     evidence = gather(spec, measurements)
     is_spent = evidence.spent >= spec.max_measurements
     if not is_spent and evidence.retry is not None:
         return evidence.retry
     if not evidence.runs and (is_spent or evidence.end <= spec.start):
-        raise SearchError(_nothing(measurements))
+        tried = ", ".join(str(vus) for vus in sorted({run.vus for run in measurements}))
+        runs = len(measurements)
+        raise SearchError(f"no run succeeded: the server failed at {tried} VUs ({runs} runs); see its log")
     scanned = _scan(evidence)
     if scanned is not None and not is_spent:
         return scanned
@@ -63,36 +58,19 @@ def _wanted(evidence: Evidence, judgement: Conclusion) -> int | None:
 
 
 def _scan(evidence: Evidence) -> int | None:
-    """The next number of the scan; None if the scan is done."""
-    spec = evidence.spec
-    steps = _steps(spec)
-    for index, vus in enumerate(steps):
-        if vus >= evidence.end or _is_passed(evidence, steps[:index]):
-            return None
+    """The next number of the scan; None if the scan is done.
+
+    It is done where the latency is so high that none above can keep the limit. Throughput that falls is no reason to
+    stop: a second hump may follow.
+    """
+    spec, vus = evidence.spec, evidence.spec.start
+    while vus < evidence.end:
         if vus not in evidence.runs:
             return vus
+        if vus == spec.max or (spec.p95_ms is not None and evidence.p95_ms(vus) > CLEARLY_SLOW * spec.p95_ms):
+            return None
+        vus = min(vus * STRIDE, spec.max)
     return None
-
-
-def _steps(spec: SearchSpec) -> list[int]:
-    steps = [spec.start]
-    while steps[-1] < spec.max:
-        steps.append(min(steps[-1] * STRIDE, spec.max))
-    return steps
-
-
-def _is_passed(evidence: Evidence, steps: list[int]) -> bool:
-    """Is latency so high at the last of these steps of the scan that none above can keep the limit?
-
-    Throughput that falls is no reason to stop: a second hump may follow.
-    """
-    limit = evidence.spec.p95_ms
-    return bool(steps) and limit is not None and evidence.p95_ms(steps[-1]) > CLEARLY_SLOW * limit
-
-
-def _nothing(measurements: Sequence[Measurement]) -> str:
-    tried = ", ".join(str(vus) for vus in sorted({run.vus for run in measurements}))
-    return f"no run succeeded: the server failed at {tried} VUs ({len(measurements)} runs); see its log"
 
 
 def answer(evidence: Evidence, judgement: Conclusion, wanted: int | None) -> Answer:

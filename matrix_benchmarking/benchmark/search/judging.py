@@ -16,7 +16,7 @@ from .model import LATENCY, THROUGHPUT, Array, Belief, Bools, believe
 
 
 class SearchError(MatbenchError):
-    """The search has no answer: nothing could be measured, or its limits make no sense."""
+    """The search has no answer: nothing could be measured."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,17 +41,6 @@ class SearchSpec:
     max_repeats: int = 8
     min_repeats: int = 2
     unit: str = "inputs/s"
-
-    def __post_init__(self) -> None:
-        """Raises SearchError for limits that no number can meet."""
-        if not 1 <= self.start <= self.max:
-            raise SearchError(f"a search needs 1 ≤ start ≤ max, not start {self.start} and max {self.max}")
-        if self.p95_ms is not None and not 0 < self.p95_ms < math.inf:
-            raise SearchError(f"the p95 limit of a search must be a finite number above 0 ms, not {self.p95_ms:g}")
-        if not (0 < self.tolerance < 1 and 0 < self.doubt < 1):
-            raise SearchError("tolerance and doubt of a search must be between 0 and 1")
-        if not (self.max_measurements >= 1 and 1 <= self.min_repeats <= self.max_repeats):
-            raise SearchError("a search needs max_measurements ≥ 1 and 1 ≤ min_repeats ≤ max_repeats")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -91,16 +80,13 @@ class Answer:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known after some measurements.
+    """What is known after *spent* measurements.
 
     Attributes:
-        spec: what is searched.
         runs: the successful runs of each number of virtual users, ascending; only those below any failure.
         failed_at: the fewest virtual users that failed and weren't asked again with success.
         retry: the virtual users that failed once, just now.
-        spent: number of measurements.
-        bounds_ms: what the mean p95 latency of each number with two or more runs is within, with 95 %; empty without
-            a limit on it.
+        bounds_ms: what the mean p95 latency of each repeated number is within, with 95 %; empty without a limit on it.
     """
 
     spec: SearchSpec
@@ -166,7 +152,6 @@ def is_positive(value: float | None) -> bool:
 
 
 def _bounds_ms(runs: dict[int, list[Measurement]]) -> dict[int, float]:
-    """The answer of the best configuration under a limit, of which the headline is the throughput."""
     known = {vus: _latencies(of) for vus, of in runs.items()}
     repeated = [vus for vus, latencies in known.items() if len(latencies) > 1]
     if not repeated:
@@ -183,29 +168,14 @@ def _mean(values: list[float]) -> float:
     return math.fsum(value / len(values) for value in values)
 
 
-FINEST = 1.02
-"""Numbers of virtual users closer than this ratio needn't be told apart."""
-
-FINEST_BELOW_FAILURE = 1.03
-"""The same below a failure: to look closer there costs the server's life."""
-
-NEAR = 1.5
-"""Neighbours within this ratio are near."""
-
-NEAR_FURTHER = 2.1
-"""The same for two numbers that are both tied with the leader, or both are not."""
-
-STEEPEST = 1.25
-"""Throughput rises at most this much faster than in proportion to the virtual users."""
-
-AHEAD = 0.9
-"""A challenger this probably ahead of the leader needs no more comparing: the question is its latency."""
-
-SURE = 0.95
-"""Probability with which all runs together say that the answer keeps the latency limit."""
-
-LIKELY = 0.5
-"""A doubt above this: the leader won't stay the leader, so its neighbours can wait."""
+FINEST = 1.02  # numbers of virtual users closer than this ratio needn't be told apart
+FINEST_BELOW_FAILURE = 1.03  # the same below a failure: to look closer there costs the server's life
+NEAR = 1.5  # neighbours within this ratio are near
+NEAR_FURTHER = 2.1  # the same for two numbers that are both tied with the leader, or both are not
+STEEPEST = 1.25  # throughput rises at most this much faster than in proportion to the virtual users
+AHEAD = 0.9  # a challenger this probably ahead needs no more comparing: the question is its latency
+SURE = 0.95  # probability with which all runs together say that the answer keeps the latency limit
+LIKELY = 0.5  # a doubt above this: the leader won't stay the leader, so its neighbours can wait
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

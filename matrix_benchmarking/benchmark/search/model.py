@@ -26,8 +26,7 @@ Indices = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 KNEES_PER_DOUBLING = 4
-BENDS = (0.05, 0.2)
-"""Over how many doublings the slope changes at the knee: abruptly or gently."""
+BENDS = (0.05, 0.2)  # over how many doublings the slope changes at the knee: abruptly or gently
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,17 +55,10 @@ DEPARTURES = (
     Departure(0.02, 1.0, 0.7, 0.08),
 )
 
-SLOPE_BEYOND = 0.4
-"""Standard deviation of what d log(value) per doubling changes by at an edge."""
-
-NOISES = ((0.025, 0.25), (0.05, 0.5), (0.1, 0.25))
-"""Standard deviation of one run, as a fraction, and how probable it is."""
-
-LEVEL = 3.0
-"""Standard deviation of the logarithm of a curve's height at its knee: in effect unknown."""
-
-NEGLIGIBLE = 1e-2
-"""Combinations less probable than this, relative to the most probable, are left out."""
+SLOPE_BEYOND = 0.4  # standard deviation of what d log(value) per doubling changes by at an edge
+NOISES = ((0.025, 0.25), (0.05, 0.5), (0.1, 0.25))  # standard deviation of one run, and how probable it is
+LEVEL = 3.0  # standard deviation of the logarithm of a curve's height at its knee: in effect unknown
+NEGLIGIBLE = 1e-2  # combinations less probable than this, relative to the most probable, are left out
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -85,12 +77,9 @@ LATENCY = Shape(below=(0.1, 0.2), above=(0.69, 0.25))
 class Belief:
     """A mixture of normal distributions of log(value) at some points, one for each combination.
 
-    Attributes:
-        weights: probability of each combination, shape (combinations,).
-        means: shape (combinations, points).
-        covariances: shape (combinations, points, points).
-        noises: standard deviation of one run, shape (combinations,).
-        jagged: does the curve vary within less than a doubling? Shape (combinations,).
+    Shapes: ``means`` (combinations, points), ``covariances`` (combinations, points, points), the rest (combinations,):
+    ``weights``, their probabilities; ``noises``, the standard deviation of one run; ``jagged``: does the curve vary
+    within less than a doubling?
     """
 
     weights: Array
@@ -116,12 +105,9 @@ class Belief:
     def probability_of_any_gain(self, reference: int, gain: float, chances: Array, groups: Indices) -> float:
         """The probability that the true value of any point exceeds (1 + *gain*) times that of *reference*.
 
-        Points of one group count once, by the most probable. In a jagged curve groups are independent; in a
-        smooth one they rise and fall together, and the most probable stands for all.
-
-        Args:
-            chances: for each point, the probability that it may be the answer at all.
-            groups: indices of the first points of the groups.
+        Points of one group (*groups* has the index of the first of each) count once, by the most probable. In a jagged
+        curve groups are independent; in a smooth one they rise and fall together, and the most probable stands for all.
+        *chances* are the probabilities that a point may be the answer at all.
         """
         differences, deviations = self._differences(reference)
         each = chances * special.ndtr((differences - math.log1p(gain)) / deviations)
@@ -158,11 +144,7 @@ class Belief:
 
 
 def believe(shape: Shape, runs: Sequence[tuple[int, float]], points: Sequence[int], span: tuple[int, int]) -> Belief:
-    """The belief about *points* after *runs*: pairs of virtual users and a positive value.
-
-    Args:
-        span: the fewest and most virtual users of the search: where the knee may be.
-    """
+    """The belief about *points* after *runs* (virtual users, positive value); the knee is in the *span*."""
     values = np.log([value for _, value in runs])
     top = values.max()
     count = len(runs)
@@ -193,13 +175,8 @@ def believe(shape: Shape, runs: Sequence[tuple[int, float]], points: Sequence[in
 class _Curves:
     """Kinds of curves that are believed possible before any run, each a Gaussian process.
 
-    Attributes:
-        knee: position of the knee, in doublings.
-        bend: over how many doublings the slope changes there.
-        departure: index into DEPARTURES.
-        low, high: the gap between positions that the edge is in; infinite without an edge.
-        beyond: the first measured position beyond the edge.
-        probability: how probable each is.
+    The slope changes over ``bend`` doublings at ``knee``; ``low`` and ``high`` are the gap that the edge is in,
+    infinite without one, ``beyond`` the first measured position beyond it; ``departure`` is an index into DEPARTURES.
     """
 
     knee: Array
