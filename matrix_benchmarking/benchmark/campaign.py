@@ -8,21 +8,22 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from ..errors import MatbenchError, OutputError
+from ..errors import ConfigError, MatbenchError, OutputError
+from ..files import only_one
 from ..recorded import RecordedBlock
 from ..settings import SETTINGS_FILE
-from . import run_directory, schema
+from . import environment, hf_endpoint, processes, run_directory, schema
 from .expand import SEARCHABLE, SearchCase
-from .hf_endpoint import HFEndpoint
-from .load_driver import LoadDriver, PointRun
+from .load_driver import PointRun
 from .plan import Group, Plan
 from .run_directory import Outcome, Point, ServerLog
 from .targets import Endpoint, ProcessTarget, Target, TargetError, UrlTarget
 
 MOST_DEATHS = 3
-TARGETS_DIRECTORY, SEARCHES_FILE = f"{run_directory.OWN_DIRECTORY}/targets", "searches.json"
+SEARCHES_FILE = "searches.json"
+TARGETS_DIRECTORY, LOCK_FILE = f"{run_directory.OWN_DIRECTORY}/targets", f"{run_directory.OWN_DIRECTORY}/lock"
 
 
 class Stopped(MatbenchError):
@@ -73,23 +74,14 @@ class Limits:
                 )
 
 
-class Listener:
-    """What happens, for whoever shows it; every method may be left as it is."""
+class Listener(Protocol):
+    """Who shows what happens: what is about to be started, that time passes, the last second's throughput."""
 
-    def starts(self, what: str) -> None:
-        """A target, or a point, is about to be started."""
-
-    def point_ends(self, path: Path, outcome: Outcome) -> None:
-        """A point was run."""
-
-    def tick(self) -> None:
-        """Time passes."""
-
-    def note(self, sentence: str) -> None:
-        """Something else that is worth knowing."""
-
-    def rate(self, throughput: float) -> None:
-        """The throughput of the last second."""
+    def starts(self, what: str) -> None: ...
+    def point_ends(self, path: Path, outcome: Outcome) -> None: ...
+    def tick(self) -> None: ...
+    def note(self, sentence: str) -> None: ...
+    def rate(self, throughput: float) -> None: ...
 
 
 @dataclasses.dataclass(slots=True)
@@ -117,22 +109,21 @@ class Report:
 class Campaign:
     """One run of a plan, with an id of its own: what it measures it measures together.
 
-    *record* gives what is recorded of each point's circumstances, from its endpoint's description.
+    *repeat_command* gives the command line that measures a point again.
     """
 
     def __init__(
         self,
         plan: Plan,
-        driver: LoadDriver,
         limits: Limits,
         listener: Listener,
-        record: Callable[[Point, Mapping[str, Any]], Mapping[str, Any]],
+        repeat_command: Callable[[Point], str],
         stop_on_error: bool,
     ) -> None:
-        self._plan, self._driver = plan, driver
-        self._limits, self._listener, self._record = limits, listener, record
-        self._stop_on_error = stop_on_error
-        self._id = uuid.uuid4().hex
+        self._plan, self._limits, self._listener = plan, limits, listener
+        self._driver = plan.driver(plan, limits, listener.rate)
+        self._repeat_command, self._stop_on_error = repeat_command, stop_on_error
+        self._machine, self._id = environment.describe(), uuid.uuid4().hex
         self._cannot_start: dict[str, str] = {}
         self._pending = {point.key for point in plan.to_do()}
         self.report = Report()
@@ -211,8 +202,6 @@ class Campaign:
         self._listener.starts(str(path))
         started = time.monotonic()
         try:
-            description = served.endpoint.description if served.endpoint else {}
-            run_directory.write_json(directory / "environment.json", self._record(point, description))
             outcome = self._measure(served, point, directory)
             if served.log is not None:
                 served.log.copy_to(directory / "000__server" / "server.log", _secrets(served.endpoint))
@@ -239,8 +228,12 @@ class Campaign:
     def _measure(self, served: Served, point: Point, directory: Path) -> Outcome:
         """Run the point; what fails because of it or its target is its outcome, the rest is raised."""
         run = PointRun(point, directory, served.endpoint, served.target, self._keep_on)
+        server = served.endpoint.description if served.endpoint else {}
+        versions = {**self._machine["versions"], **server.get("versions", {}), **self._driver.versions}
+        circumstances = {**self._machine, "versions": versions, "command": self._repeat_command(point)}
+        run_directory.write_json(directory / "environment.json", circumstances)
         if served.endpoint is not None:
-            description = {"url": served.endpoint.url, **served.endpoint.description, "local": run.is_local}
+            description = {"url": served.endpoint.url, **server, "local": run.is_local}
             run_directory.write_json(directory / "000__server" / "server.json", description)
         try:
             return self._driver.run(run)
@@ -323,7 +316,7 @@ def make_target(spec: schema.Target, base: Path, results: Path, usd_per_hour: fl
     if spec.process is not None:
         return ProcessTarget(spec.process, base)
     if spec.hf_endpoint is not None:
-        return HFEndpoint(spec.hf_endpoint, results, usd_per_hour)
+        return hf_endpoint.HFEndpoint(spec.hf_endpoint, results, usd_per_hour)
     assert spec.url is not None
     return UrlTarget(schema.UrlTarget(url=spec.url) if isinstance(spec.url, str) else spec.url)
 
@@ -332,3 +325,54 @@ def _secrets(endpoint: Endpoint | None) -> list[str]:
     """What must not be in a log: the values of the headers, with and without the word before them."""
     values = list(endpoint.headers.values()) if endpoint else []
     return [*values, *(value.rpartition(" ")[2] for value in values)]
+
+
+def run(
+    plan: Plan,
+    listener: Listener,
+    *,
+    max_duration_s: float | None = None,
+    max_usd: float | None = None,
+    stop_on_error: bool = False,
+    repeat_command: Callable[[Point], str],
+) -> Report:
+    """Run what is not done of *plan*."""
+    if max_usd is not None:
+        _check_money(plan, max_usd)
+    with only_one(plan.root / LOCK_FILE, plan.root, "benchmark"):
+        for clean in (processes.end_leftovers, lambda: hf_endpoint.cleanup(plan.root)):
+            for sentence in clean():
+                listener.note(f"left behind by an earlier run: {sentence}")
+        report = Campaign(plan, Limits(max_duration_s, max_usd), listener, repeat_command, stop_on_error).run()
+        left = hf_endpoint.read_leases(plan.root)
+        if left and not report.left_behind:
+            names = ", ".join(f"{lease.namespace}/{lease.name}" for lease in left)
+            report.left_behind.append(
+                f"the endpoints {names} may still cost money: run matbench benchmark --cleanup "
+                f"--results-dirname={plan.results}"
+            )
+        return report
+
+
+def cleanup(root: Path) -> list[str]:
+    """Tear down, and end, what earlier runs left behind; a sentence for each."""
+    if not root.is_dir():
+        raise MatbenchError(f"results directory '{root}' does not exist")
+    with only_one(root / LOCK_FILE, root, "benchmark"):
+        return [*processes.end_leftovers(), *hf_endpoint.cleanup(root)]
+
+
+def _check_money(plan: Plan, max_usd: float) -> None:
+    """Raise ConfigError where the limit can't be kept, or is too low for the plan."""
+    paid = [group for group in plan.groups() if group.target is not None and group.target.hf_endpoint is not None]
+    if any(plan.usd_per_hour(group.target, group.settings) is None for group in paid):
+        raise ConfigError(
+            "a limit in USD can't be kept without the target's price: give target.usd_per_hour in the benchmark "
+            "file, or `prices` VENDOR/HW_TYPE=USD"
+        )
+    _, usd = plan.estimate()
+    if usd is not None and usd > max_usd:
+        raise ConfigError(
+            f"the plan will cost about {usd:.2f} USD, more than the limit of {max_usd:g}: raise `max_usd`, or run less "
+            "of it with `filters`"
+        )

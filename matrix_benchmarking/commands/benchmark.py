@@ -14,8 +14,8 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from .. import filters, lts
+from ..benchmark import campaign
 from ..benchmark import file as files
-from ..benchmark import start
 from ..benchmark.plan import Plan, describe_point
 from ..errors import ConfigError, MatbenchError, VerdictError, WorkloadError
 from .benchmark_shown import listening, print_plan
@@ -115,7 +115,7 @@ def command(
     chosen = _merge(content, options, path)
     if cleanup:
         results = chosen["results_dirname"]
-        click.echo("\n".join(start.cleanup(results) or [f"nothing is left behind in {results}"]))
+        click.echo("\n".join(campaign.cleanup(results) or [f"nothing is left behind in {results}"]))
         return
     assert content is not None
     assert path is not None
@@ -213,7 +213,7 @@ def _write_points(plan: Plan, stream: IO[bytes]) -> None:
 def _run(plan: Plan, path: Path, chosen: Mapping[str, Any]) -> None:
     repeat = ["matbench", "benchmark", str(path), "--results-dirname=repeated", *_settings(chosen), "--run"]
     with _interruptible(), listening(plan) as listener:
-        report = start.run(
+        report = campaign.run(
             plan,
             listener,
             max_duration_s=chosen["max_duration"],

@@ -80,7 +80,7 @@ def _usd(usd: float | None, has_target: bool) -> str:
     return "unknown (give --price HW_TYPE=USD_PER_HOUR)" if has_target else "nothing that is paid for"
 
 
-class Lines(Listener):
+class Lines:
     """One line a point, with its place among all of them."""
 
     def __init__(self, plan: Plan) -> None:
@@ -92,6 +92,13 @@ class Lines(Listener):
 
     def note(self, sentence: str) -> None:
         self.say(sentence)
+
+    def starts(self, what: str) -> None:
+        """A line is for what has ended; the same is true of the next two."""
+
+    def tick(self) -> None: ...
+
+    def rate(self, throughput: float) -> None: ...
 
     def point_ends(self, path: Path, outcome: Outcome) -> None:
         self._ended += 1
