@@ -141,15 +141,14 @@ def _values(file: BenchmarkFile, experiment: Experiment) -> list[tuple[dict[str,
 
 def _checked(experiment: str, settings: Mapping[str, Any]) -> tuple[Mapping[str, Scalar], SearchRange | None]:
     """The settings without the one that is searched for, and its range."""
+    searched = {name: value.search for name, value in settings.items() if isinstance(value, Search)}
     for name in settings:
         if "{" in name or "}" in name:
             raise ConfigError(f"expe.{experiment}: the setting '{name}' has a brace in its name")
-    searched = {name: value for name, value in settings.items() if isinstance(value, Search)}
-    for name in searched:
-        if name != SEARCHABLE:
+        if name in searched and name != SEARCHABLE:
             raise ConfigError(f"expe.{experiment}.{name}: only {SEARCHABLE} can be searched for")
     rest, _ = check_settings({name: value for name, value in settings.items() if name not in searched})
-    return rest, searched[SEARCHABLE].search if searched else None
+    return rest, searched.get(SEARCHABLE)
 
 
 def _check_size(file: BenchmarkFile, experiments: Mapping[str, Experiment]) -> None:
@@ -176,11 +175,8 @@ _UNSAFE = re.compile(r"[^\w.+,=@-]+")
 
 def varying(points: Sequence[Mapping[str, Scalar]]) -> list[str]:
     """The settings with more than one value among those of *points*, or that only some of them have."""
-    values: dict[str, set[tuple[type, Scalar]]] = {}
-    for settings in points:
-        for name, value in settings.items():
-            values.setdefault(name, set()).add((type(value), value))
-    return [name for name in values if len(values[name]) > 1 or any(name not in settings for settings in points)]
+    names = dict.fromkeys(name for settings in points for name in settings)
+    return [name for name in names if len({typed(each[name]) if name in each else None for each in points}) > 1]
 
 
 def default_template(points: Sequence[Mapping[str, Scalar]], searched: Iterable[str] = ()) -> str:

@@ -36,10 +36,10 @@ Window = Mapping[str, float]
 
 
 class LoadSection(Section):
-    """The section ``load`` of a benchmark file; each load driver has a model of its own.
+    """The section ``load`` of a benchmark file, of which each load driver has a model of its own.
 
     Attributes:
-        driver: which load driver; the workload's where left out.
+        driver: the load driver's name; the workload's first one is meant where left out.
     """
 
     driver: str | None = None

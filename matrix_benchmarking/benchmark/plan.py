@@ -26,7 +26,7 @@ from .load_driver import CommandDriver, LoadDriver, LoadSection, Script
 from .run_directory import FoundRun, Outcome, Point, PointKey, point_key
 from .schema import fill_model, named_in
 
-PROCESS_START_S, ENDPOINT_START_S = 5.0, 300.0
+START_S = {"process": 5.0, "hf_endpoint": 300.0}  # about how long a target takes to start
 USUAL_SEARCH = 16  # measurements of a search, for the estimate
 
 Status = Literal["new", "done", "failed", "interrupted"]
@@ -186,7 +186,8 @@ class Plan:
             usual = [case.first for case in group.searches for _ in range(USUAL_SEARCH)]
             durations = [self.point_s(point) for point in (*group.points, *usual)]
             known = known and None not in durations
-            group_s = sum(each or 0.0 for each in durations) + start_s(group.target)
+            started = [START_S[kind] for kind in START_S if getattr(group.target, kind, None) is not None]
+            group_s = sum(each or 0.0 for each in durations) + sum(started)
             price = self.usd_per_hour(group.target, group.settings)
             priced = priced and price is not None
             seconds, usd = seconds + group_s, usd + group_s / 3600 * (price or 0.0)
@@ -228,13 +229,6 @@ class Plan:
 def target_key(target: schema.Target | None) -> str:
     """What makes two targets the same one."""
     return "" if target is None else json.dumps(target.model_dump(mode="json"), sort_keys=True)
-
-
-def start_s(target: schema.Target | None) -> float:
-    """About how long a target takes to start."""
-    if target is None or target.url is not None:
-        return 0.0
-    return PROCESS_START_S if target.process is not None else ENDPOINT_START_S
 
 
 def measured_by(file: BenchmarkFile) -> tuple[type[LoadDriver], LoadSection]:

@@ -63,11 +63,10 @@ class Point:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a point ended.
+    """How a point ended, and what is known of it.
 
     Attributes:
-        exit_code: 0 for success.
-        throughput: what was answered right per second; None where that is unknown.
+        throughput: what was answered right per second.
         p95_ms: 95th percentile of the latency of the answered requests.
         problem: why it failed, a sentence.
         wall_s: how long the whole point took.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from matrix_benchmarking.errors import MatbenchError, os_reason
 from matrix_benchmarking.files import atomic_write, read_regular
 
-from .inputs import Task
+from .k6 import Task
 
 if TYPE_CHECKING:
     import numpy

@@ -1,21 +1,22 @@
-"""k6: where it is, how it is called for a load, and what its summary and its samples say of the run."""
+"""k6 and what it asks: tasks and inputs, how it is called for a load, what its summary and samples say of the run."""
 
 from __future__ import annotations
 
+import base64
 import csv
 import dataclasses
+import hashlib
 import json
 import math
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from matrix_benchmarking.benchmark import processes
-from matrix_benchmarking.errors import MatbenchError
-
-from .inputs import Task
+from matrix_benchmarking.errors import MatbenchError, os_reason
+from matrix_benchmarking.files import atomic_write, read_regular
 
 SCRIPT = Path(__file__).with_name("encoder.js")
 LAST_REQUEST_S = 5.0  # beyond the timeout of requests, so that k6 counts those that it was waiting for at the end
@@ -24,37 +25,118 @@ GRACE_S = 60.0  # what k6 may take beyond the load: its start, slow last request
 LOG_LINES = 60
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Task:
+    """One kind of request, posted to *route* unless the file says otherwise; *modality* is ``image`` for data URIs."""
+
+    name: str
+    route: str
+    modality: str | None = None
+
+    def body(self, model: str, inputs: Sequence[str]) -> dict[str, Any]:
+        """The JSON body of a request for *inputs*."""
+        extra = {"modality": self.modality} if self.modality else {}
+        return {"model": model, "input": list(inputs), **extra}
+
+
+TASKS: Mapping[str, Task] = {
+    task.name: task
+    for task in (
+        Task("embedding", "/v1/embeddings"),
+        Task("classification", "/classify"),
+        Task("vision_embedding", "/embeddings", modality="image"),
+    )
+}
+
+
+MEDIA_TYPES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".webp": "image/webp"}
+
+
+class InputsError(MatbenchError):
+    """Inputs that can't be read; the sentence says which and why."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Input:
+    """A text or a data URI, and the label that is right for it, where that is known."""
+
+    input: str
+    label: str | None = None
+
+
+def read_inputs(path: Path) -> list[Input]:
+    """The inputs of *path*: .txt with a text a line, .jsonl with ``{"input": …, "label": …}``, a directory of images.
+
+    Images in subdirectories have the subdirectory's name as their label.
+
+    Raises:
+        InputsError: there are none, or one is broken.
+    """
+    try:
+        found = _read(path)
+    except OSError as error:
+        raise InputsError(f"the inputs {error.filename or path} can't be read: {os_reason(error).lower()}") from error
+    except UnicodeDecodeError as error:
+        raise InputsError(f"the inputs {path} are not UTF-8 text: {error.reason} at byte {error.start}") from error
+    if not found:
+        raise InputsError(f"the inputs {path} are empty")
+    return found
+
+
+def write_inputs(inputs: Iterable[Input], path: Path) -> None:
+    """Write JSON Lines, as the k6 script reads them."""
+    with atomic_write(path, durable=False) as stream:
+        for each in inputs:
+            content = {"input": each.input} | ({} if each.label is None else {"label": each.label})
+            stream.write(json.dumps(content, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n")
+
+
+def digest(inputs: Sequence[Input]) -> str:
+    """SHA-256 of the inputs and their labels, in their order."""
+    content = json.dumps([[each.input, each.label] for each in inputs])
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _read(path: Path) -> list[Input]:
+    if path.is_dir():
+        return _images(path)
+    # Only line feeds separate lines: a text may hold any other of Unicode's line breaks.
+    lines = read_regular(path).decode("utf-8").split("\n")
+    if path.suffix == ".jsonl":
+        return [_from_json(path, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    if path.suffix in MEDIA_TYPES:
+        raise InputsError(f"the inputs {path} are one image: give the directory that it is in")
+    return [Input(line.strip()) for line in lines if line.strip()]
+
+
+def _from_json(path: Path, number: int, line: str) -> Input:
+    try:
+        content: Any = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise InputsError(f"{path}:{number}: is not JSON: {error}") from error
+    text = content.get("input") if isinstance(content, dict) else None
+    if not isinstance(text, str) or not text:
+        raise InputsError(f'{path}:{number}: is not of the form {{"input": "…", "label": "…"}}')
+    label = content.get("label")
+    if label is not None and not isinstance(label, str):
+        raise InputsError(f"{path}:{number}: the label {label!r} is not text: write it in quotes")
+    return Input(text, label)
+
+
+def _images(directory: Path) -> list[Input]:
+    found = []
+    for path in sorted(directory.rglob("*")):
+        media_type = MEDIA_TYPES.get(path.suffix.lower())
+        if media_type is None or not path.is_file():
+            continue
+        label = path.parent.relative_to(directory).as_posix()
+        content = base64.b64encode(path.read_bytes()).decode("ascii")
+        found.append(Input(f"data:{media_type};base64,{content}", None if label == "." else label))
+    return found
+
+
 class K6Error(MatbenchError):
     """k6 is missing, or something else answers to its name."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Closed:
-    """*vus* virtual users ask for *duration_s*, each one request after the other."""
-
-    vus: int
-    duration_s: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class SharedIterations:
-    """*vus* virtual users share *requests*, in at most *max_duration_s*."""
-
-    vus: int
-    requests: int
-    max_duration_s: float
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Open:
-    """*rate* requests per second for *duration_s*, answered or not, at most *max_vus* of them in flight."""
-
-    rate: float
-    duration_s: float
-    max_vus: int
-
-
-Model = Closed | SharedIterations | Open
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +144,10 @@ class K6Load:
     """One run of k6.
 
     Attributes:
-        inputs: JSON Lines, as ``inputs.write_inputs`` writes them; *offset* is the first that is asked.
+        inputs: JSON Lines, as :func:`write_inputs` writes them; *offset* is the first that is asked.
+        vus: virtual users, each of which asks one request after the other for *duration_s*.
+        requests: they share so many, in at most that time.
+        rate: requests per second, answered or not, at most *vus* of them in flight.
         headers: sent with each request; they may hold a key, and are never on a command line or in a record.
         script: a k6 script instead of our own.
     """
@@ -73,7 +158,10 @@ class K6Load:
     model: str
     inputs: Path
     inputs_per_request: int = 1
-    users: Model
+    vus: int
+    duration_s: float
+    requests: int | None = None
+    rate: float | None = None
     request_timeout_s: float = 60.0
     headers: Mapping[str, str] = dataclasses.field(default_factory=dict)
     offset: int = 0
@@ -82,9 +170,7 @@ class K6Load:
     @property
     def longest_s(self) -> float:
         """How long k6 may take at most."""
-        users = self.users
-        load_s = users.max_duration_s if isinstance(users, SharedIterations) else users.duration_s
-        return load_s + self.request_timeout_s + GRACE_S
+        return self.duration_s + self.request_timeout_s + GRACE_S
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,7 +233,7 @@ def recorded(load: K6Load, version: str, source: Path, count: int, digest: str) 
         "command": ["k6", "run", (load.script or SCRIPT).name],
         "environment": _settings(load),
         "k6_version": version,
-        "load_model": {"kind": type(load.users).__name__, **dataclasses.asdict(load.users)},
+        "load_model": _users(load)[0],
         "url": load.url,
         "inputs": {"file": source.name, "count": count, "sha256": digest},
     }
@@ -206,26 +292,22 @@ def _settings(load: K6Load) -> dict[str, str]:
         "OFFSET": str(load.offset),
         "REQUEST_TIMEOUT": f"{load.request_timeout_s:g}s",
         "GRACEFUL_STOP": _duration(load.request_timeout_s + LAST_REQUEST_S),
-        **_of_model(load.users),
+        "DURATION": _duration(load.duration_s),
+        **_users(load)[1],
     }
 
 
-def _of_model(users: Model) -> dict[str, str]:
-    if isinstance(users, Closed):
-        return {"EXECUTOR": "constant-vus", "VUS": str(users.vus), "DURATION": _duration(users.duration_s)}
-    if isinstance(users, SharedIterations):
-        return {
-            "EXECUTOR": "shared-iterations",
-            "VUS": str(min(users.vus, users.requests)),
-            "REQUESTS": str(users.requests),
-            "DURATION": _duration(users.max_duration_s),
-        }
-    return {
-        "EXECUTOR": "constant-arrival-rate",
-        "VUS": str(users.max_vus),
-        "RATE": f"{users.rate:g}",
-        "DURATION": _duration(users.duration_s),
-    }
+def _users(load: K6Load) -> tuple[dict[str, Any], dict[str, str]]:
+    """How many ask and when: as it is recorded, and in the script's environment."""
+    vus, seconds = load.vus, load.duration_s
+    if load.rate is not None:
+        said = {"kind": "Open", "rate": load.rate, "duration_s": seconds, "max_vus": vus}
+        return said, {"EXECUTOR": "constant-arrival-rate", "VUS": str(vus), "RATE": f"{load.rate:g}"}
+    if load.requests is not None:
+        said = {"kind": "SharedIterations", "vus": vus, "requests": load.requests, "max_duration_s": seconds}
+        executor = {"EXECUTOR": "shared-iterations", "REQUESTS": str(load.requests)}
+        return said, {**executor, "VUS": str(min(vus, load.requests))}
+    return {"kind": "Closed", "vus": vus, "duration_s": seconds}, {"EXECUTOR": "constant-vus", "VUS": str(vus)}
 
 
 def _duration(seconds: float) -> str:

@@ -26,7 +26,7 @@ from matrix_benchmarking.errors import ConfigError, did_you_mean
 from matrix_benchmarking.filters import Scalar
 
 from . import answers, k6
-from .inputs import TASKS, Input, Task, digest, read_inputs, write_inputs
+from .k6 import TASKS, Input, Task, digest, read_inputs, write_inputs
 
 LoadSeconds = Annotated[float, Field(ge=1)] | schema.Template
 """k6 runs nothing for less than a second."""
@@ -183,7 +183,7 @@ class _LoadRun:
         output.mkdir()
         self._warm_up(output / WARM_UP_LOG)
         samples, summary, log = output / SAMPLES_FILE, output / "summary.json", output / "k6.log"
-        load = self._k6_load(self._users(), "load")
+        load = self._k6_load("load", float(self._load.duration_s))
         inputs, known_by = self._driver.inputs(self._load)
         source = self._driver.plan.base / self._load.inputs
         recorded = k6.recorded(load, self._driver.versions["k6"], source, len(inputs), known_by)
@@ -228,7 +228,7 @@ class _LoadRun:
         duration_s = float(self._load.warm_up_s)
         if duration_s <= 0:
             return
-        load = self._k6_load(k6.Closed(int(self._load.vus), duration_s), "warm-up")
+        load = self._k6_load("warm-up", duration_s)
         process = self._start(load, log, None, None)
         try:
             status = process.wait(load.longest_s, self._run.still_there)
@@ -238,7 +238,7 @@ class _LoadRun:
             raise k6.K6Error(f"the warm-up failed: {_last_line(log.read_text(encoding='utf-8', errors='replace'))}")
         log.unlink(missing_ok=True)
 
-    def _k6_load(self, users: k6.Model, phase: str) -> k6.K6Load:
+    def _k6_load(self, phase: str, duration_s: float) -> k6.K6Load:
         driver, load = self._driver, self._load
         inputs, known_by = driver.inputs(load)
         file = driver.plan.root / INPUTS_DIRECTORY / f"{known_by[:16]}.jsonl"
@@ -253,20 +253,15 @@ class _LoadRun:
             model=load.model,
             inputs=file,
             inputs_per_request=self._inputs_per_request,
-            users=users,
+            vus=int(load.vus),
+            duration_s=duration_s,
+            requests=None if load.requests is None or phase == "warm-up" else int(load.requests),
+            rate=None if load.rate is None or phase == "warm-up" else float(load.rate),
             request_timeout_s=float(load.request_timeout_s),
             headers=self._endpoint.headers,
             offset=place % len(inputs),
             script=driver.plan.base / load.script if load.script else None,
         )
-
-    def _users(self) -> k6.Model:
-        vus, duration_s = int(self._load.vus), float(self._load.duration_s)
-        if self._load.rate is not None:
-            return k6.Open(float(self._load.rate), duration_s, vus)
-        if self._load.requests is not None:
-            return k6.SharedIterations(vus, int(self._load.requests), duration_s)
-        return k6.Closed(vus, duration_s)
 
     def _start(
         self, load: k6.K6Load, log: Path, samples: Path | None, summary: Path | None

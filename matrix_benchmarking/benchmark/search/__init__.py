@@ -106,7 +106,9 @@ def _reason(evidence: Evidence, judgement: Conclusion, open_end: str) -> str:
     if evidence.spec.p95_ms is not None:
         parts.append(f"its p95 of {_p95(evidence, judgement.leader)} keeps the limit of {evidence.spec.p95_ms:g} ms")
     if judgement.leader == evidence.spec.max:
-        parts.append(_maximum(evidence, judgement))
+        maximum = f"the maximum of {evidence.spec.max} VUs"
+        flat = f"no clear rise towards {maximum}"
+        parts.append(flat if judgement.tied else f"still rising at {maximum}: raise max")
     if evidence.failed_at is not None:
         parts.append(f"the server failed at {evidence.failed_at} VUs; best of what it survived")
     return "; ".join(parts)
@@ -115,7 +117,8 @@ def _reason(evidence: Evidence, judgement: Conclusion, open_end: str) -> str:
 def _compared(evidence: Evidence, judgement: Conclusion, open_end: str) -> str:
     """The leader, against those that can't be told from it or against its neighbours."""
     spec, leader = evidence.spec, judgement.leader
-    own = f"{leader} VUs: {_throughput(evidence, leader)}"
+    runs = "1 run" if len(evidence.runs[leader]) == 1 else f"{len(evidence.runs[leader])} runs"
+    own = f"{leader} VUs: {evidence.throughput(leader):.1f} {spec.unit} over {runs}"
     tied = f"can't tell {_listed(judgement.tied)} from it" if judgement.tied else ""
     if open_end:
         return "; ".join(filter(None, [own, tied, open_end]))
@@ -125,7 +128,8 @@ def _compared(evidence: Evidence, judgement: Conclusion, open_end: str) -> str:
 
 
 def _against_neighbours(evidence: Evidence, judgement: Conclusion) -> list[str]:
-    neighbours = _neighbours(evidence, judgement.leader)
+    leader = judgement.leader
+    neighbours = [*[vus for vus in evidence.runs if vus < leader][-1:], *[v for v in evidence.runs if v > leader][:1]]
     beyond = [vus for vus in neighbours if not evidence.may_keep_limit(vus) and evidence.p95_ms(vus) < math.inf]
     slower = [vus for vus in neighbours if vus in judgement.kept]
     unsure = [vus for vus in neighbours if vus not in beyond + slower]
@@ -133,12 +137,6 @@ def _against_neighbours(evidence: Evidence, judgement: Conclusion) -> list[str]:
     parts += [f"{_listed(unsure)} VUs are not sure to keep the latency limit"] if unsure else []
     parts += [f"{_listed(beyond)} VUs are over the latency limit"] if beyond else []
     return parts or ["nothing else could be measured"]
-
-
-def _maximum(evidence: Evidence, judgement: Conclusion) -> str:
-    if judgement.tied:
-        return f"no clear rise towards the maximum of {evidence.spec.max} VUs"
-    return f"still rising at the maximum of {evidence.spec.max} VUs: raise max"
 
 
 def _not_kept(evidence: Evidence, nearest: int) -> str:
@@ -153,24 +151,10 @@ def _not_kept(evidence: Evidence, nearest: int) -> str:
 
 def _p95(evidence: Evidence, vus: int) -> str:
     """The mean, and what it is within with 95 %."""
-    bound = evidence.bounds_ms.get(vus)
-    sure = (
-        "one run, which says nothing of its spread"
-        if bound is None
-        else f"at most {math.ceil(bound * 10) / 10:.1f} ms with 95 %"
-    )
+    sure = "one run, which says nothing of its spread"
+    if (bound := evidence.bounds_ms.get(vus)) is not None:
+        sure = f"at most {math.ceil(bound * 10) / 10:.1f} ms with 95 %"
     return f"{evidence.p95_ms(vus):.1f} ms ({sure})"
-
-
-def _throughput(evidence: Evidence, vus: int) -> str:
-    runs = len(evidence.runs[vus])
-    return f"{evidence.throughput(vus):.1f} {evidence.spec.unit} over {runs} {'run' if runs == 1 else 'runs'}"
-
-
-def _neighbours(evidence: Evidence, vus: int) -> list[int]:
-    below = [other for other in evidence.runs if other < vus]
-    above = [other for other in evidence.runs if other > vus]
-    return below[-1:] + above[:1]
 
 
 def _listed(numbers: Iterable[int]) -> str:

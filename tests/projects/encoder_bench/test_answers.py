@@ -25,7 +25,7 @@ from projects.encoder_bench.answers import (
     standard_error,
     write_reference,
 )
-from projects.encoder_bench.inputs import TASKS
+from projects.encoder_bench.k6 import TASKS
 
 EMBEDDING, CLASSIFICATION = TASKS["embedding"], TASKS["classification"]
 INPUTS = [f"{'x' * number}{number % 10}" for number in range(30)]

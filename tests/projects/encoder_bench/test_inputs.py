@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from projects.encoder_bench.inputs import Input, InputsError, digest, read_inputs, write_inputs
+from projects.encoder_bench.k6 import Input, InputsError, digest, read_inputs, write_inputs
 
 
 def test_a_text_file_has_a_text_a_line(tmp_path):

@@ -17,12 +17,24 @@ from requirements import missing
 
 from matrix_benchmarking.benchmark import processes
 from projects.encoder_bench import k6
-from projects.encoder_bench.inputs import TASKS, Input, write_inputs
-from projects.encoder_bench.k6 import quantile, read_samples, time_series
+from projects.encoder_bench.k6 import TASKS, Input, quantile, read_samples, time_series, write_inputs
 
 pytestmark = pytest.mark.xdist_group("load")
 
-SHORT = k6.Closed(2, 1.0)
+
+def closed(vus: int, duration_s: float) -> dict[str, Any]:
+    return {"vus": vus, "duration_s": duration_s}
+
+
+def shared(vus: int, requests: int, duration_s: float) -> dict[str, Any]:
+    return {"vus": vus, "requests": requests, "duration_s": duration_s}
+
+
+def at_rate(rate: float, duration_s: float, vus: int) -> dict[str, Any]:
+    return {"vus": vus, "rate": rate, "duration_s": duration_s}
+
+
+SHORT = closed(2, 1.0)
 TEXTS = [Input(f"text number {number}", str(number % 10)) for number in range(50)]
 
 
@@ -38,10 +50,10 @@ def program() -> str:
 def put_load(program, tmp_path) -> Callable[..., Any]:
     """Runs k6 on a stub; gives the summary, and leaves summary, samples and log in the temporary directory."""
 
-    def run(url: str, task: str = "embedding", users: k6.Model = SHORT, **options: Any) -> Any:
+    def run(url: str, task: str = "embedding", users: Any = SHORT, **options: Any) -> Any:
         write_inputs(TEXTS, tmp_path / "inputs.jsonl")
         options = {"route": TASKS[task].route, "model": "m", "request_timeout_s": 5.0, **options}
-        load = k6.K6Load(task=TASKS[task], url=url, inputs=tmp_path / "inputs.jsonl", users=users, **options)
+        load = k6.K6Load(task=TASKS[task], url=url, inputs=tmp_path / "inputs.jsonl", **users, **options)
         done = subprocess.run(
             k6.command(load, program, tmp_path / "samples.csv"),
             env=processes.environment(k6.environment(load, tmp_path / "summary.json"), k6.OWN_VARIABLES),
@@ -92,7 +104,7 @@ def test_right_answers_are_counted_for_each_task(put_load, task, reply):
 )
 def test_an_embedding_of_the_wrong_shape_is_not_an_answer(put_load, content):
     with EncoderStub(always(200, content)) as stub:
-        summary = put_load(stub.url, users=k6.SharedIterations(1, 3, 5.0))
+        summary = put_load(stub.url, users=shared(1, 3, 5.0))
     assert (count(summary, "sent_inputs"), count(summary, "answered_inputs")) == (3, 0)
     assert k6.headline(summary).throughput == 0
     assert k6.headline(summary).p95_ms is None
@@ -103,7 +115,7 @@ def test_an_embedding_of_the_wrong_shape_is_not_an_answer(put_load, content):
 )
 def test_a_classification_of_the_wrong_shape_is_not_an_answer(put_load, content):
     with EncoderStub(always(200, content)) as stub:
-        summary = put_load(stub.url, "classification", users=k6.SharedIterations(1, 2, 5.0))
+        summary = put_load(stub.url, "classification", users=shared(1, 2, 5.0))
     assert (count(summary, "sent_inputs"), count(summary, "answered_inputs")) == (2, 0)
 
 
@@ -116,7 +128,7 @@ def test_a_classification_of_the_wrong_shape_is_not_an_answer(put_load, content)
 )
 def test_other_servers_classifications_are_understood(put_load, content):
     with EncoderStub(always(200, content)) as stub:
-        summary = put_load(stub.url, "classification", users=k6.SharedIterations(1, 10, 5.0))
+        summary = put_load(stub.url, "classification", users=shared(1, 10, 5.0))
     assert count(summary, "answered_inputs") == 10
     assert count(summary, "right_labels") == 1
 
@@ -124,20 +136,20 @@ def test_other_servers_classifications_are_understood(put_load, content):
 def test_embeddings_that_change_their_size_are_not_all_answers(put_load):
     sizes = iter(range(1, 1000))
     with EncoderStub(lambda body: (200, json.dumps({"data": [{"embedding": [1.0] * next(sizes)}]}).encode())) as stub:
-        summary = put_load(stub.url, users=k6.SharedIterations(1, 4, 5.0))
+        summary = put_load(stub.url, users=shared(1, 4, 5.0))
     assert count(summary, "answered_inputs") == 1
 
 
 def test_one_embedding_of_another_size_costs_one_answer_even_if_it_is_the_first(put_load):
     sizes = iter([7, *[3] * 100])
     with EncoderStub(lambda body: (200, json.dumps({"data": [{"embedding": [1.0] * next(sizes)}]}).encode())) as stub:
-        summary = put_load(stub.url, users=k6.SharedIterations(1, 20, 5.0))
+        summary = put_load(stub.url, users=shared(1, 20, 5.0))
     assert count(summary, "answered_inputs") == 19
 
 
 def test_requests_under_way_at_the_end_are_counted(put_load):
     with EncoderStub(embeddings, delay_s=11.0) as stub:
-        summary = put_load(stub.url, users=k6.Closed(2, 1.0), request_timeout_s=20.0)
+        summary = put_load(stub.url, users=closed(2, 1.0), request_timeout_s=20.0)
     assert count(summary, "http_reqs") == count(summary, "answered_inputs") == len(stub.asked) == 2
 
 
@@ -145,38 +157,38 @@ def test_k6_variables_of_the_shell_do_not_replace_the_load(put_load, monkeypatch
     for name, value in {"K6_ITERATIONS": "3", "K6_VUS": "1", "K6_DURATION": "1s", "K6_RPS": "1"}.items():
         monkeypatch.setenv(name, value)
     with EncoderStub(embeddings) as stub:
-        summary = put_load(stub.url, users=k6.SharedIterations(2, 20, 5.0))
+        summary = put_load(stub.url, users=shared(2, 20, 5.0))
     assert len(stub.asked) == count(summary, "http_reqs") == 20
 
 
 def test_a_server_that_answers_500_to_all_has_answered_nothing(put_load):
     with EncoderStub(always(500, "{}")) as stub:
-        summary = put_load(stub.url, users=k6.SharedIterations(2, 6, 5.0))
+        summary = put_load(stub.url, users=shared(2, 6, 5.0))
     assert k6.headline(summary) == k6.Headline(6, 0, 0.0, None)
 
 
 def test_a_server_that_is_down_has_answered_nothing(put_load):
-    summary = put_load("http://127.0.0.1:9", users=k6.SharedIterations(1, 3, 5.0))
+    summary = put_load("http://127.0.0.1:9", users=shared(1, 3, 5.0))
     assert k6.headline(summary).answered_inputs == 0
 
 
 def test_each_request_asks_something_else_from_the_offset_on(put_load):
     with EncoderStub(embeddings) as stub:
-        put_load(stub.url, users=k6.SharedIterations(1, 20, 5.0), inputs_per_request=2, offset=7)
+        put_load(stub.url, users=shared(1, 20, 5.0), inputs_per_request=2, offset=7)
     asked = [text for body in stub.asked for text in body["input"]]
     assert asked == [TEXTS[(7 + at) % 50].input for at in range(40)]
 
 
 def test_requests_are_shared_by_the_users(put_load):
     with EncoderStub(embeddings) as stub:
-        summary = put_load(stub.url, users=k6.SharedIterations(4, 30, 5.0))
+        summary = put_load(stub.url, users=shared(4, 30, 5.0))
     assert len({json.dumps(body["input"]) for body in stub.asked}) == 30
     assert count(summary, "http_reqs") == 30
 
 
 def test_a_key_reaches_the_server_and_nothing_else(put_load, tmp_path):
     with EncoderStub(embeddings) as stub:
-        put_load(stub.url, users=k6.SharedIterations(1, 2, 5.0), headers={"Authorization": "Bearer top-secret"})
+        put_load(stub.url, users=shared(1, 2, 5.0), headers={"Authorization": "Bearer top-secret"})
     assert all(headers["Authorization"] == "Bearer top-secret" for headers in stub.headers)
     assert all("top-secret" not in path.read_text() for path in tmp_path.iterdir())
 
@@ -188,7 +200,7 @@ def test_a_key_is_neither_on_the_command_line_nor_in_the_record(tmp_path):
         route="/r",
         model="m",
         inputs=tmp_path / "inputs.jsonl",
-        users=k6.Closed(1, 1.0),
+        **closed(1, 1.0),
         headers={"Authorization": "Bearer top-secret"},
     )
     assert "top-secret" not in repr(k6.command(load, "k6", None))
@@ -198,7 +210,7 @@ def test_a_key_is_neither_on_the_command_line_nor_in_the_record(tmp_path):
 
 def test_the_open_model_shows_what_a_slow_server_makes_it_drop_and_delay(put_load):
     with EncoderStub(embeddings, delay_s=0.3) as stub:
-        summary = put_load(stub.url, users=k6.Open(20, 2.0, 2))
+        summary = put_load(stub.url, users=at_rate(20, 2.0, 2))
     assert count(summary, "dropped_iterations") > 10
     assert summary["metrics"]["schedule_lag"]["values"]["p(95)"] > 500
     assert len(stub.asked) < 20
@@ -206,7 +218,7 @@ def test_the_open_model_shows_what_a_slow_server_makes_it_drop_and_delay(put_loa
 
 def test_the_open_model_keeps_its_schedule_with_a_fast_server(put_load):
     with EncoderStub(embeddings) as stub:
-        summary = put_load(stub.url, users=k6.Open(20, 2.0, 10))
+        summary = put_load(stub.url, users=at_rate(20, 2.0, 10))
     assert count(summary, "dropped_iterations") == 0
     assert summary["metrics"]["schedule_lag"]["values"]["med"] < 100
     assert 38 <= len(stub.asked) <= 42
@@ -214,13 +226,13 @@ def test_the_open_model_keeps_its_schedule_with_a_fast_server(put_load):
 
 def test_a_rate_below_one_a_second_is_kept(put_load):
     with EncoderStub(embeddings) as stub:
-        put_load(stub.url, users=k6.Open(0.5, 3.0, 1))
+        put_load(stub.url, users=at_rate(0.5, 3.0, 1))
     assert 1 <= len(stub.asked) <= 2
 
 
 def test_a_fractional_rate_is_not_rounded_to_whole_requests_a_minute(put_load):
     with EncoderStub(embeddings) as stub:
-        summary = put_load(stub.url, users=k6.Open(0.2416, 9.0, 2))  # 14.496 a minute
+        summary = put_load(stub.url, users=at_rate(0.2416, 9.0, 2))  # 14.496 a minute
     assert len(stub.asked) == 3
     assert summary["metrics"]["schedule_lag"]["values"]["max"] < 150
 
@@ -228,7 +240,7 @@ def test_a_fractional_rate_is_not_rounded_to_whole_requests_a_minute(put_load):
 def test_the_window_and_the_time_series_are_those_of_the_load(put_load, tmp_path):
     began = time.time()
     with EncoderStub(embeddings, delay_s=0.02) as stub:
-        summary = put_load(stub.url, users=k6.Closed(2, 2.2))
+        summary = put_load(stub.url, users=closed(2, 2.2))
     window = k6.load_window(summary, 0.0, 0.0)
     assert began - 0.1 < window["start"] < window["end"] < time.time() + 0.1
     assert 2.1 < window["end"] - window["start"] < 2.6
