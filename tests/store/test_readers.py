@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tracemalloc
 import types
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -242,3 +243,23 @@ def test_a_layout_may_name_the_parts_itself(tmp_path: Path) -> None:
     }
     assert len({entry.test_uuid for entry in matrix}) == 2
     assert [entry.results.speed for entry in matrix] == [1.0, 2.0]
+
+
+def test_a_file_is_streamed_not_held(lines: Lines, tmp_path: Path) -> None:
+    class Sums(Lines):
+        def read(self, file: ArtifactPath) -> Iterator[Part]:
+            for name, settings, fields in super().read(file):
+                yield name, settings, {"speed": len(fields["log"])}
+
+    size = 1 << 20
+    with (tmp_path / "big.jsonl").open("w") as stream:
+        for rate in range(24):
+            stream.write(json.dumps({"rate": rate, "log": "x" * size}) + "\n")
+    tracemalloc.start()
+    try:
+        matrix = store.parse_tree(workload_of(Sums()), tmp_path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert [entry.kpis["speed"] for entry in matrix] == [size] * 24
+    assert peak < 12 * size

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import store
+from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import load
 
@@ -193,3 +194,22 @@ def test_other_tools_files_are_left_out(samples: Path, tmp_path: Path) -> None:
     matrix = parse(tmp_path)
     assert len(matrix) == 15
     assert matrix.notes == ["sarif.json and 1 more: left out, no reader recognises it"]
+
+
+def test_a_download_fetches_files_and_the_parse_expands_them(samples: Path, tmp_path: Path) -> None:
+    for mode in ("important", "all"):
+        fetched = tmp_path / mode
+        assert (
+            main(
+                [
+                    "download",
+                    f"--url={samples}",
+                    f"--results-dirname={fetched}",
+                    f"--workload={WORKLOAD}",
+                    f"--mode={mode}",
+                ]
+            )
+            == 0
+        )
+        here, there = ([(run.name, run.test_uuid, run.kpis) for run in parse(tree)] for tree in (fetched, samples))
+        assert here == there
