@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import glob
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,6 +71,12 @@ class Recorder:
             found = sorted(matching(self.root, pattern, self._names), key=natural)
             known = self.globs[pattern] = Glob(pattern, tuple(found))
         return list(known.matches)
+
+    def missing(self, patterns: Sequence[str]) -> list[str]:
+        """Those of *patterns*, paths and globs, of which nothing is there; what was read is not looked for again."""
+        seen = [relative for relative, sighting in self.sightings.items() if sighting.exists]
+        unseen = [pattern for pattern in patterns if not fnmatch.filter(seen, pattern)]
+        return [each for each in unseen if not (self.glob(each) if glob.has_magic(each) else self.look(each).exists)]
 
     def unreadable(self, error: OSError) -> Problem | None:
         """The problem that *error* is, where it names a file of the test directory."""

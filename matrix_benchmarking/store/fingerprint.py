@@ -11,9 +11,8 @@ import functools
 import glob
 import hashlib
 import os
-import re
 import stat
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 DIGEST_SIZE = 16
@@ -132,8 +131,7 @@ def matching(root: str, pattern: str, names: Sequence[str] | None = None) -> lis
     """
     if os.sep in pattern:
         return glob.glob(pattern, root_dir=root)
-    match = _matcher(pattern)
-    return [name for name in (list_names(root) if names is None else names) if match(name)]
+    return fnmatch.filter(list_names(root) if names is None else names, pattern)
 
 
 def list_names(directory: str) -> list[str]:
@@ -142,11 +140,6 @@ def list_names(directory: str) -> list[str]:
         return os.listdir(directory)
     except OSError:
         return []
-
-
-@functools.lru_cache(maxsize=1024)
-def _matcher(pattern: str) -> Callable[[str], object]:
-    return re.compile(fnmatch.translate(pattern)).match
 
 
 def unchanged(root: str, globs: Sequence[Glob]) -> bool:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import fnmatch
 import functools
 import os
 import types
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,11 +66,6 @@ class Context:
             part=candidate.part,
         )
 
-    def reader_layout(self, candidate: Candidate) -> ReaderLayout | None:
-        """The layout of a file whose tests are its parts; None for any other."""
-        layout = self.layout(candidate)
-        return layout if isinstance(layout, ReaderLayout) else None
-
 
 @dataclasses.dataclass(slots=True)
 class ParsedTest:
@@ -125,14 +119,27 @@ def _evaluated(
     return ParsedTest(entry, results, len(cached.results), notes)
 
 
-def parse_parts(
-    context: Context, file: Candidate, first: str | None = None
-) -> Iterator[tuple[Candidate, ParsedTest | SettingsError]]:
-    """The tests in a *file* of a reader, from the part *first* on; what is wrong with one, or with the whole file.
+class NotRecognised(SettingsError):
+    """A file that none of the workload's readers knows."""
+
+
+def tests_of(context: Context, candidate: Candidate) -> Iterable[tuple[Candidate, ParsedTest | SettingsError]]:
+    """The test that *candidate* is; or of a file of readers each test in it, from the candidate's part on.
 
     Raises:
         SettingsError: nothing in it can be read.
     """
+    layout = context.layout(candidate)
+    if not isinstance(layout, ReaderLayout):
+        return [(candidate, parse_test(context, candidate))]
+    if layout.reader_of(candidate.path) is None:
+        raise NotRecognised("no reader recognises it")
+    return _parse_parts(context, dataclasses.replace(candidate, part=None), candidate.part)
+
+
+def _parse_parts(
+    context: Context, file: Candidate, first: str | None
+) -> Iterator[tuple[Candidate, ParsedTest | SettingsError]]:
     notes: list[str] = []
     kept = _load_cache(context, file, notes)
     if kept is None:
@@ -251,7 +258,7 @@ def _read_artifacts(context: Context, candidate: Candidate) -> _Artifacts:
         recorder.problems.append(parser_problem("parse_once", error, recorder))
         lacks_package = _lacks_package(error)
     wanted = important_files(context.workload, context.layout(candidate))
-    missing = [] if candidate.is_file else _missing_files(recorder, wanted)
+    missing = [] if candidate.is_file else recorder.missing(wanted)
     return _Artifacts(results, recorder, None if own_uuid is None else str(own_uuid), missing, lacks_package)
 
 
@@ -261,19 +268,6 @@ def _lacks_package(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
-
-
-def _missing_files(recorder: Recorder, patterns: Sequence[str]) -> list[str]:
-    """The important files that are not there; those that were read are not looked for again."""
-    seen = [relative for relative, sighting in recorder.sightings.items() if sighting.exists]
-    missing = []
-    for pattern in patterns:
-        if fnmatch.filter(seen, pattern):
-            continue
-        has_wildcard = any(char in pattern for char in "*?[")
-        if not (recorder.glob(pattern) if has_wildcard else recorder.look(pattern).exists):
-            missing.append(pattern)
-    return missing
 
 
 def _read_settings(
@@ -342,13 +336,13 @@ class Loader:
 
     def __init__(self, context: Context) -> None:
         self._context = dataclasses.replace(context, ignore_cache=False)
-        self._kept: OrderedDict[tuple[Path, str | None], ParsedTest] = OrderedDict()
+        self._kept: OrderedDict[Candidate, ParsedTest] = OrderedDict()
         self._bytes = 0
 
     def attach(self, entry: Entry, candidate: Candidate) -> None:
         """Give *entry* the ways to its results and payload, which raise MatbenchError where its test is gone."""
         entry.load_results = functools.partial(self._results, candidate)
-        entry.load_lts = functools.partial(self._lts, entry, candidate)
+        entry.load_lts = lambda: build_payload(self._context.workload, entry, self._results(candidate))[0]
 
     def keep(self, candidate: Candidate, parsed: ParsedTest) -> None:
         """Keep what was just parsed, where there is room for it."""
@@ -356,62 +350,46 @@ class Loader:
             self._add(candidate, parsed)
 
     def _add(self, candidate: Candidate, parsed: ParsedTest) -> None:
-        key = candidate.path, candidate.part
-        before = self._kept.pop(key, None)
+        before = self._kept.pop(candidate, None)
         self._bytes += parsed.packed_bytes - (before.packed_bytes if before else 0)
-        self._kept[key] = parsed
-
-    def _lts(self, entry: Entry, candidate: Candidate) -> types.SimpleNamespace:
-        return build_payload(self._context.workload, entry, self._results(candidate))[0]
+        self._kept[candidate] = parsed
 
     def _results(self, candidate: Candidate) -> types.SimpleNamespace:
-        self._check(candidate)
-        parsed = self._kept.get((candidate.path, candidate.part))
-        if parsed is None:
+        problem = self._gone(candidate)
+        if problem is None:
             try:
-                parsed = self._parse(candidate)
+                return (self._kept.get(candidate) or self._parse(candidate)).results
             except SettingsError as error:
-                raise self._error(candidate, error) from error
-            self._add(candidate, parsed)
-            while self._bytes > _KEPT_BYTES and len(self._kept) > _KEPT_TESTS:
-                self._bytes -= self._kept.popitem(last=False)[1].packed_bytes
-        return parsed.results
+                problem = str(error)
+        name = relative_name(candidate.path, self._context.root, candidate.part)
+        raise MatbenchError(f"{name}: its results can't be loaded: {problem}")
 
     def _parse(self, candidate: Candidate) -> ParsedTest:
         """*candidate* again; of a file with several tests those that follow are kept too, as far as there is room."""
-        if candidate.part is None or self._context.reader_layout(candidate) is None:
-            return parse_test(self._context, candidate)
-        wanted: ParsedTest | None = None
-        room = _KEPT_BYTES
-        for each, parsed in parse_parts(self._context, dataclasses.replace(candidate, part=None), candidate.part):
-            if isinstance(parsed, SettingsError):
-                continue
-            if wanted is None:
-                if each.part != candidate.part:
-                    break
-                wanted = parsed
-            self._add(each, parsed)
-            room -= parsed.packed_bytes
-            if room < 0:
-                break
-        if wanted is None:
+        tests = iter(tests_of(self._context, candidate))
+        found, wanted = next(tests)
+        if isinstance(wanted, SettingsError):
+            raise wanted
+        if found != candidate:
             raise SettingsError("the file doesn't hold it any more; parse the tree again")
+        self._add(candidate, wanted)
+        room = _KEPT_BYTES - wanted.packed_bytes
+        for each, parsed in tests:
+            if isinstance(parsed, SettingsError) or (room := room - parsed.packed_bytes) < 0:
+                break
+            self._add(each, parsed)
+        while self._bytes > _KEPT_BYTES and len(self._kept) > _KEPT_TESTS:
+            self._bytes -= self._kept.popitem(last=False)[1].packed_bytes
         return wanted
 
-    def _check(self, candidate: Candidate) -> None:
-        """Refuse a test that is gone, whose lenient parse would find nothing and say nothing."""
+    def _gone(self, candidate: Candidate) -> str | None:
+        """What is wrong with a test that is gone, whose lenient parse would find nothing and say nothing."""
         target = os.path.realpath(candidate.path)
         if not os.path.exists(target):
-            problem = (
+            return (
                 f"'{candidate.path}' is not there any more, it was removed or renamed after the tree was parsed; "
                 "parse it again"
             )
-        elif os.path.commonpath([target, self._context.root]) != str(self._context.root):
-            problem = f"'{candidate.path}' leads to {target}, which is outside the results directory"
-        else:
-            return
-        raise self._error(candidate, problem)
-
-    def _error(self, candidate: Candidate, problem: object) -> MatbenchError:
-        name = relative_name(candidate.path, self._context.root, candidate.part)
-        return MatbenchError(f"{name}: its results can't be loaded: {problem}")
+        if os.path.commonpath([target, self._context.root]) != str(self._context.root):
+            return f"'{candidate.path}' leads to {target}, which is outside the results directory"
+        return None

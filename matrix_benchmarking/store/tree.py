@@ -25,7 +25,7 @@ from ..workload import Workload
 from . import cache, tree_index
 from .entries import relative_name
 from .find import Candidate, Found, NativeLayout, Traces, check_root, find_tests, layouts_of
-from .parsing import Context, Loader, ParsedTest, parse_parts, parse_test
+from .parsing import Context, Loader, NotRecognised, tests_of
 
 PROCESSES_PAY_FROM = 200
 """Number of tests from which starting worker processes costs less than it saves."""
@@ -221,33 +221,19 @@ def _workload(spec: str) -> Workload:
 def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | None = None) -> list[Outcome]:
     outcomes: list[Outcome] = []
     for candidate in chunk:
-        name = relative_name(candidate.path, context.root)
         try:
-            for each, parsed in _tests(context, candidate):
+            for each, parsed in tests_of(context, candidate):
                 if isinstance(parsed, SettingsError):
                     outcomes.append((each, _without_results(context, each, {}, 0, Problem(str(parsed))), []))
                     continue
                 if loader is not None:
                     loader.keep(each, parsed)
                 outcomes.append((each, parsed.entry, [(parsed.entry.name, note) for note in parsed.notes]))
+        except NotRecognised as error:
+            outcomes.append((candidate, None, [(relative_name(candidate.path, context.root), f"left out, {error}")]))
         except SettingsError as error:
             outcomes.append((candidate, _without_results(context, candidate, {}, 0, Problem(str(error))), []))
-        except _NotRecognised:
-            outcomes.append((candidate, None, [(name, "left out, no reader recognises it")]))
     return outcomes
-
-
-def _tests(context: Context, candidate: Candidate) -> Iterable[tuple[Candidate, ParsedTest | SettingsError]]:
-    layout = context.reader_layout(candidate)
-    if layout is None:
-        return [(candidate, parse_test(context, candidate))]
-    if layout.reader_of(candidate.path) is None:
-        raise _NotRecognised
-    return parse_parts(context, candidate)
-
-
-class _NotRecognised(Exception):
-    """A file that none of the workload's readers knows."""
 
 
 def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> Iterator[Outcome]:
