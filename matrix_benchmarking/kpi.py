@@ -82,8 +82,8 @@ class KPIDefinition:
             return "unknown"
         shown = value / self.divisor
         text = self.format.format(shown).replace("%", " %").replace("  %", " %")
-        if self.format == DEFAULT_FORMAT and 1.0 <= abs(shown) < LARGEST_PLAIN:
-            text = f"{shown:.0f}" if "e" in text else text  # 24850 rather than 2.485e+04
+        if self.format.endswith("g}") and "e" in text and 1.0 <= abs(shown) < LARGEST_PLAIN:
+            text = f"{shown:,.0f}" if "," in self.format else f"{shown:.0f}"  # 24850 rather than 2.485e+04
         return f"{text} {self.display_unit}".rstrip() if unit else text
 
     def show_bound(self, value: float, *, unit: bool = True) -> str:

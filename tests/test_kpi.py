@@ -210,6 +210,11 @@ def test_a_number_without_a_format_has_no_exponent_unless_it_needs_one(value: fl
     assert kpi.collect([size])["size"].show(value) == shown
 
 
+def test_the_commas_of_a_format_stay_where_it_would_have_an_exponent() -> None:
+    of = defined(kpi.LowerBetter, kpi.KPIMetadata(help="Time", unit="us"), kpi.Format("{:,.4g}"))
+    assert [of.show(value) for value in (15_220_123.4, 7891.4, 1e16)] == ["15,220,123 us", "7,891 us", "1e+16 us"]
+
+
 @given(
     st.floats(1e-6, 1e14) | st.floats(-1e9, -1e-6) | st.just(0.0),
     st.sampled_from(["{:.1f}", "{:,.0f}", kpi.DEFAULT_FORMAT]),

@@ -74,7 +74,7 @@ def test_parameters_are_settings_and_what_failed_is_unknown(tmp_path: Path) -> N
         ("mem_z", {"memory": 2e6}),
         ("time_w", {}),
     ]
-    assert entries[0].settings == {**common, "benchmark": "time_x", "n": 1, "kind": "'a'"}
+    assert entries[0].settings == {**common, "benchmark": "time_x(1, 'a')", "n": 1, "kind": "'a'"}
     assert entries[1].results.error == "failed, or was skipped"
     assert entries[0].span_us[0] == time_us(dt.datetime(2017, 7, 14, 2, 40, tzinfo=dt.UTC))
 

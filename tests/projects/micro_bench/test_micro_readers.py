@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from matrix_benchmarking import store
+from matrix_benchmarking.analyze.best import rank
 from matrix_benchmarking.cli import main
 from matrix_benchmarking.matrix import Entry, Matrix
 from matrix_benchmarking.workload import load
@@ -54,6 +55,16 @@ def test_every_sample_has_one_reader_and_nothing_wrong(samples: Path) -> None:
     assert len({entry.test_uuid for entry in matrix}) == len(matrix)
 
 
+def test_runs_with_other_parameters_are_never_compared(samples: Path) -> None:
+    workload = load(WORKLOAD)
+    groups = rank(parse(samples), workload).groups
+    names = ("size", "value", "direction", "mode")
+    compared = [[one.point.settings for one in group.standings] for group in groups if "command" not in group.tried[0]]
+    assert all(len({tuple(each.get(name) for name in names) for each in group}) == 1 for group in compared)
+    (commands,) = (group for group in groups if "command" in group.tried[0])
+    assert len(commands.standings) == 2
+
+
 def test_hyperfine_keeps_each_run_of_a_command(samples: Path) -> None:
     runs = select(parse(samples / "hyperfine"), benchmark="sort", size=1000)
     assert [run.repeat for run in runs] == list(range(10))
@@ -65,18 +76,18 @@ def test_hyperfine_keeps_each_run_of_a_command(samples: Path) -> None:
 
 def test_go_repeats_are_lines_of_one_name_and_nanoseconds(samples: Path) -> None:
     matrix = parse(samples / "go")
-    runs = [run for run in select(matrix, benchmark="Sort", size=100) if run.location.name == "go.txt"]
+    runs = [run for run in select(matrix, benchmark="Sort/size=100", size=100) if run.location.name == "go.txt"]
     assert values(runs, "time") == pytest.approx([922.3e-9, 801.7e-9, 805.8e-9, 841.1e-9, 804.4e-9])
     assert (runs[0].kpis["bandwidth"], runs[0].kpis["allocated"], runs[0].kpis["allocations"]) == (867.43e6, 896, 1)
     assert (runs[0].settings["procs"], runs[0].settings["package"]) == (2, "example.org/sorting")
     assert vars(runs[0].results)["items/op"] == 100
-    events = [run for run in select(matrix, benchmark="Sort", size=100) if run.location.name == "go.json"]
+    events = [run for run in select(matrix, benchmark="Sort/size=100", size=100) if run.location.name == "go.json"]
     assert values(events, "time") == pytest.approx([1315e-9, 1068e-9])
 
 
 def test_google_benchmark_aggregates_are_no_repeats(samples: Path, tmp_path: Path) -> None:
     matrix = parse(samples / "google-benchmark")
-    runs = select(matrix, benchmark="BM_Sort", size=100)
+    runs = select(matrix, benchmark="BM_Sort/size:100", size=100)
     measured = [run for run in runs if "aggregate" not in run.settings]
     assert [run.repeat for run in measured] == [0, 1, 2]
     assert measured[0].kpis["time"] == pytest.approx(0.41252631388098049e-6)
@@ -116,7 +127,7 @@ def test_pytest_benchmark_rounds_are_repeats_and_many_are_batched(samples: Path)
     matrix = parse(samples / "pytest-benchmark")
     content = json.loads((samples / "pytest-benchmark" / "pytest.json").read_text())
     stats = {each["name"]: each["stats"] for each in content["benchmarks"]}
-    runs = select(matrix, benchmark="test_sort.py::test_sort", size=100)
+    runs = select(matrix, benchmark="test_sort.py::test_sort[100]", size=100)
     assert values(runs, "time") == stats["test_sort[100]"]["data"]
     batched = select(matrix, benchmark="test_sort.py::test_join")
     data = stats["test_join"]["data"]
@@ -127,13 +138,13 @@ def test_pytest_benchmark_rounds_are_repeats_and_many_are_batched(samples: Path)
 
 def test_fio_directions_are_runs_and_latencies_nanoseconds(samples: Path, tmp_path: Path) -> None:
     matrix = parse(samples / "fio")
-    [write] = select(matrix, benchmark="seqwrite", direction="write")
+    [write] = select(matrix, benchmark="seqwrite (write)")
     assert write.kpis["time"] == pytest.approx(5071.781307e-9)
     assert write.kpis["p99"] == pytest.approx(6688e-9)
     assert (write.kpis["rate"], write.kpis["bandwidth"]) == (190999.000999, 12517310529)
     assert write.settings["bs"] == "64k"
     assert "directory" not in write.settings
-    assert {run.settings["direction"] for run in select(matrix, benchmark="randrw")} == {"read", "write"}
+    assert {run.settings["benchmark"] for run in matrix} == {"randrw (read)", "randrw (write)", "seqwrite (write)"}
     text = (samples / "fio" / "fio.json").read_text()
     assert len(parse(written(tmp_path, "warned.json", f"fio: this platform is slow\n{text}"))) == len(matrix)
 
@@ -141,7 +152,7 @@ def test_fio_directions_are_runs_and_latencies_nanoseconds(samples: Path, tmp_pa
 def test_files_of_before_are_read_too(tmp_path: Path) -> None:
     older = {"name": "BM_x/8/threads:2", "iterations": 5, "real_time": 10, "cpu_time": 9, "time_unit": "ms"}
     [run] = parse(written(tmp_path, "gb.json", {"benchmarks": [older]}))
-    assert run.settings == {"tool": "google-benchmark", "benchmark": "BM_x", "arguments": 8, "threads": 2}
+    assert run.settings == {"tool": "google-benchmark", "benchmark": "BM_x/8/threads:2", "arguments": 8, "threads": 2}
     assert (run.kpis["time"], run.kpis["cpu_time"]) == pytest.approx((0.01, 0.009))
     (tmp_path / "gb.json").unlink()
     stats = {"rounds": 9710, "mean": 2.6e-07, "iterations": 431}
@@ -149,7 +160,7 @@ def test_files_of_before_are_read_too(tmp_path: Path) -> None:
     document = {"benchmarks": [bench], "datetime": "2015-08-15T00:01:51.557705", "commit_info": {"id": "5b78"}}
     [run] = parse(written(tmp_path, "0001.json", document))
     assert run.settings == {
-        "tool": "pytest-benchmark", "benchmark": "t.py::test_x", "version": "5b78", "parameter": "0"
+        "tool": "pytest-benchmark", "benchmark": "t.py::test_x[0]", "version": "5b78", "parameter": "0"
     }  # fmt: skip
     assert (run.kpis["time"], run.span_us) == (2.6e-07, (None, None))
 

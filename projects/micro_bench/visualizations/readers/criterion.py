@@ -20,8 +20,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     sample, benchmark = read_json(file), read_json(file / "../benchmark.json")
     if len(sample["iters"]) != len(sample["times"]) or 0 in sample["iters"]:
         raise ArtifactError(file, "has not as many times as numbers of iterations")
-    names = [benchmark["group_id"], benchmark.get("function_id")]
-    settings: dict[str, Any] = {"tool": "criterion", "benchmark": "/".join(filter(None, names))}
+    settings: dict[str, Any] = {"tool": "criterion", "benchmark": benchmark["full_id"]}
     if benchmark.get("value_str") is not None:
         settings["value"] = scalar(benchmark["value_str"])
     samples = [total / count * 1e-9 for total, count in zip(sample["times"], sample["iters"], strict=True)]

@@ -28,7 +28,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             done = job.get(direction) or {}
             if not done.get("total_ios"):
                 continue
-            settings = {"tool": "fio", "benchmark": job["jobname"], "direction": direction}
+            settings = {"tool": "fio", "benchmark": f"{job['jobname']} ({direction})"}
             settings |= parameters({name: options[name] for name in options if name not in _PLACES}, settings)
             results = {"end": end, "fio": content["fio version"], **_results(done), "campaign": True}
             if job.get("error"):

@@ -55,8 +55,7 @@ def _named(name: str, configuration: dict[str, str]) -> dict[str, Any]:
     """``Sort/size=100-2`` as settings; the number at the end is GOMAXPROCS, which Go leaves out where it is 1."""
     name, procs = match.groups() if (match := re.fullmatch(r"(.+)-(\d+)", name)) else (name, "1")
     steps = [step.partition("=") for step in name.split("/")]
-    benchmark = "/".join("".join(step) for step in steps if not step[1])
-    settings: dict[str, Any] = {"benchmark": benchmark, "procs": int(procs)}
+    settings: dict[str, Any] = {"benchmark": name, "procs": int(procs)}
     if "pkg" in configuration:
         settings["package"] = configuration["pkg"]
     settings |= {f"parameter_{key}" if key in settings else key: scalar(value) for key, sign, value in steps if sign}

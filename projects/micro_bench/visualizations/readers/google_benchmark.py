@@ -40,10 +40,9 @@ def _run_name(row: dict[str, Any]) -> str:
 
 def _named(run_name: str) -> dict[str, Any]:
     """``BM_Sort/size:100/8/threads:2`` as settings."""
-    benchmark, *steps = run_name.split("/")
-    settings: dict[str, Any] = {"benchmark": benchmark}
+    settings: dict[str, Any] = {"benchmark": run_name}
     plain = []
-    for step in steps:
+    for step in run_name.split("/")[1:]:
         name, separator, value = step.partition(":")
         if separator and name not in settings and name not in ("tool", "repeat", "repeats"):
             settings[name] = scalar(value)

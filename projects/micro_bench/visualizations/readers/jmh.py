@@ -15,9 +15,10 @@ def recognises(head: bytes, name: str) -> bool:
 def read(file: ArtifactPath) -> Iterator[Part]:
     for index, result in enumerate(read_json(file)):
         primary = result["primaryMetric"]
+        given = [result["mode"], *(f"{name}={value}" for name, value in (result.get("params") or {}).items())]
         settings = {
             "tool": "JMH",
-            "benchmark": result["benchmark"],
+            "benchmark": f"{result['benchmark']} ({', '.join(given)})",
             "mode": result["mode"],
             "threads": result.get("threads", 1),
         }

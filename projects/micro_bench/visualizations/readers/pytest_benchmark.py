@@ -19,7 +19,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
     end = dt.datetime.fromisoformat(content["datetime"]) if content.get("datetime") else None
     for benchmark in content["benchmarks"]:
         stats, full_name = benchmark["stats"], benchmark["fullname"]
-        settings = {"tool": "pytest-benchmark", "benchmark": full_name.partition("[")[0]}
+        settings = {"tool": "pytest-benchmark", "benchmark": full_name}
         if commit:
             settings["version"] = commit
         if machine.get("node"):
