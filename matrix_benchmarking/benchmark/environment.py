@@ -1,4 +1,4 @@
-"""Where and when a run took place: processor, GPUs, kernel, versions, times; and texts without this machine's names."""
+"""Where a run took place: processor, GPUs, kernel, versions; and texts without this machine's names."""
 
 from __future__ import annotations
 
@@ -10,21 +10,14 @@ import re
 import socket
 import sys
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from ..version import __version__
 
-
-def start_end(**times: float) -> dict[str, str]:
-    """The content of ``test_start_end.json`` from *times* in seconds since the epoch."""
-    return {key: datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds") for key, time in times.items()}
-
-
+# How old a load is, in its middle, when NVML gives it: a mean over 0.2 s (on an H100, driver 580) that ended up to as
+# long before.
 LAG_S = 0.2
-"""How old a load is, in its middle, when NVML gives it: a mean over 0.2 s (on an H100, driver 580) that ended up to as
-long before."""
 
 
 class Gpus:
@@ -60,16 +53,15 @@ class Gpus:
 
     def describe(self) -> list[dict[str, Any]]:
         """Model, memory in bytes and driver version of each GPU."""
-        return [self._description(handle) for handle in self._handles]
-
-    def _description(self, handle: Any) -> dict[str, Any]:
-        nvml = self._nvml
-        try:
-            memory_bytes = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
-            model, driver = _text(nvml.nvmlDeviceGetName(handle)), _text(nvml.nvmlSystemGetDriverVersion())
-        except nvml.NVMLError:
-            return {"model": None}
-        return {"model": model, "memory_total_bytes": memory_bytes, "driver": driver}
+        described: list[dict[str, Any]] = []
+        for handle in self._handles:
+            known: dict[str, Any] = {"model": None}
+            with contextlib.suppress(self._nvml.NVMLError):
+                memory_bytes = int(self._nvml.nvmlDeviceGetMemoryInfo(handle).total)
+                known = {"model": self._nvml.nvmlDeviceGetName(handle), "memory_total_bytes": memory_bytes}
+                known["driver"] = self._nvml.nvmlSystemGetDriverVersion()
+            described.append(known)
+        return described
 
     def _find(self) -> list[Any]:
         if self._nvml is None:
@@ -79,10 +71,6 @@ class Gpus:
             return [self._nvml.nvmlDeviceGetHandleByIndex(at) for at in range(self._nvml.nvmlDeviceGetCount())]
         except self._nvml.NVMLError:
             return []
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def describe() -> dict[str, Any]:

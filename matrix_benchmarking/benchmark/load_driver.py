@@ -12,6 +12,7 @@ import shutil
 import time
 import urllib.parse
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -21,7 +22,7 @@ from ..config import Section
 from ..errors import ConfigError, needing
 from ..filters import Scalar, exact
 from . import processes
-from .environment import anonymous, start_end
+from .environment import anonymous
 from .run_directory import UTILIZATION, Point, write_json
 from .run_directory import Outcome as Outcome
 from .schema import Cores, Seconds, Words, fill, named_in
@@ -124,7 +125,9 @@ class PointRun:
         measured = window(started, ended) if window else {"start": started, "end": ended}
         if watch is not None:
             write_json(self.directory / UTILIZATION, watch.utilization(measured))
-        write_json(self.directory / "test_start_end.json", start_end(**measured))
+        moments = {name: datetime.fromtimestamp(measured[name], UTC) for name in ("start", "end")}
+        written = {name: moment.isoformat(timespec="milliseconds") for name, moment in moments.items()}
+        write_json(self.directory / "test_start_end.json", written)
         return status
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -12,8 +13,7 @@ import psutil
 from .environment import LAG_S, Gpus
 
 INTERVAL_S = 0.1
-_SAMPLES_A_LOOK = 10
-"""In how many samples it is looked once on which GPUs the watched processes compute."""
+_SAMPLES_A_LOOK = 10  # in so many samples it is looked once on which GPUs the watched processes compute
 
 
 class Monitor:
@@ -111,23 +111,19 @@ class Monitor:
 def _processes(ids: Sequence[int]) -> list[psutil.Process]:
     found = []
     for pid in ids:
-        try:
+        with contextlib.suppress(psutil.NoSuchProcess):
             found.append(psutil.Process(pid))
-        except psutil.NoSuchProcess:
-            continue
     return found
 
 
 def _with_ancestors(pid: int) -> set[int]:
-    try:
+    with contextlib.suppress(psutil.Error, ValueError):
         return {pid, *(parent.pid for parent in psutil.Process(pid).parents())}
-    except (psutil.Error, ValueError):
-        return {pid}
+    return {pid}
 
 
 def _cpu_seconds(process: psutil.Process) -> float:
-    try:
+    with contextlib.suppress(psutil.NoSuchProcess):
         times = process.cpu_times()
-    except psutil.NoSuchProcess:
-        return 0.0
-    return float(times.user + times.system)
+        return float(times.user + times.system)
+    return 0.0

@@ -57,7 +57,6 @@ class GuardedProcess:
     Args:
         output: file that gets its standard output, and its standard error unless *errors* is given.
         without_variables: variables of ours that begin so are kept from the command.
-        cpus: cores that it may use; all where None.
         grace_s: how long it may take to end by itself after an interrupt.
 
     Raises:
@@ -81,16 +80,13 @@ class GuardedProcess:
         check_cores(cpus)
         program = which(command[0], directory)
         cores = ",".join(map(str, cpus or ()))
-        guarded = [sys.executable, "-I", "-S", str(GUARD), str(grace_s), cores, program, *command[1:]]
-        self.grace_s = grace_s
-        self._mark = new_mark()
-        self._is_over = False
+        self.grace_s, self._mark, self._is_over = grace_s, new_mark(), False
         try:
             with contextlib.ExitStack() as stack:
                 stdout = stack.enter_context(output.open("ab"))
                 stderr = stack.enter_context(errors.open("ab")) if errors else subprocess.STDOUT
                 self._guard = subprocess.Popen(
-                    guarded,
+                    [sys.executable, "-I", "-S", str(GUARD), str(grace_s), cores, program, *command[1:]],
                     cwd=directory,
                     env={**environment(extra_environment, without_variables), **self._mark},
                     stdin=subprocess.PIPE,
@@ -98,10 +94,9 @@ class GuardedProcess:
                     stderr=stderr,
                     start_new_session=True,
                 )
-        except OSError as error:
-            raise ProcessError(f"cannot start '{command[0]}': {os_reason(error)}") from error
-        except ValueError as error:  # a NUL in a word or a variable
-            raise ProcessError(f"cannot start '{command[0]}': {error}") from error
+        except (OSError, ValueError) as error:  # a ValueError: a NUL in a word or a variable
+            reason = os_reason(error) if isinstance(error, OSError) else str(error)
+            raise ProcessError(f"cannot start '{command[0]}': {reason}") from error
 
     def poll(self) -> int | None:
         """The exit status, 128 + the signal's number for a killed command; None while it runs."""
@@ -261,12 +256,11 @@ def _is_of_one_that_is_gone(mark: str) -> bool:
 
 def _answers(pid: int) -> bool:
     """False only if the system says that there is no such process; /proc may hide one."""
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    with contextlib.suppress(PermissionError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return False
     return True
 
 

@@ -167,11 +167,7 @@ def named_in(value: Any) -> set[str]:
 
 
 def fill(value: Any, settings: Mapping[str, Any], keep: Collection[str] = ()) -> Any:
-    """*value* with *settings* put in; names in *keep* are left for later.
-
-    Raises:
-        ConfigError: a name that is no setting, or a single brace.
-    """
+    """*value* with *settings* put in; names in *keep* are left for later."""
     if isinstance(value, str):
         whole = _PART.fullmatch(value)
         if whole and whole[1] is not None and whole[1] not in keep:
@@ -188,19 +184,9 @@ def fill(value: Any, settings: Mapping[str, Any], keep: Collection[str] = ()) ->
 
 
 def fill_model(model: M, settings: Mapping[str, Any], where: str, keep: Collection[str] = ()) -> M:
-    """*model* with *settings* put in, validated again; *where* names it in errors.
-
-    Raises:
-        ConfigError: a setting that is not there, or is of the wrong kind.
-    """
-    content = fill(model.model_dump(by_alias=True, exclude_unset=True), settings, keep)
-    defaults = {
-        name: field.default
-        for name, field in type(model).model_fields.items()
-        if isinstance(field.default, str) and field.default.startswith("{") and name not in model.model_fields_set
-    }
+    """*model*, its defaults included, with *settings* put in, validated again; *where* names it in errors."""
     try:
-        content |= fill(defaults, settings, keep)
+        content = fill(model.model_dump(by_alias=True), settings, keep)
     except ConfigError as error:
         raise ConfigError(f"{where}: {error}") from error
     try:

@@ -173,7 +173,7 @@ def _nvml(**changes):
         "nvmlDeviceGetUtilizationRates": lambda handle: types.SimpleNamespace(gpu=[37, 100][handle]),
         "nvmlDeviceGetMemoryInfo": lambda handle: types.SimpleNamespace(used=4, total=16),
         "nvmlDeviceGetComputeRunningProcesses": lambda handle: [types.SimpleNamespace(pid=7 + handle)],
-        "nvmlDeviceGetName": lambda handle: b"NVIDIA L4",
+        "nvmlDeviceGetName": lambda handle: "NVIDIA L4",
         "nvmlSystemGetDriverVersion": lambda: "570.1",
     }
     return types.SimpleNamespace(**functions | {name: make(NVMLError) for name, make in changes.items()})
