@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import ConfigError, MatbenchError, OutputError, did_you_mean
 from ..files import atomic_write
-from ..store.table_reader import field_name, rows
+from ..store.table_reader import field_name, is_no_number, rows
 from .options import FILE, PATH, Command, option
+from .printing import warn
 from .shared_options import Names
+
+if TYPE_CHECKING:
+    from ..store import ArtifactPath
 
 _BETTER = ("higher", "lower", "neither")
 _TEMPLATE = '''\
@@ -82,7 +87,8 @@ def command(
     file of a few lines; the table stays where it is, and rows that are added later are read with the others. The next
     three commands are printed.
     """
-    columns = _columns(table)
+    file = _opened(table)
+    columns = _columns(file, table)
     if not kpi or not settings:
         raise ConfigError(f"say which columns are --settings and which is a --kpi; '{table}' has {', '.join(columns)}")
     named = [*settings, *(column for column, _, _ in kpi), *([time] if time else [])]
@@ -108,13 +114,14 @@ def command(
     )
     with atomic_write(written) as stream:
         stream.write(content.encode("utf-8", "surrogateescape"))
+    warn(_unread(file, [column for column in columns if column not in named], [column for column, _, _ in kpi]))
     reading = [f"--workload={written}", f"--results-dirname={table.parent}"]
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
     for name in ("parse", "visualize", "upload_lts"):
         click.echo(shlex.join(["matbench", name, *reading]))
 
 
-def _columns(table: Path) -> list[str]:
+def _opened(table: Path) -> ArtifactPath:
     from ..store import TestDirectory
     from ..workload import BaseStore
 
@@ -122,11 +129,29 @@ def _columns(table: Path) -> list[str]:
         raise ConfigError(f"'{table}' is a spreadsheet's own format: save it as CSV, and import that")
     if not table.is_file():
         raise MatbenchError(f"'{table}' is no file")
-    file = TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
+    return TestDirectory(table.absolute(), BaseStore(parse_once=lambda *_: None), is_file=True)
+
+
+def _columns(file: ArtifactPath, table: Path) -> list[str]:
     first = next(rows(file), None)
     if first is None:
         raise MatbenchError(f"'{table}' holds no row")
     return list(first[1])
+
+
+def _unread(file: ArtifactPath, columns: Sequence[str], kpis: Sequence[str]) -> list[str]:
+    """What of the table is in no run: *columns* that nobody named, and what is no number in those of *kpis*."""
+    said = [f"left out, since no option names them: {', '.join(columns)}"] if columns else []
+    wrong: dict[str, list[str]] = {}
+    total = 0
+    for number, row in rows(file):
+        total += 1
+        for name in kpis:
+            if is_no_number(value := row.get(name)):
+                wrong.setdefault(name, []).append(f"row {number} {'is empty' if value is None else f'has {value!r}'}")
+    for name, found in wrong.items():
+        said.append(f"{name}: unknown in {len(found)} of {total} rows, where it is no number: {found[0]}")
+    return said
 
 
 def _plain(stem: str) -> str:

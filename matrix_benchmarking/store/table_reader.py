@@ -54,7 +54,9 @@ class TableReader:
             if "repeat" not in settings:
                 key = tuple((name, *typed(value)) for name, value in settings.items())
                 settings["repeat"] = counts[key] = counts.get(key, -1) + 1
-            results: dict[str, Any] = {field_name(name): _number(row[name]) for name in self.kpis}
+            results: dict[str, Any] = {
+                field_name(name): None if is_no_number(row[name]) else row[name] for name in self.kpis
+            }
             rest = {name: value for name, value in row.items() if name not in (*self.settings, *self.kpis)}
             if self.time is not None:
                 results["start"] = _time(file, number, rest.pop(self.time, None))
@@ -118,8 +120,9 @@ def _cell(text: str) -> Scalar:
     return {"true": True, "false": False, "": None}.get(text.lower(), text)
 
 
-def _number(value: Scalar) -> float | None:
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) else None
+def is_no_number(value: Scalar) -> bool:
+    """True for what can't be the value of a KPI."""
+    return isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value)
 
 
 def _time(file: ArtifactPath, number: int, value: object) -> dt.datetime | None:

@@ -45,6 +45,16 @@ def test_rows_that_are_added_are_read_and_the_others_stay_the_same_runs(table: P
     assert "1 run added, 20 there already" in capsys.readouterr().out
 
 
+def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
+    table.write_text("image,day,rate,p95.ms,version\na,1,100,5,1.0\na,2,,6,1.0\na,3,fast,nan,1.1\n")
+    assert main(["import", "runs.csv", "--settings=image", *IMPORT[3:]]) == 0
+    assert capsys.readouterr().err.splitlines()[:3] == [
+        "warning: left out, since no option names them: day, version",
+        "warning: rate: unknown in 2 of 3 rows, where it is no number: row 3 is empty",
+        "warning: p95.ms: unknown in 1 of 3 rows, where it is no number: row 4 has 'nan'",
+    ]
+
+
 def test_a_workload_file_that_is_there_is_never_overwritten(capsys: Capture) -> None:
     Path("runs_workload.py").write_text("# mine\n")
     assert main(IMPORT) == 2
