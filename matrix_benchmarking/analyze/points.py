@@ -183,9 +183,9 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
 def _unfinished(entry: Entry) -> Excluded:
     if not entry.is_unreadable:
         return Excluded(entry, ExclusionCause.UNFINISHED, DID_NOT_FINISH, DID_NOT_FINISH)
-    reason = next(each.reason for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
-    what = EXIT_CODE_FILE if reason.startswith(EXIT_CODE_FILE) else "settings"
-    return Excluded(entry, ExclusionCause.UNREADABLE, reason, f"{what} can't be read")
+    problem = next(each for each in entry.problems if not each.reason.startswith(DID_NOT_FINISH))
+    what = EXIT_CODE_FILE if problem.reason.startswith(EXIT_CODE_FILE) else "a file" if problem.file else "settings"
+    return Excluded(entry, ExclusionCause.UNREADABLE, problem.reason, f"{what} can't be read")
 
 
 def _refusal(runs: Sequence[Entry], gates: Sequence[Gate]) -> tuple[Gate, float] | None:

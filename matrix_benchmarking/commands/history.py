@@ -122,6 +122,7 @@ def import_(file: Path, locate: Locate, replace: bool, tool: str | None) -> None
 
 def _import_results(directory: Path, tool: str, location: Location, replace: bool) -> None:
     from .. import lts
+    from ..matrix import Matrix
 
     chosen = RunOptions(
         workload="micro_bench",
@@ -132,7 +133,11 @@ def _import_results(directory: Path, tool: str, location: Location, replace: boo
         jobs=None,
     )
     study = start(chosen)
-    outcome.upload(lts.GoodRuns(study.workload, study.matrix, keep_going=True), location, study, replace=replace)
+    good = [entry for entry in study.matrix if not entry.failed]  # what failed long ago is nobody's verdict on today
+    past = Matrix(good, unfinished=study.matrix.unfinished)
+    outcome.upload(lts.GoodRuns(study.workload, past, keep_going=True), location, study, replace=replace)
+    if len(good) < len(study.matrix):
+        say(f"{len(study.matrix) - len(good)} failed runs left out")
 
 
 @command.command("prune", cls=Command, section="history_prune")

@@ -168,7 +168,8 @@ def _parse_parts(
             whole, settings=settings, repeat=repeat, sources=[source], problems=[], results=packed
         )
         measured = cached.load_results()
-        campaign = vars(measured).pop("campaign", None)
+        exit_code, campaign = (vars(measured).pop(name, None) for name in ("exit_code", "campaign"))
+        cached.exit_code = exit_code if isinstance(exit_code, int) else None
         block = parse_block({"campaign": file_digest if campaign is True else campaign})
         entry = entry_of(context.workload, context.root, candidate, cached, block)
         yield candidate, _evaluated(context, candidate, cached, entry, measured, notes)

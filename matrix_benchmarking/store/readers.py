@@ -40,10 +40,10 @@ class Reader(Protocol):
     def read(self, file: ArtifactPath) -> Iterable[Part]:
         """The tests in *file*: of each its part, a name that no other one of the file has, its settings, its results.
 
-        ``repeat`` among the settings counts the repeats of a point. Results may hold ``start`` and ``end``, times with
-        a time zone, and ``campaign``, a text that is the same for what was measured together, or True for the whole
-        file: repeats of one campaign are no independent evidence. What is yielded need not be kept, so that a file may
-        be larger than memory.
+        ``repeat`` among the settings counts the repeats of a point. Results may hold ``exit_code``, by which a failed
+        test is known, ``start`` and ``end``, times with a time zone, and ``campaign``, a text that is the same for what
+        was measured together, or True for the whole file: repeats of one campaign are no independent evidence. What is
+        yielded need not be kept, so that a file may be larger than memory.
 
         Raises:
             ArtifactError: it is damaged; the parts before that stay.

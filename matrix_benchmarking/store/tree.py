@@ -224,7 +224,7 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | 
         try:
             for each, parsed in tests_of(context, candidate):
                 if isinstance(parsed, SettingsError):
-                    outcomes.append((each, _without_results(context, each, {}, 0, Problem(str(parsed))), []))
+                    outcomes.append((each, _without_results(context, each, {}, 0, _problem(each, parsed)), []))
                     continue
                 if loader is not None:
                     loader.keep(each, parsed)
@@ -232,8 +232,12 @@ def _parse_chunk(context: Context, chunk: Sequence[Candidate], loader: Loader | 
         except NotRecognised as error:
             outcomes.append((candidate, None, [(relative_name(candidate.path, context.root), f"left out, {error}")]))
         except SettingsError as error:
-            outcomes.append((candidate, _without_results(context, candidate, {}, 0, Problem(str(error))), []))
+            outcomes.append((candidate, _without_results(context, candidate, {}, 0, _problem(candidate, error)), []))
     return outcomes
+
+
+def _problem(candidate: Candidate, error: SettingsError) -> Problem:
+    return Problem(str(error), candidate.path.name if candidate.is_file else None)
 
 
 def _settle(context: Context, outcomes: Iterable[Outcome], loader: Loader) -> Iterator[Outcome]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,9 @@ def test_the_commits_of_conda_are_judged_in_their_order(
     monkeypatch.chdir(conda.parent)
     command = ["history", "import", "--from=asv", str(conda)]
     assert main(command) == 0
-    assert "1044 runs added" in capsys.readouterr().out
+    assert "984 runs added\n60 failed runs left out" in capsys.readouterr().out
     assert main(command) == 0
-    assert "0 runs added, 1044 there already" in capsys.readouterr().out
+    assert "0 runs added, 984 there already" in capsys.readouterr().out
     assert main(["analyze_lts", "--workload=micro_bench", "--kpi-filter=time,memory"]) == 1
     answer = capsys.readouterr().out
     assert "3 of 18 series of 2 KPIs are worse" in answer
@@ -65,7 +66,8 @@ def written(tmp_path: Path, results: Any, **fields: Any) -> list[Any]:
 
 def test_parameters_are_settings_and_what_failed_is_unknown(tmp_path: Path) -> None:
     lists = {"params": [["1", "20"], ["'a'"]], "result": [0.5, None], "stats": [None, None]}
-    entries = written(tmp_path, {"time_x": lists, "track_y": 7, "mem_z": 2e6, "time_w": None})
+    skipped = {"params": [["1", "2"]], "result": [math.nan, 3.0]}
+    entries = written(tmp_path, {"time_x": lists, "track_y": 7, "mem_z": 2e6, "time_w": None, "time_v": skipped})
     common = {"tool": "asv", "version": COMMIT, "environment": "py3", "machine": "vm"}
     assert [(entry.part, entry.kpis) for entry in entries] == [
         ("time_x(1, 'a')", {"time": 0.5}),
@@ -73,9 +75,10 @@ def test_parameters_are_settings_and_what_failed_is_unknown(tmp_path: Path) -> N
         ("track_y", {"tracked": 7.0}),
         ("mem_z", {"memory": 2e6}),
         ("time_w", {}),
+        ("time_v(2)", {"time": 3.0}),
     ]
     assert entries[0].settings == {**common, "benchmark": "time_x(1, 'a')", "n": 1, "kind": "'a'"}
-    assert entries[1].results.error == "failed, or was skipped"
+    assert [entry.part for entry in entries if entry.failed] == ["time_x(20, 'a')", "time_w"]
     assert entries[0].span_us[0] == time_us(dt.datetime(2017, 7, 14, 2, 40, tzinfo=dt.UTC))
 
 

@@ -95,7 +95,7 @@ def test_google_benchmark_aggregates_are_no_repeats(samples: Path, tmp_path: Pat
     assert measured[0].kpis["rate"] == pytest.approx(2.4543799178692514e8)
     assert [run.settings["aggregate"] for run in runs if run not in measured] == ["mean"]
     failed = select(matrix, benchmark="BM_Fails")
-    assert {run.results.error for run in failed} == {"no such device"}
+    assert {(run.results.error, run.exit_code) for run in failed} == {("no such device", 1)}
     assert values(failed, "time") == []
 
 
@@ -163,6 +163,12 @@ def test_files_of_before_are_read_too(tmp_path: Path) -> None:
         "tool": "pytest-benchmark", "benchmark": "t.py::test_x[0]", "version": "5b78", "parameter": "0"
     }  # fmt: skip
     assert (run.kpis["time"], run.span_us) == (2.6e-07, (None, None))
+
+
+def test_a_command_that_fails_is_a_failed_run(tmp_path: Path) -> None:
+    result = {"command": "x", "mean": 1.0, "stddev": 0, "times": [1.0, 2.0, 3.0], "exit_codes": [0, 3, None]}
+    runs = parse(written(tmp_path, "x.json", {"results": [result]})).entries
+    assert [(run.exit_code, run.failed) for run in runs] == [(0, False), (3, True), (1, True)]
 
 
 SHORT = {"results": [{"command": "x", "mean": 1.0, "stddev": 0, "times": [1.0, 2.0]}]}

@@ -5,10 +5,12 @@ A run starts when its commit was made, so that series are in the order of commit
 
 import datetime as dt
 import itertools
+import json
 from collections.abc import Iterator
 from typing import Any
 
-from matrix_benchmarking.store import ArtifactPath, Part, read_json
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.store import ArtifactPath, Part, read_json, read_text
 
 from . import SECONDS, number, parameters, repeats
 
@@ -18,7 +20,7 @@ def recognises(head: bytes, name: str) -> bool:
 
 
 def read(file: ArtifactPath) -> Iterator[Part]:
-    content, described = read_json(file), file / "../../benchmarks.json"
+    content, described = _json(file), file / "../../benchmarks.json"
     benchmarks = read_json(described) if described.is_file() else {}
     start = dt.datetime.fromtimestamp(content["date"] / 1000, dt.UTC)
     environment = content.get("env_name") or file.path.stem.partition("-")[2]
@@ -34,11 +36,18 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             if samples:
                 scaled = [sample * unit for sample in samples]
                 yield from repeats(f"{benchmark}{part}", settings, name, scaled, {"start": start})
-            else:
-                known = (
-                    {name: number(value, unit)} if number(value) is not None else {"error": "failed, or was skipped"}
-                )
-                yield f"{benchmark}{part}", settings, {**known, "start": start}
+            elif value is None:
+                yield f"{benchmark}{part}", settings, {"exit_code": 1, "start": start}
+            elif number(value) is not None:  # else it was skipped
+                yield f"{benchmark}{part}", settings, {name: number(value, unit), "start": start}
+
+
+def _json(file: ArtifactPath) -> Any:
+    """The document; NaN, which isn't JSON, stands for what was skipped."""
+    try:
+        return json.loads(read_text(file))
+    except (ValueError, RecursionError) as error:
+        raise ArtifactError(file, f"is not valid JSON: {error}") from error
 
 
 def _unit(benchmark: str, unit: str) -> tuple[str, float]:

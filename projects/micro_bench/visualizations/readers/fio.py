@@ -32,7 +32,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
             settings |= parameters({name: options[name] for name in options if name not in _PLACES}, settings)
             results = {"end": end, "fio": content["fio version"], **_results(done), "campaign": True}
             if job.get("error"):
-                results = {"end": end, "error": job["error"]}
+                results = {"end": end, "exit_code": job["error"]}
             yield f"{job['jobname']}/{index}/{direction}", settings, results
 
 

@@ -55,7 +55,7 @@ def _named(run_name: str) -> dict[str, Any]:
 
 def _results(row: dict[str, Any]) -> dict[str, Any]:
     if row.get("error_occurred"):
-        return {"error": row.get("error_message"), "campaign": True}
+        return {"error": row.get("error_message"), "exit_code": 1, "campaign": True}
     unit = SECONDS[row.get("time_unit", "ns")]
     return {
         "time": number(row["real_time"], unit),

@@ -17,10 +17,13 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         settings |= parameters(result.get("parameters"), settings)
         results = {
             "cpu_time": (number(result.get("user")) or 0) + (number(result.get("system")) or 0),
-            "exit_codes": result.get("exit_codes"),
         }
-        samples = result.get("times")
+        samples, codes = result.get("times"), result.get("exit_codes") or []
         if samples:
-            yield from repeats(f"{index}", settings, "time", samples, results)
+            runs = repeats(f"{index}", settings, "time", samples, results)
+            for at, (part, known, measured) in enumerate(runs):
+                first = at * measured["batch"]
+                failed = [code for code in codes[first : first + measured["batch"]] if code != 0]
+                yield part, known, {**measured, "exit_code": (failed[0] or 1) if failed else 0}
         else:  # --export-json of a tool that keeps no samples
             yield f"{index}", settings, {**results, "time": number(result["mean"])}
