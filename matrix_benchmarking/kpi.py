@@ -59,6 +59,7 @@ class KPIDefinition:
         format: how the value is shown, as a format string.
         divisor: the shown value is the value divided by this number.
         display_unit: unit of the shown value.
+        applies_to: settings with the values that a test has to have; elsewhere it has no meaning, and isn't unknown.
     """
 
     name: str
@@ -70,6 +71,11 @@ class KPIDefinition:
     divisor: float
     display_unit: str
     function: KPIFunction
+    applies_to: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+
+    def applies(self, settings: Mapping[str, Any]) -> bool:
+        """Whether it has a meaning for a test with these *settings*."""
+        return all(settings.get(name) in values for name, values in self.applies_to)
 
     @property
     def direction(self) -> str:
@@ -139,6 +145,15 @@ def IgnoredForRegression(function: F) -> F:
     return _describe(function, ignored_for_regression=True)
 
 
+def AppliesTo(**settings: Any) -> Callable[[F], F]:
+    """The KPI is of tests with these *settings* alone, each a value or a list of values: elsewhere it isn't unknown."""
+    return lambda function: _describe(function, applies_to=_values(settings))
+
+
+def _values(settings: Mapping[str, Any]) -> tuple[tuple[str, tuple[Any, ...]], ...]:
+    return tuple((name, tuple(each) if isinstance(each, (list, tuple)) else (each,)) for name, each in settings.items())
+
+
 def Format(format: str) -> Callable[[F], F]:
     """Show the value with this format string, such as ``"{:.2f}"``."""
     return lambda function: _describe(function, format=format)
@@ -160,6 +175,7 @@ def field_kpi(
     divisor: float = 1.0,
     display_unit: str | None = None,
     ignored_for_regression: bool = False,
+    applies_to: Mapping[str, Any] | None = None,
     unknown: str | Callable[[Any], str] | None = None,
 ) -> KPIFunction:
     """A KPI that is a field of ``lts_payload.results``: ``p95_latency = field_kpi("p95_latency_ms", help=…, …)``.
@@ -168,6 +184,7 @@ def field_kpi(
         field: its name; ``measured.p95_ms`` is a field, or a key, of another.
         name: the KPI's name; that of the variable which holds it unless given.
         divisor, display_unit: as of :func:`FormatDivisor`.
+        applies_to: as of :func:`AppliesTo`.
         unknown: why the value isn't known where it is None; a text, or a function of the results.
     """
     path = field.split(".")
@@ -182,8 +199,9 @@ def field_kpi(
         return found
 
     value.__name__, value.__module__ = path[-1], sys._getframe(1).f_globals.get("__name__", "")  # as a namedtuple's
-    said = {"help": help, "unit": unit, "name": name, "format": format, "divisor": divisor}
+    said: dict[str, Any] = {"help": help, "unit": unit, "name": name, "format": format, "divisor": divisor}
     said |= {"display_unit": unit if display_unit is None else display_unit, "field": field}
+    said |= {"applies_to": _values(applies_to or {})}
     directions = {"lower": True, "higher": False, "neither": None}
     if better not in directions:
         raise WorkloadError(f"the KPI of the field '{field}' is better '{better}': say lower, higher or neither")
@@ -234,6 +252,8 @@ def compute(definitions: Mapping[str, KPIDefinition], lts_payload: Any) -> KPIVa
     """Evaluate every KPI on *lts_payload*. A KPI that can't be computed never stops the others."""
     computed = KPIValues({}, {})
     for name, definition in definitions.items():
+        if definition.applies_to and not definition.applies(lts_payload.metadata.settings):
+            continue
         try:
             value = _number(definition.function(lts_payload))
         except UnknownKPI as unknown:

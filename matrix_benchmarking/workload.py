@@ -223,6 +223,22 @@ class Workload:
             return self.kpis[self.headline_kpi]
         return next((kpi for kpi in self.kpis.values() if kpi.lower_better is not None), None)
 
+    def ranked_by(self, name: str) -> Workload:
+        """The same with another headline KPI. Raises WorkloadError: it has no such KPI, or neither direction is better."""
+        other = dataclasses.replace(self, headline_kpi=name)
+        other.check()
+        return other
+
+    def headline_at(self, settings: Mapping[str, Any]) -> KPIDefinition | None:
+        """The KPI by which runs with these *settings* are ranked: where the headline doesn't apply, the first that does
+        and can be better.
+        """
+        headline = self.headline
+        if headline is None or headline.applies(settings):
+            return headline
+        others = (kpi for kpi in self.kpis.values() if kpi.lower_better is not None and kpi.applies(settings))
+        return next(others, None)
+
     @property
     def limited(self) -> KPIDefinition | None:
         """The KPI that people limit; None for a workload without one."""

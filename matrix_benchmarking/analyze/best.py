@@ -68,6 +68,7 @@ class Group:
     """The points that may be compared with each other.
 
     Attributes:
+        kpi: by which they are ranked: the headline at their settings.
         settings: the values of those of the workload's group keys that differ between groups.
         variant_names: settings that name a variant.
         tuning_names: the other settings that vary in this group.
@@ -80,6 +81,7 @@ class Group:
         estimates: what the repeats say of each point, in the order of the standings; None where nothing was repeated.
     """
 
+    kpi: KPIDefinition
     settings: Mapping[str, object]
     variant_names: tuple[str, ...]
     tuning_names: tuple[str, ...]
@@ -131,8 +133,10 @@ class Best:
 
     @property
     def alone(self) -> tuple[Group, ...]:
-        """Groups of a single point, where there are several: nothing is compared in them, so they are told together."""
-        found = tuple(group for group in self.groups if len(group.standings) == 1)
+        """Groups of a single point by the headline, where there are several: nothing is compared in them, so they are told
+        together.
+        """
+        found = tuple(each for each in self.groups if len(each.standings) == 1 and each.kpi is self.kpi)
         return found if len(found) > 1 else ()
 
     @property
@@ -143,39 +147,41 @@ class Best:
 
 
 def rank(matrix: Matrix, workload: Workload) -> Best:
-    """Rank the points of *matrix* by the workload's headline KPI."""
+    """Rank the points of *matrix* by the workload's headline KPI at their settings."""
     kpi = workload.headline
     if kpi is None:
         return Best(None, (), ())
-    ranked, excluded = select(matrix, workload, kpi)
+    ranked, excluded = select(matrix, workload)
     rounds = _rounds(matrix.entries, ranked)
     groups: dict[object, list[list[Entry]]] = {}
-    for group, runs in zip(keys([runs[0].settings for runs in ranked], workload.group_keys), ranked, strict=True):
+    headlines: dict[object, KPIDefinition] = {}
+    for of, runs in zip(keys([runs[0].settings for runs in ranked], workload.group_keys), ranked, strict=True):
+        its = workload.headline_at(runs[0].settings) or kpi
+        headlines[group := (of, its.name)] = its
         groups.setdefault(group, []).append(runs)
     scope = [
         name for name in varying(points[0][0].settings for points in groups.values()) if name in workload.group_keys
     ]
-    made = (_group(points, kpi, workload, scope, rounds) for points in groups.values())
+    made = (_group(points, headlines[group], workload, scope, rounds) for group, points in groups.items())
     return Best(kpi, tuple(made), tuple(excluded))
 
 
-def narrowed(group: Group, kpi: KPIDefinition, points: Sequence[Point]) -> Group:
+def narrowed(group: Group, points: Sequence[Point]) -> Group:
     """The *points* of *group*, the best first, compared with each other instead of with all."""
     found = group.estimates
     if found is not None:
         places = {id(one.point): place for place, one in enumerate(group.standings)}
         found = found.of([places[id(point)] for point in points])
-    return _compared(group, points, kpi, found)
+    return _compared(group, points, group.kpi, found)
 
 
 def among(best: Best, is_wanted: Callable[[Point], bool]) -> list[Group]:
     """The groups of *best* that have points that are wanted, each with those alone, compared with each other."""
-    assert best.kpi is not None
     found = []
     for group in best.groups:
         points = [one.point for one in group.standings if is_wanted(one.point)]
         if points:
-            found.append(group if len(points) == len(group.standings) else narrowed(group, best.kpi, points))
+            found.append(group if len(points) == len(group.standings) else narrowed(group, points))
     return found
 
 
@@ -205,6 +211,7 @@ def _group(
     places = ranks([point.settings for point in points], names)
     order = sorted(range(len(points)), key=lambda index: (direction * points[index].value, places[index]))
     empty = Group(
+        kpi=kpi,
         settings=part(points[0].settings, scope),
         variant_names=variant_names,
         tuning_names=tuple(tuning) if variant_keys else (),

@@ -132,17 +132,15 @@ def winner(steps: Sequence[Step], kpi: KPIDefinition, limit: float) -> Step | No
     return next((step for step in reversed(steps) if keeps(kpi, step.limit, limit)), None)
 
 
-def within(
-    group: Group, found: Sequence[Bounded], headline: KPIDefinition, kpi: KPIDefinition, limit: float
-) -> Group | None:
+def within(group: Group, found: Sequence[Bounded], kpi: KPIDefinition, limit: float) -> Group | None:
     """The part of *group* within *limit*, compared with its own best; None where nothing is.
 
-    Points that are equal by *headline* come in the order of *kpi*.
+    Points that are equal by the group's own KPI come in the order of *kpi*.
     """
-    sign, limit_sign = (1 if each.lower_better else -1 for each in (headline, kpi))
+    sign, limit_sign = (1 if each.lower_better else -1 for each in (group.kpi, kpi))
     kept = [(its, one.point) for one, its in _own_limits(found) if its is not None and keeps(kpi, its, limit)]
     kept.sort(key=lambda pair: (sign * pair[1].value, limit_sign * pair[0]))
-    return narrowed(group, headline, [point for _, point in kept]) if kept else None
+    return narrowed(group, [point for _, point in kept]) if kept else None
 
 
 def unsure(found: Sequence[Bounded], kpi: KPIDefinition, limit: float) -> list[Bounded]:
@@ -152,13 +150,12 @@ def unsure(found: Sequence[Bounded], kpi: KPIDefinition, limit: float) -> list[B
 
 def under(best: Best, kpi: KPIDefinition, limit: float) -> Limited:
     """The ranking *best*, of the points whose *kpi* is within *limit* (in its unit)."""
-    assert best.kpi is not None
     groups, missed, excluded, better = [], [], list(best.excluded), []
     kept = in_doubt = beyond = unknown = 0
     for group in best.groups:
         found = bounded(group, kpi)
         excluded += [_unknown(entry, kpi) for one in found if one.mean is None for entry in one.point.runs]
-        inside = within(group, found, best.kpi, kpi, limit)
+        inside = within(group, found, kpi, limit)
         open_ones = unsure(found, kpi, limit)
         in_doubt += len(open_ones)
         unknown += sum(one.mean is None for one in found)

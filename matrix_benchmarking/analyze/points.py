@@ -158,8 +158,11 @@ def _rows(columns: Sequence[Sequence[T]], length: int) -> list[tuple[T, ...]]:
     return list(zip(*columns, strict=True)) if columns else [()] * length
 
 
-def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list[list[Entry]], list[Excluded]]:
-    """The runs that can be ranked by *kpi*, point by point, and those that can't.
+NOTHING_APPLIES = "no KPI that can be better applies to its settings"
+
+
+def select(matrix: Matrix, workload: Workload) -> tuple[list[list[Entry]], list[Excluded]]:
+    """The runs that can be ranked by the headline of their settings, point by point, and those that can't.
 
     A failed run, one without the value or with values that can't be is left out by itself; a run beyond a gate takes
     its point with it, because the best of several answers to a wrong question isn't right.
@@ -169,6 +172,7 @@ def select(matrix: Matrix, workload: Workload, kpi: KPIDefinition) -> tuple[list
     for runs in by_point(matrix.entries):
         refused = _refusal(runs, workload.gates)
         good: list[Entry] = []
+        kpi = workload.headline_at(runs[0].settings)
         for entry in runs:
             exclusion = _exclusion(entry, kpi, refused, workload.kpis)
             if exclusion is None:
@@ -200,7 +204,7 @@ def _refusal(runs: Sequence[Entry], gates: Sequence[Gate]) -> tuple[Gate, float]
 
 
 def _exclusion(
-    entry: Entry, kpi: KPIDefinition, refused: tuple[Gate, float] | None, kpis: Mapping[str, KPIDefinition]
+    entry: Entry, kpi: KPIDefinition | None, refused: tuple[Gate, float] | None, kpis: Mapping[str, KPIDefinition]
 ) -> Excluded | None:
     if entry.failed:
         failed = f"failed with exit code {show(entry.exit_code)}"
@@ -210,6 +214,8 @@ def _exclusion(
         return Excluded(entry, ExclusionCause.IMPOSSIBLE, f"it has {kind}: {entry.implausible[0]}", kind)
     if refused is not None:
         return _gated(entry, *refused, kpis)
+    if kpi is None:
+        return Excluded(entry, ExclusionCause.UNKNOWN, NOTHING_APPLIES, NOTHING_APPLIES)
     if kpi.name not in entry.kpis:
         reason = entry.missing_kpis.get(kpi.name, "not known for this test")
         unknown = f"{kpi.name} is unknown: {reason}"

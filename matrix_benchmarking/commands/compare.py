@@ -13,7 +13,7 @@ from ..errors import ConfigError
 from ..matrix import Matrix
 from . import printing, run
 from .options import Command, configuration, is_typed, option
-from .shared_options import Names, kpi_filter, order_option, place, reports, selection
+from .shared_options import Names, headline_option, kpi_filter, order_option, place, reports, selection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 @selection
 @place
 @order_option
+@headline_option
 @kpi_filter
 @option(
     "--ignored-keys",

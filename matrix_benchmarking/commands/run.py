@@ -84,6 +84,7 @@ def opened(
         options=dict(selection.workload_option),
         options_of_all=config.workload_options,
         jobs=selection.jobs,
+        headline=selection.headline,
         is_strict=is_typed("filters"),
         priced=tuple(prices) if is_typed("price") else (),
         warn=warn,

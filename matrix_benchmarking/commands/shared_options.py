@@ -89,6 +89,7 @@ class RunOptions:
     lts_results_dirname: Path | None = None
     against: Sequence[Path] = ()
     order: str | None = None
+    headline: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -131,6 +132,9 @@ order_option = option(
     metavar="FILE|git:DIR",
     help="Which version came after which: a file, one version a line, the oldest first; or git:DIR, the first-parent "
     "history of a checkout.",
+)
+headline_option = option(
+    "--headline", config_key="", metavar="KPI", help="Rank by this KPI, in the place of the workload's own headline."
 )
 since_option = option(
     "--since", metavar="TIME", help="Only runs from this time on: 2026-01-31, an ISO 8601 time, or 30d, 2w, 12h ago."
@@ -181,7 +185,7 @@ selection = gathered(
         metavar="N",
         help="Processes that parse; automatic unless given, 1 for none.",
     ),
-    also=("lts_results_dirname", "against", "order"),
+    also=("lts_results_dirname", "against", "order", "headline"),
 )
 """The options that select tests; the command gets them, and the others about it, as one argument ``selection``."""
 

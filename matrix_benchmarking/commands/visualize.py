@@ -12,7 +12,7 @@ from ..plotting import plots_file as plots
 from . import run
 from .options import DIR, FILE, Command, configuration, flag, option
 from .printing import say
-from .shared_options import against, lts_results, order_option, place, selection
+from .shared_options import against, headline_option, lts_results, order_option, place, selection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +44,7 @@ class ReportName(click.ParamType):  # type: ignore[type-arg] # generic since cli
 @against
 @place
 @order_option
+@headline_option
 @option(
     "--generate",
     type=ReportName(),

@@ -83,8 +83,7 @@ def runs_cell(runs: Sequence[Entry], catalogue: Presentation) -> Cell:
 
 def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> list[Any]:
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
-    headline = catalogue.study.of_all.kpi
-    assert headline is not None
+    headline = group.kpi
     found = bounded(group, kpi)
     steps = staircase(found, headline, kpi)
     if not steps:
@@ -116,7 +115,7 @@ def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> li
 
     def row(step: Step) -> Row:
         settings, rounded = step.point.settings, limits[step.limit]
-        inside = within(group, found, headline, kpi, step.limit)
+        inside = within(group, found, kpi, step.limit)
         assert inside is not None
         against_all = next(one.difference for one in group.standings if one.point is step.point)
         is_best = step.point is group.best

@@ -77,8 +77,7 @@ class BestReport(Report):
         return []
 
     def _ranking(self, group: Group) -> Any:
-        kpi = self.study.best.kpi
-        assert kpi is not None
+        kpi = group.kpi
         names = [*group.variant_names, *group.tuning_names]
         columns = [*setting_columns(names, group), *value_columns(kpi)]
         rows = (
@@ -135,8 +134,7 @@ def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
 
 def variants_table(group: Group, catalogue: Presentation) -> Any:
     """The best point of each variant of *group*."""
-    kpi = catalogue.study.best.kpi
-    assert kpi is not None
+    kpi = group.kpi
     tuning = group.tuning_names
     columns = [
         *setting_columns(group.variant_names, group),

@@ -73,11 +73,12 @@ class KPIReport(Report):
             Column("Best mean at"),
             Column("Known for", help="tests that have this KPI, of those that did not fail"),
         ]
-        rows = [self._kpi_row(kpi, points) for kpi in self.workload.kpis.values()]
+        kpis = self.workload.kpis.values()
+        rows = [self._kpi_row(kpi, points) for kpi in kpis if any(kpi.applies(runs[0].settings) for runs in points)]
         return table(columns, rows, caption="KPIs, their range over the points and where their mean is best")
 
     def _kpi_row(self, kpi: KPIDefinition, points: Points) -> Row:
-        tests = sum(len(runs) for runs in points)
+        tests = sum(len(runs) for runs in points if kpi.applies(runs[0].settings))
         known = sum(1 for runs in points for entry in runs if kpi.name in entry.kpis)
         start: list[Cell | str] = [
             kpi.name,
@@ -146,7 +147,7 @@ def _sample(runs: Sequence[Entry], kpi: KPIDefinition) -> intervals.Sample | Non
 def _value_cell(runs: Sequence[Entry], kpi: KPIDefinition) -> Cell | str:
     sample = _sample(runs, kpi)
     if sample is None:
-        return "unknown"
+        return "unknown" if kpi.applies(runs[0].settings) else ""
     value = kpi.show(sample.mean, unit=False)
     if sample.deviation is not None:
         value += f" ± {kpi.show(sample.deviation, unit=False)}"

@@ -32,6 +32,7 @@ def open(
     minimum_effects: Mapping[str, MinimumEffect] | None = None,
     options: Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    headline: str | None = None,
 ) -> Runs:
     """The runs at *place*.
 
@@ -47,6 +48,7 @@ def open(
         minimum_effects: by KPI, what is too small to matter; the workload's unless given.
         options: what the workload's parsers are told.
         jobs: processes that parse; automatic unless given.
+        headline: the KPI by which points are ranked; the workload's unless given.
 
     Raises:
         MatbenchError: a place can't be read, there is no such workload, a name matches nothing, or no run is left.
@@ -67,6 +69,7 @@ def open(
         minimum_effects=minimum_effects or {},
         options=options or {},
         jobs=jobs,
+        headline=headline,
         priced=tuple(prices or ()),
     )
     return Runs(opening.study())

@@ -48,15 +48,17 @@ class BestAnswer(Printable):
 
     def tables(self) -> Iterator[PrintedTable]:
         """A table for each group of variants that are compared."""
-        kpi = self.best.kpi
-        if kpi is not None:
-            kpis = self.study.workload.kpis.values()
-            others = [one for one in kpis if one.name != kpi.name and not one.ignored_for_regression]
-            for group in self.best.compared:
-                columns = _best_columns([group], group.variant_names, kpi, others)
-                yield PrintedTable(columns, wording.scope(group) if group.settings else "")
-            if alone := self.best.alone:
-                yield PrintedTable(_best_columns(alone, (), kpi, others), "One point each")
+        for group in self.best.compared:
+            columns = _best_columns([group], group.variant_names, group.kpi, self._others(group))
+            yield PrintedTable(columns, wording.scope(group) if group.settings else "")
+        if alone := self.best.alone:
+            yield PrintedTable(_best_columns(alone, (), alone[0].kpi, self._others(alone[0])), "One point each")
+
+    def _others(self, group: Group) -> list[KPIDefinition]:
+        """The other KPIs that are shown beside the ranking of *group*."""
+        kpis = self.study.workload.kpis.values()
+        ranked = [one for one in kpis if one.applies(group.best.settings) and not one.ignored_for_regression]
+        return [one for one in ranked if one.name != group.kpi.name]
 
     def verdict(self) -> Iterator[str]:
         """The verdict, what makes it doubtful, what takes no part in it, and what was found odd, a line each."""

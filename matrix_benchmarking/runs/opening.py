@@ -58,6 +58,7 @@ class Opening:
         options: what the workload's parsers are told.
         options_of_all: the same for several workloads: what this one doesn't have is another's.
         jobs: processes that parse; automatic for None.
+        headline: the KPI by which points are ranked; the workload's unless given.
         is_strict: a filter that nothing has is an error, and no warning.
         priced: hardware that has to be among the runs', since somebody gave a price for it.
         warn: gets sentences on what isn't as it should be.
@@ -78,6 +79,7 @@ class Opening:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     options_of_all: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     jobs: int | None = None
+    headline: str | None = None
     is_strict: bool = True
     priced: Sequence[str] = ()
     warn: Callable[[Sequence[str]], None] = warn
@@ -85,7 +87,8 @@ class Opening:
     @functools.cached_property
     def workload(self) -> Workload:
         """Whose runs they are."""
-        return workloads.load(self.of) if isinstance(self.of, str) else self.of
+        found = workloads.load(self.of) if isinstance(self.of, str) else self.of
+        return found if self.headline is None else found.ranked_by(self.headline)
 
     @functools.cached_property
     def selected(self) -> Filters:

@@ -87,7 +87,7 @@ def test_a_step_is_what_a_search_of_all_points_finds(rows: list[tuple[int, int]]
     step = limits.winner(steps, models["p95"], limit)
     prices = [price for price, wait in rows if wait <= limit]
     assert (step.point.value if step else None) == min(prices, default=None)
-    inside = limits.within(group, found, models["cost"], models["p95"], limit)
+    inside = limits.within(group, found, models["p95"], limit)
     assert (inside.best if inside else None) is (step.point if step else None)
     assert len(inside.standings if inside else ()) == len(prices)
 

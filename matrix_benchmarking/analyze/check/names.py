@@ -11,6 +11,7 @@ from typing import Any
 from ... import lts
 from ...errors import MatbenchError
 from ...filters import exact
+from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, Matrix, typed
 from ...settings import is_nearly
 from ...workload import Workload
@@ -78,7 +79,7 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
     """The KPIs that no successful run has: the headline's by itself, and which of the others have a limit."""
     good = [entry for entry in matrix if not entry.failed]
     gates = {gate.kpi for gate in workload.gates}
-    unknown = [name for name in workload.kpis if good and not any(name in entry.kpis for entry in good)]
+    unknown = [name for name, kpi in workload.kpis.items() if _is_unknown(kpi, good)]
     headline = None if workload.headline is None else workload.headline.name
     others = [name for name in unknown if name != headline]
     for names, changes in (([headline] if headline in unknown else [], EVERY), (others, NONE)):
@@ -88,6 +89,12 @@ def _unknown_kpis(matrix: Matrix, workload: Workload) -> Iterator[Finding]:
             listed = _listed(f"{name} (a limit)" if name in gates else str(name) for name in names)
             sentence = f"{listed} {are} unknown at {every}: {_reasons(good, names)}."
             yield Finding("unknown-kpi", sentence, changes)
+
+
+def _is_unknown(kpi: KPIDefinition, good: Sequence[Entry]) -> bool:
+    """Whether no run has it, of those to which it applies."""
+    known = [kpi.name in entry.kpis for entry in good if kpi.applies(entry.settings)]
+    return bool(known) and not any(known)
 
 
 def _reasons(entries: Sequence[Entry], names: Iterable[str | None]) -> str:

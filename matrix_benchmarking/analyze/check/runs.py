@@ -109,7 +109,8 @@ def _copies(matrix: Matrix) -> Iterator[Finding]:
 def _without_headline(entries: Sequence[Entry], workload: Workload) -> Iterator[Finding]:
     """Successful runs without the headline KPI, beside others that have it."""
     name = None if workload.headline is None else workload.headline.name
-    good = [entry for entry in entries if not entry.failed]
+    headline = workload.headline
+    good = [one for one in entries if headline is not None and not one.failed and headline.applies(one.settings)]
     without = [entry for entry in good if name not in entry.kpis]
     if name is not None and 0 < len(without) < len(good):
         why = first_of(entry.missing_kpis.get(name, "no reason is given") for entry in without)

@@ -37,7 +37,7 @@ def verdict(best: Best, condition: str = "") -> list[Verdict]:
     if not best.groups:
         why = exclusions(best) or "there is no finished test"
         return [Verdict(f"No configuration can be ranked by {best.kpi.name}: {why}.")]
-    return [*(_group(group, best.kpi, condition) for group in best.compared), *_alone(best, condition)]
+    return [*(_group(group, group.kpi, condition) for group in best.compared), *_alone(best, condition)]
 
 
 def _alone(best: Best, condition: str) -> list[Verdict]:
@@ -250,8 +250,7 @@ def _missed(missed: Missed, limited: Limited, condition: str) -> Verdict:
     start = f"For {scope(group)}: no" if group.settings else "No"
     if nearest is None or nearest.mean is None:
         return Verdict(f"{start} point is {condition}: {kpi.name} isn't known for any.")
-    assert limited.best.kpi is not None
-    where = f"of {point_label(nearest.point.settings, group)}, for {limited.best.kpi.show(nearest.point.value)}"
+    where = f"of {point_label(nearest.point.settings, group)}, for {group.kpi.show(nearest.point.value)}"
     superlative = "lowest" if kpi.lower_better else "highest"
     if nearest.bound is None:
         return Verdict(f"{start} point is {condition}: the {superlative} is {kpi.show_bound(nearest.mean)}, {where}.")
