@@ -5,21 +5,19 @@ matbench parse --workload=examples/grown_workload.py --results-dirname=data/samp
 
 import re
 import types
-from pathlib import Path
 from typing import Annotated
 
 from annotated_types import Ge, Gt
 
 from matrix_benchmarking import kpi, models
-from matrix_benchmarking.errors import ArtifactError, SettingsError
-from matrix_benchmarking.plotting import Plot, Report, set_config, template
+from matrix_benchmarking.errors import ArtifactError
+from matrix_benchmarking.plotting import Plot, Report, template
 from matrix_benchmarking.store import (
     BaseStore,
-    FoundTest,
+    KeyValueLayout,
     NativeLayout,
     ignore_file_not_found,
     read_json,
-    read_key_values,
     read_text,
 )
 from matrix_benchmarking.workload import Gate, RegressionKeys, Workload
@@ -59,27 +57,6 @@ BROKEN = {"md5", "sha1"}
 
 def parse_always(results, test_dir, import_settings):
     results.collision_resistant = import_settings["algorithm"] not in BROKEN
-
-
-class OlderLayout:
-    """Runs of the older script: ``settings`` with key=value lines beside ``stdout``."""
-
-    looks_for = "a file 'settings' beside 'stdout'"
-
-    def find(self, listing):
-        return [FoundTest(listing.path)] if {"settings", "stdout"} <= listing.files else []
-
-    def settings_files(self, test: Path, root: Path):
-        return [test / "settings"]
-
-    def read_settings(self, test: Path, root: Path):
-        try:
-            return read_key_values((test / "settings").read_text())
-        except OSError as error:
-            raise SettingsError(f"settings can't be read: {error.strerror}") from error
-
-    def read_exit_code(self, test: Path):
-        return None
 
 
 def generate_lts_payload(results, import_settings):
@@ -196,12 +173,13 @@ class RateOverBlockSize(Plot):
     """Every run's hash rate over the block size."""
 
     name = "Hash rate over block size"
+    kpis = ("hash_rate",)
 
-    def draw(self, args):
-        frame = rates(self.runs(args))
+    def draw(self, view):
+        frame = rates(view.runs)
         if frame.empty:
             return None, "No successful run has a hash rate."
-        figure = rates_figure(frame, self.colours("algorithm"), args.cfg.get("log_y", False))
+        figure = rates_figure(frame, view.colours("algorithm"), view.cfg.get("log_y", False))
         gain = frame.groupby("block size")["MB/s"].median()
         return figure, f"The largest blocks hash {gain.iloc[-1] / gain.iloc[0]:.1f} times as fast as the smallest."
 
@@ -211,9 +189,10 @@ class HashReport(Report):
 
     name = "report: Hash rate"
     description = "How the hash rate depends on the block size."
+    plots = (RateOverBlockSize,)
 
-    def draw(self, args):
-        return self.Plot_and_Text("Hash rate over block size", set_config({"log_y": True}, args))
+    def draw(self, view):
+        return self.each_plot(view.choosing(log_y=True))
 
 
 workload = Workload(
@@ -223,7 +202,7 @@ workload = Workload(
         important_files=IMPORTANT_FILES,
         optional_files=OPTIONAL_FILES,
         artifact_dirnames=artifact_dirnames,
-        layouts=(NativeLayout(), OlderLayout()),
+        layouts=(NativeLayout(), KeyValueLayout(beside="stdout")),
         parse_once=parse_once,
         parse_always=parse_always,
         lts_payload_model=Payload,
@@ -236,7 +215,6 @@ workload = Workload(
     variant_keys=["algorithm"],
     gates=[Gate(kpi="collision_resistant", minimum=1)],
     warnings=warnings,
-    plots=lambda: [RateOverBlockSize],
-    reports=lambda: [HashReport],
+    reports=[HashReport],
     regression=RegressionKeys(comparison_keys=["version"], sorting_keys=["algorithm", "block_bytes"]),
 )

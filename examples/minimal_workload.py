@@ -8,46 +8,26 @@ what `openssl speed -bytes BLOCK_BYTES -evp ALGORITHM` printed. Try it:
 
 import re
 
-from matrix_benchmarking import kpi
+from matrix_benchmarking.kpi import collect, field_kpi
 from matrix_benchmarking.store import BaseStore, ignore_file_not_found, read_text
 from matrix_benchmarking.workload import Workload
 
-RESULT = re.compile(r"Doing \S+ for (?P<seconds>[\d.]+)s on (?P<bytes>\d+) size blocks: (?P<count>\d+)")
-
-
-def parse_once(results, test_dir):
-    results.speed = _parse_speed(test_dir)
+RESULT = re.compile(r"Doing \S+ for ([\d.]+)s on (\d+) size blocks: (\d+)")
 
 
 @ignore_file_not_found
-def _parse_speed(test_dir):
-    found = RESULT.search(read_text(test_dir / "speed.txt"))
-    return found and {name: float(value) for name, value in found.groupdict().items()}
+def parse_once(results, test_dir):
+    seconds, block_bytes, blocks = map(float, RESULT.search(read_text(test_dir / "speed.txt")).groups())
+    results.mb_per_s = blocks * block_bytes / seconds / 1e6
+    results.block_us = seconds / blocks * 1e6
 
 
-@kpi.HigherBetter
-@kpi.FormatDivisor(1e6, unit="MB/s", format="{:,.0f}")
-@kpi.KPIMetadata(help="Bytes hashed per second", unit="bytes/s")
-def hash_rate(lts_payload):
-    speed = lts_payload.results.speed
-    return speed["count"] * speed["bytes"] / speed["seconds"]
-
-
-@kpi.LowerBetter
-@kpi.Format("{:.3f}")
-@kpi.KPIMetadata(help="Time to hash one block", unit="µs")
-def block_time(lts_payload):
-    speed = lts_payload.results.speed
-    return speed["seconds"] / speed["count"] * 1e6
-
+hash_rate = field_kpi("mb_per_s", help="10⁶ bytes hashed per second", unit="MB/s", better="higher", format="{:,.0f}")
+block_time = field_kpi("block_us", help="Time to hash one block", unit="µs", better="lower", format="{:.3f}")
 
 workload = Workload(
     name="openssl_speed",
-    store=BaseStore(
-        parse_once=parse_once,
-        important_files=["speed.txt"],
-        models_kpis=kpi.collect([hash_rate, block_time]),
-    ),
+    store=BaseStore(parse_once=parse_once, important_files=["speed.txt"], models_kpis=collect([hash_rate, block_time])),
     variant_keys=["algorithm"],
     group_keys=["block_bytes"],
 )

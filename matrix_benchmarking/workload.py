@@ -224,7 +224,7 @@ class Workload:
         return next((kpi for kpi in self.kpis.values() if kpi.lower_better is not None), None)
 
     def ranked_by(self, name: str) -> Workload:
-        """The same with another headline KPI. Raises WorkloadError: it has no such KPI, or neither direction is better."""
+        """The same with another headline KPI. Raises WorkloadError: there is none of that name that can be better."""
         other = dataclasses.replace(self, headline_kpi=name)
         other.check()
         return other

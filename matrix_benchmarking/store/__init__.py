@@ -19,7 +19,7 @@ from .documents import (
     read_text,
     read_yaml,
 )
-from .find import NativeLayout, declared_files, layouts_of
+from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
 from .readers import Part, Reader, reader_store
 from .table_reader import TableReader
 from .tree import clean, parse_tree
@@ -31,6 +31,7 @@ __all__ = [
     "BaseStore",
     "FoundTest",
     "IndexedTree",
+    "KeyValueLayout",
     "Layout",
     "Listing",
     "NativeLayout",

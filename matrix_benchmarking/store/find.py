@@ -19,7 +19,7 @@ from typing import Any
 from ..errors import MatbenchError, SettingsError, os_reason
 from ..files import read_regular
 from ..matrix import DID_NOT_FINISH
-from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_settings_file
+from ..settings import EXIT_CODE_FILE, SETTINGS_FILE, read_key_values, read_settings_file
 from ..workload import FoundTest, Layout, Listing, Workload, is_index
 from .artifacts import TEST_CONFIG_FILE, natural
 
@@ -69,6 +69,36 @@ class NativeLayout:
             return int(text)
         except ValueError:
             raise SettingsError(f"{EXIT_CODE_FILE} holds {text!r}, not a number") from None
+
+
+@dataclasses.dataclass(frozen=True)
+class KeyValueLayout:
+    """Tests are directories with a file of ``key=value`` lines, their settings, *beside* what they printed.
+
+    Their exit code is not known: a subclass whose tree tells it overrides :meth:`read_exit_code`.
+    """
+
+    settings: str = "settings"
+    beside: str = "stdout"
+
+    @property
+    def looks_for(self) -> str:
+        return f"a file '{self.settings}' beside '{self.beside}'"
+
+    def find(self, listing: Listing) -> Sequence[FoundTest]:
+        return [FoundTest(listing.path)] if {self.settings, self.beside} <= listing.files else []
+
+    def settings_files(self, test: Path, root: Path) -> Sequence[Path]:
+        return [test / self.settings]
+
+    def read_settings(self, test: Path, root: Path) -> dict[str, Any]:
+        try:
+            return read_key_values(read_regular(test / self.settings).decode("utf-8", "replace"))
+        except OSError as error:
+            raise SettingsError(f"{self.settings} can't be read: {os_reason(error)}") from error
+
+    def read_exit_code(self, test: Path) -> int | None:
+        return None
 
 
 _NATIVE: Sequence[Layout] = (NativeLayout(),)

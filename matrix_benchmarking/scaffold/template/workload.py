@@ -2,58 +2,36 @@
 
 import statistics
 from types import SimpleNamespace
-from typing import Any
 
-from matrix_benchmarking import kpi
+from matrix_benchmarking.kpi import collect, field_kpi
 from matrix_benchmarking.store import BaseStore, TestDirectory, ignore_file_not_found, read_json
 from matrix_benchmarking.workload import MinimumEffect, RegressionKeys, Workload
 
 MEASURED = "000__script/stdout.log"  # what measure.py printed
 
 
-# CHANGE: what is read from the directory of a run.
+# CHANGE: what is read from the directory of a run. One without the file is still shown.
+@ignore_file_not_found
 def parse_once(results: SimpleNamespace, test_dir: TestDirectory) -> None:
-    results.measured = _parse_measured(test_dir)
+    measured = read_json(test_dir / MEASURED)
+    results.block_us = statistics.median(measured["seconds"]) / measured["blocks"] * 1e6
+    results.mb_per_s = measured["block_bytes"] / results.block_us
 
 
-@ignore_file_not_found  # a run without the file has None here, and is still shown
-def _parse_measured(test_dir: TestDirectory) -> Any:
-    return read_json(test_dir / MEASURED)
-
-
-# CHANGE: the KPIs. By the first one that is collected below, the best configuration is chosen.
-@kpi.HigherBetter
-@kpi.FormatDivisor(1e6, unit="MB/s", format="{:,.0f}")
-@kpi.KPIMetadata(help="Bytes hashed per second of processor time", unit="bytes/s")
-def throughput(lts_payload: Any) -> float:
-    return float(lts_payload.results.measured["block_bytes"] / block_time(lts_payload))
-
-
-@kpi.LowerBetter
-@kpi.IgnoredForRegression  # it says the same as the throughput: one alarm is enough
-@kpi.FormatDivisor(1e-6, unit="µs", format="{:.2f}")
-@kpi.KPIMetadata(help="Processor time to hash one block, in the median round", unit="s")
-def block_time(lts_payload: Any) -> float:
-    measured = lts_payload.results.measured
-    return float(statistics.median(measured["seconds"]) / measured["blocks"])
-
-
-@kpi.LowerBetter
-@kpi.IgnoredForRegression
-@kpi.FormatDivisor(0.01, unit="%", format="{:.1f}")
-@kpi.KPIMetadata(help="How much longer the slowest round took than the fastest one, as a fraction", unit="")
-def spread(lts_payload: Any) -> float:
-    seconds = lts_payload.results.measured["seconds"]
-    return float(max(seconds) / min(seconds) - 1)
-
+# CHANGE: the KPIs, each a field of the results. By the first one that is collected below, the best is chosen.
+throughput = field_kpi(
+    "mb_per_s", help="10⁶ bytes hashed per second of processor time", unit="MB/s", better="higher", format="{:,.0f}"
+)
+block_time = field_kpi(
+    "block_us", help="Time to hash one block, in the median round", unit="µs", better="lower", format="{:.2f}",
+    ignored_for_regression=True,  # it says the same as the throughput: one alarm is enough
+)  # fmt: skip
 
 # CHANGE: which settings name a variant, within which ones runs are comparable, which one orders the history, and what a
 # change has to reach: a fifth, as a machine that others use drifts. One of your own may tell 2 % (0.02).
 workload = Workload(
     name="my_bench",
-    store=BaseStore(
-        parse_once=parse_once, important_files=[MEASURED], models_kpis=kpi.collect([throughput, block_time, spread])
-    ),
+    store=BaseStore(parse_once=parse_once, important_files=[MEASURED], models_kpis=collect([throughput, block_time])),
     variant_keys=["algorithm"],
     group_keys=["block_bytes"],
     regression=RegressionKeys(comparison_keys=["version"], minimum_effects={"throughput": MinimumEffect(0.2)}),
