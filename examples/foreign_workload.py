@@ -109,7 +109,7 @@ workload = Workload(
         layouts=[ScriptLayout()],
         parse_once=parse_once,
         important_files=["stdout"],
-        models_kpis=collect([peak, latency]),
+        models_kpis=collect(),
     ),
     group_keys=["tool"],
     variant_keys=["disk"],

@@ -27,7 +27,7 @@ block_time = field_kpi("block_us", help="Time to hash one block", unit="µs", be
 
 workload = Workload(
     name="openssl_speed",
-    store=BaseStore(parse_once=parse_once, important_files=["speed.txt"], models_kpis=collect([hash_rate, block_time])),
+    store=BaseStore(parse_once=parse_once, important_files=["speed.txt"], models_kpis=collect()),
     variant_keys=["algorithm"],
     group_keys=["block_bytes"],
 )

@@ -208,12 +208,14 @@ def field_kpi(
     return _describe(value, **said, lower_better=directions[better], ignored_for_regression=ignored_for_regression)
 
 
-def collect(source: types.ModuleType | Iterable[KPIFunction]) -> dict[str, KPIDefinition]:
-    """The KPIs of a module (or of some functions), by name, in the order of their definition.
+def collect(source: types.ModuleType | Iterable[KPIFunction] | None = None) -> dict[str, KPIDefinition]:
+    """The KPIs of a module (the calling one unless given) or some functions, by name, in the order of their definition.
 
     Raises:
         WorkloadError: a KPI without a direction or a help text, or two KPIs of one name.
     """
+    if source is None:
+        source = sys.modules[sys._getframe(1).f_globals["__name__"]]
     functions: Iterable[Any] = vars(source).values() if isinstance(source, types.ModuleType) else source
     if isinstance(source, types.ModuleType):
         described = (each for each in functions if callable(each) and hasattr(each, _ATTRIBUTE))

@@ -378,4 +378,4 @@ def _source(module: types.ModuleType) -> Path | None:
     path = Path(module.__file__).resolve()
     if path.name == "__init__.py":
         return path.parent.parent if path.parent.name == "visualizations" else path.parent
-    return path.parent if module.__package__ else path
+    return path.parent if module.__package__ and not module.__name__.startswith(workload_file.PREFIX) else path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.machinery
 import importlib.util
 import itertools
@@ -17,6 +18,8 @@ from .errors import MatbenchError, WorkloadError, os_reason, place
 from .files import read_regular
 
 _INSTALLED = {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+PREFIX = "matbench_workload_"
+"""With what the module's name begins."""
 _ENGINE = Path(__file__).resolve().parent
 
 
@@ -43,10 +46,15 @@ def load(path: Path) -> types.ModuleType:
         raise WorkloadError(f"workload file '{path}' not found") from error
     if not source.strip() or b"\0" in source:
         raise WorkloadError(f"workload file '{path}' is {'not a text' if source.strip() else 'empty'}")
-    name = f"matbench_workload_{path.stem}"
+    name = f"{PREFIX}{path.stem}"
     loader = _FromSource(name, str(path.resolve()))
-    spec = importlib.util.spec_from_file_location(name, loader.path, loader=loader)
+    spec = importlib.util.spec_from_file_location(
+        name, loader.path, loader=loader, submodule_search_locations=[str(Path(loader.path).parent)]
+    )  # as a package, so that `from .pages import …` finds what lies beside it
     assert spec is not None
+    for known in [each for each in sys.modules if each.startswith(f"{name}.")]:
+        del sys.modules[known]  # of another file of this name, or as it was before
+    importlib.invalidate_caches()
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     writes = sys.dont_write_bytecode

@@ -157,3 +157,16 @@ def test_an_edit_of_what_a_workload_file_imports_makes_caches_stale(tmp_path: Pa
 
     assert [rate("1"), rate("1"), rate("2")] == [10.0, 10.0, 20.0]
     assert not list(tmp_path.rglob("__pycache__"))
+
+
+def test_a_file_imports_what_lies_beside_it_as_it_is_now(tmp_path: Path) -> None:
+    code = "from .helping import name\nfrom matrix_benchmarking.workload import BaseStore, Workload\n"
+    code += "workload = Workload(name=name, store=BaseStore(parse_once=lambda results, test_dir: None))\n"
+    for place, name in (("one", "first"), ("two", "second"), ("one", "third")):
+        directory = tmp_path / place
+        directory.mkdir(exist_ok=True)
+        (directory / "mine.py").write_text(code)
+        (directory / "helping.py").write_text(f"name = {name!r}\n")
+        found = load(str(directory / "mine.py"))
+        assert (found.name, found.source) == (name, directory / "mine.py")
+        assert workload_file.sources(directory / "mine.py") == [directory / "helping.py", directory / "mine.py"]

@@ -133,7 +133,7 @@ class Best:
 
     @property
     def alone(self) -> tuple[Group, ...]:
-        """Groups of a single point by the headline, where there are several: nothing is compared in them, so they are told
+        """Groups of a single point by the headline, where there are several: nothing is compared, so they are told
         together.
         """
         found = tuple(each for each in self.groups if len(each.standings) == 1 and each.kpi is self.kpi)

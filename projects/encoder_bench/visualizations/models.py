@@ -5,7 +5,6 @@ What a tree that matbench didn't write can't know is optional.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -228,7 +227,7 @@ def accuracy_loss(lts_payload: Any) -> float:
     return max(0.0, float(loss / error))
 
 
-KPIS = collect(sys.modules[__name__])
+KPIS = collect()
 KPIs = getKPIsModel("KPIs", __name__, KPIS, Settings)
 
 

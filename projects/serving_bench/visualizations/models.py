@@ -7,7 +7,6 @@ other, and look at the curve before believing one alone.
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le
@@ -160,7 +159,7 @@ def _best_api(lts_payload: Any) -> Any:
     return known(best(lts_payload.results.api), "throughput over concurrency (benchmark.log)")
 
 
-KPIS = collect(sys.modules[__name__])
+KPIS = collect()
 KPIs = getKPIsModel("KPIs", __name__, KPIS, Settings)
 get_kpi_labels = labels_from(Settings, kpi_settings_version=KPI_SETTINGS_VERSION)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 from annotated_types import Ge, Gt, Le
@@ -229,7 +228,7 @@ def _load(results: Any, value: float | None, device: str) -> float:
     raise UnknownKPI(f"no epoch after the warm-up lies wholly within the log of the {device} load")
 
 
-KPIS = collect(sys.modules[__name__])
+KPIS = collect()
 KPIs = getKPIsModel("KPIs", __name__, KPIS, Settings)
 
 
