@@ -86,21 +86,14 @@ class Listener(Protocol):
 
 @dataclasses.dataclass(slots=True)
 class Report:
-    """What became of the plan, in numbers of points.
-
-    Attributes:
-        not_started: their target could not be started.
-        left: for another time, because of a limit, an interrupt or an error before them.
-        stopped_by: why not everything was run; None where it was.
-        left_behind: what could not be torn down and may still cost money, a sentence each.
-    """
+    """What became of the plan, in numbers of points."""
 
     succeeded: int = 0
     failed: int = 0
-    not_started: int = 0
-    left: int = 0
-    stopped_by: str | None = None
-    left_behind: list[str] = dataclasses.field(default_factory=list)
+    not_started: int = 0  # their target could not be started
+    left: int = 0  # for another time, because of a limit, an interrupt or an error before them
+    stopped_by: str | None = None  # why not everything was run
+    left_behind: list[str] = dataclasses.field(default_factory=list)  # what may still cost money, a sentence each
     interrupted: bool = False
     spent_usd: float = 0.0
     searches: list[dict[str, Any]] = dataclasses.field(default_factory=list)

@@ -63,20 +63,13 @@ class Point:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a point ended, and what is known of it.
-
-    Attributes:
-        throughput: what was answered right per second.
-        p95_ms: 95th percentile of the latency of the answered requests.
-        problem: why it failed, a sentence.
-        wall_s: how long the whole point took.
-    """
+    """How a point ended, and what is known of it."""
 
     exit_code: int
-    throughput: float | None = None
-    p95_ms: float | None = None
-    problem: str | None = None
-    wall_s: float | None = None
+    throughput: float | None = None  # what was answered right per second
+    p95_ms: float | None = None  # 95th percentile of the latency of the answered requests
+    problem: str | None = None  # why it failed, a sentence
+    wall_s: float | None = None  # how long the whole point took
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

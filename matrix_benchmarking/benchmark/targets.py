@@ -123,10 +123,9 @@ class ProcessTarget:
     paid = False
 
     def __init__(self, spec: schema.ProcessTarget, base: Path) -> None:
-        self._spec = spec
+        self._spec, self._port = spec, 0
         self._directory = base / spec.directory if spec.directory else base
         self._process: processes.GuardedProcess | None = None
-        self._port = 0
 
     def start(self, log: Path, keep_on: Callable[[], None]) -> Endpoint:
         spec = self._spec
@@ -171,23 +170,21 @@ class ProcessTarget:
             raise TargetError(f"the server's processes {list(self.process_ids())} could not be ended: end them by hand")
 
     def _choose_port(self) -> int:
-        fixed = self._spec.port
-        if fixed is None:
-            if "port" not in named_in(self._spec.command) | named_in(self._spec.environment):
-                raise TargetError("the server's command has no {port}, and no fixed port is given: which one is it?")
-            return free_port(self._spec.host)
-        port = int(fixed)
+        """The fixed port, or one that nobody listens on at this moment."""
+        host, fixed = self._spec.host, self._spec.port
+        if fixed is None and "port" not in named_in(self._spec.command) | named_in(self._spec.environment):
+            raise TargetError("the server's command has no {port}, and no fixed port is given: which one is it?")
         with socket.socket() as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, int(fixed is not None))
             try:
-                probe.bind((self._spec.host, port))
+                probe.bind((host, int(fixed or 0)))
             except OSError as error:
-                owner = _owner(port)
+                owner = f", by process {owners}" if fixed is not None and (owners := _owner(int(fixed))) else ""
                 raise TargetError(
-                    f"port {port} of {self._spec.host} can't be used: {os_reason(error).lower()}"
-                    f"{f', by process {owner}' if owner else ''}; stop that, or leave the port out for a free one"
+                    f"port {fixed} of {host} can't be used: {os_reason(error).lower()}{owner}; stop that, or leave the "
+                    "port out for a free one"
                 ) from error
-        return port
+            return int(probe.getsockname()[1])
 
     def _wait_until_ready(self, keep_on: Callable[[], None]) -> None:
         timeout_s = float(self._spec.ready_timeout_s)
@@ -227,13 +224,6 @@ class ProcessTarget:
         return ""
 
 
-def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
-
-
 def cores(value: list[int] | str | None) -> list[int] | None:
     """``[0, 1]``, ``"0,1"`` or ``"0-3"`` as numbers of cores; None, and nothing, mean all."""
     if value is None or isinstance(value, list):
@@ -251,26 +241,17 @@ def versions(command: Sequence[str], directory: Path) -> dict[str, Any]:
     """What *command* prints of the server's versions: a JSON object, or one line for the server itself."""
     if not command:
         return {}
+    how: dict[str, Any] = {"cwd": directory, "env": processes.environment(), "stdin": subprocess.DEVNULL}
+    how |= {"capture_output": True, "text": True, "timeout": VERSIONS_TIMEOUT_S, "check": True}
     try:
-        words = [processes.which(command[0], directory), *command[1:]]
-        answer = subprocess.run(
-            words,
-            cwd=directory,
-            env=processes.environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=VERSIONS_TIMEOUT_S,
-            check=True,
-        )
+        answer = subprocess.run([processes.which(command[0], directory), *command[1:]], **how)
     except (processes.ProcessError, OSError, subprocess.SubprocessError) as error:
         raise TargetError(f"the command for the server's versions failed: {error}") from error
-    text = answer.stdout.strip()
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError):
-        content = None
-    return content if isinstance(content, dict) else {"server": text[:200]}
+    text: str = answer.stdout.strip()
+    with contextlib.suppress(ValueError, RecursionError):
+        if isinstance(content := json.loads(text), dict):
+            return content
+    return {"server": text[:200]}
 
 
 def _listeners(port: int) -> set[int]:

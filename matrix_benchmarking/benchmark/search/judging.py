@@ -21,26 +21,17 @@ class SearchError(MatbenchError):
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class SearchSpec:
-    """What is searched: the number of virtual users, of which *start* is the least and measured first.
-
-    Attributes:
-        p95_ms: only what keeps its p95 latency under this limit may be the answer.
-        tolerance: a gain in throughput below this fraction isn't worth another measurement.
-        doubt: the search goes on while the probability of a larger gain elsewhere is above this.
-        max_measurements: repeats and failed runs included.
-        max_repeats, min_repeats: runs of one number; of the answer, unless the measurements are spent before.
-        unit: of the throughput.
-    """
+    """What is searched: the number of virtual users, of which *start* is the least and measured first."""
 
     start: int = 1
     max: int = 512
-    p95_ms: float | None = None
-    tolerance: float = 0.03
-    doubt: float = 0.015
-    max_measurements: int = 24
+    p95_ms: float | None = None  # only what keeps its p95 latency under this limit may be the answer
+    tolerance: float = 0.03  # a gain in throughput below this fraction isn't worth another measurement
+    doubt: float = 0.015  # the search goes on while the probability of a larger gain elsewhere is above this
+    max_measurements: int = 24  # repeats and failed runs included
     max_repeats: int = 8
-    min_repeats: int = 2
-    unit: str = "inputs/s"
+    min_repeats: int = 2  # of the answer, unless the measurements are spent before
+    unit: str = "inputs/s"  # of the throughput
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -54,47 +45,29 @@ class Measurement:
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The best number of virtual users among those that were measured.
-
-    Attributes:
-        throughput: mean over its *runs*.
-        settled: no other number is likely to be better by more than the tolerance.
-        at_maximum: the answer is the most that was allowed; the server may do better beyond.
-        failed_at: the fewest virtual users at which the server failed.
-        tied_with: measured numbers that can't be told from the answer by their throughput.
-        keeps_limit: False if no measured number keeps the p95 limit; the answer is then the one with the
-            lowest p95.
-        reason: all this in a sentence.
-    """
+    """The best number of virtual users among those that were measured, with the mean throughput over its *runs*."""
 
     vus: int
     throughput: float
     runs: int
-    settled: bool
-    at_maximum: bool
-    failed_at: int | None
-    tied_with: tuple[int, ...]
-    keeps_limit: bool
-    reason: str
+    settled: bool  # no other number is likely to be better by more than the tolerance
+    at_maximum: bool  # the answer is the most that was allowed; the server may do better beyond
+    failed_at: int | None  # the fewest virtual users at which the server failed
+    tied_with: tuple[int, ...]  # measured numbers that can't be told from the answer by their throughput
+    keeps_limit: bool  # False if none keeps the p95 limit; the answer is then the one with the lowest p95
+    reason: str  # all this in a sentence
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Evidence:
-    """What is known after *spent* measurements.
-
-    Attributes:
-        runs: the successful runs of each number of virtual users, ascending; only those below any failure.
-        failed_at: the fewest virtual users that failed and weren't asked again with success.
-        retry: the virtual users that failed once, just now.
-        bounds_ms: what the mean p95 latency of each repeated number is within, with 95 %; empty without a limit on it.
-    """
+    """What is known after *spent* measurements."""
 
     spec: SearchSpec
-    runs: dict[int, list[Measurement]]
-    failed_at: int | None
-    retry: int | None
+    runs: dict[int, list[Measurement]]  # that succeeded, of each number, ascending; only those below any failure
+    failed_at: int | None  # the fewest virtual users that failed and weren't asked again with success
+    retry: int | None  # the virtual users that failed once, just now
     spent: int
-    bounds_ms: dict[int, float]
+    bounds_ms: dict[int, float]  # of the mean p95 of each repeated number, with 95 %; empty without a limit on it
 
     @property
     def end(self) -> int:
@@ -180,24 +153,16 @@ LIKELY = 0.5  # a doubt above this: the leader won't stay the leader, so its nei
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Conclusion:
-    """The state of the contest.
+    """The state of the contest."""
 
-    Attributes:
-        leader: the measured number of virtual users with the highest expected throughput.
-        doubt: probability that any number beats it by more than the tolerance.
-        telling: what to measure to lower the doubt; None if nothing may be repeated any more.
-        bracket: a number to look at whatever the model thinks of it, next to the leader or at an edge of the
-            tied; None if there is none, or the leader isn't likely to stay.
-        tied: measured numbers whose throughput can't be told from the leader's, ascending.
-        kept: measured numbers that surely keep the limit on latency, all without one.
-    """
-
-    leader: int
-    doubt: float
-    telling: int | None
+    leader: int  # the measured number of virtual users with the highest expected throughput
+    doubt: float  # probability that any number beats it by more than the tolerance
+    telling: int | None  # what to measure to lower the doubt; None if nothing may be repeated any more
+    # To be looked at whatever the model thinks of it, next to the leader or at an edge of the tied; None if there is no
+    # such number, or the leader isn't likely to stay.
     bracket: int | None
-    tied: tuple[int, ...]
-    kept: frozenset[int]
+    tied: tuple[int, ...]  # measured numbers whose throughput can't be told from the leader's, ascending
+    kept: frozenset[int]  # measured numbers that surely keep the limit on latency, all without one
 
 
 def judge(evidence: Evidence) -> Conclusion:

@@ -31,18 +31,11 @@ BENDS = (0.05, 0.2)  # over how many doublings the slope changes at the knee: ab
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Departure:
-    """How a curve departs from its two slopes.
+    """How a curve departs from its two slopes, and how probable such a curve is."""
 
-    Attributes:
-        deviation: standard deviation around the slopes, as a fraction.
-        length: how far it reaches, in doublings: a short one makes a jagged curve.
-        jump: standard deviation of the logarithm of the jump at an edge, which may be anywhere; 0 for no edge.
-        probability: how probable such a curve is.
-    """
-
-    deviation: float
-    length: float
-    jump: float
+    deviation: float  # standard deviation around the slopes, as a fraction
+    length: float  # how far it reaches, in doublings: a short one makes a jagged curve
+    jump: float  # standard deviation of the logarithm of the jump at an edge, which may be anywhere; 0 for no edge
     probability: float
 
 
