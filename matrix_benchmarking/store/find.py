@@ -104,6 +104,12 @@ class KeyValueLayout:
 _NATIVE: Sequence[Layout] = (NativeLayout(),)
 
 
+def test_directory_of(file: Path, root: Path) -> Path | None:
+    """The directory below *root* that says how the run ended which left *file*; None if none does."""
+    above = (parent for parent in file.parents if parent == root or root in parent.parents)
+    return next((parent for parent in above if (parent / EXIT_CODE_FILE).is_file()), None)
+
+
 def important_files(workload: Workload, layout: Layout) -> Sequence[str]:
     """The files that a test of this *layout* should have, as paths and globs: the layout's own, else the store's."""
     own: Sequence[str] | None = getattr(layout, "important_files", None)

@@ -16,7 +16,7 @@ import msgspec
 from ..errors import MatbenchError, SettingsError, os_reason
 from ..filters import Scalar
 from ..matrix import Entry, Problem
-from ..recorded import BLOCK_FILE, parse_block, read_block
+from ..recorded import BLOCK_FILE, RecordedBlock, parse_block, read_block
 from ..settings import SETTINGS_FILE, check_settings
 from ..workload import Layout, Workload
 from . import cache, codec, fingerprint
@@ -24,7 +24,7 @@ from .artifacts import Recorder, TestDirectory
 from .cache import BrokenCache, CachedTest, Freshness
 from .documents import parse_test_start_end, parse_test_uuid
 from .entries import build_payload, entry_of, evaluate, parser_problem, relative_name
-from .find import Candidate, declared_files, important_files, layouts_of
+from .find import Candidate, NativeLayout, declared_files, important_files, layouts_of, test_directory_of
 from .readers import ReaderLayout
 
 ALONE = "known from its cache alone: its artifacts are not here"
@@ -154,6 +154,9 @@ def _parse_parts(
     if not parts and not whole.problems:
         yield file, SettingsError("holds no result")
     names = [name for name, _, _ in parts]
+    run = test_directory_of(file.path, context.root)  # where matbench ran the tool
+    block = RecordedBlock() if run is None else read_block(run)[0]
+    exit_code = None if run is None else NativeLayout().read_exit_code(run)
     file_digest = next((each.digest.hex() for each in whole.sources if each.digest and each.path == file.path.name), "")
     for name, own, packed in parts[names.index(first) if first in names else 0 :]:
         candidate = dataclasses.replace(file, part=name)
@@ -168,10 +171,10 @@ def _parse_parts(
             whole, settings=settings, repeat=repeat, sources=[source], problems=[], results=packed
         )
         measured = cached.load_results()
-        exit_code, campaign = (vars(measured).pop(name, None) for name in ("exit_code", "campaign"))
-        cached.exit_code = exit_code if isinstance(exit_code, int) else None
-        block = parse_block({"campaign": file_digest if campaign is True else campaign})
-        entry = entry_of(context.workload, context.root, candidate, cached, block)
+        own_code, campaign = (vars(measured).pop(name, None) for name in ("exit_code", "campaign"))
+        cached.exit_code = own_code if isinstance(own_code, int) else exit_code
+        own_block = parse_block({"campaign": file_digest if campaign is True else campaign})
+        entry = entry_of(context.workload, context.root, candidate, cached, block if block.campaign else own_block)
         yield candidate, _evaluated(context, candidate, cached, entry, measured, notes)
         notes = []
 

@@ -202,6 +202,26 @@ def test_parts_of_one_campaign_are_a_block_and_no_artifact(lines: Lines, tmp_pat
     assert not hasattr(matrix.entries[0].results, "campaign")
 
 
+def test_files_of_a_test_directory_are_of_a_run_that_ended_as_it_says(lines: Lines, tmp_path: Path) -> None:
+    for number, code in enumerate(("0", "3", "")):
+        directory = tmp_path / f"run_{number}"
+        write(directory / "000__tool" / "out.jsonl", {"speed": 1, "rate": 5}, {"speed": 2, "exit_code": 7})
+        write(directory / "settings.yaml", f"batch: {number}")
+        write(directory / "block.json", {"version": 1, "campaign": "c", "round": 2})
+        (directory / "exit_code").write_text(code)
+    matrix = store.parse_tree(workload_of(lines), tmp_path)
+    assert [(entry.settings, entry.exit_code, entry.campaign, entry.round) for entry in matrix] == [
+        ({"batch": 0, "rate": 5}, 0, "c", 2), ({"batch": 0}, 7, "c", 2),
+        ({"batch": 1, "rate": 5}, 3, "c", 2), ({"batch": 1}, 7, "c", 2),
+    ]  # fmt: skip
+    assert [(entry.name, entry.problems[0].reason) for entry in matrix.unfinished] == [
+        (
+            "run_2/000__tool/out.jsonl",
+            "did not finish: exit_code is empty, the run was interrupted while it was written",
+        )
+    ]
+
+
 def test_parts_come_through_an_executor(tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "data" / "samples" / "micro_bench" / "go"
     (tmp_path / "go.txt").write_text((sample / "go.txt").read_text())
