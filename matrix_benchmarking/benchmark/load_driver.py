@@ -25,7 +25,7 @@ from . import processes
 from .environment import anonymous
 from .run_directory import UTILIZATION, Point, write_json
 from .run_directory import Outcome as Outcome
-from .schema import Cores, Seconds, Words, fill, named_in
+from .schema import Cores, Seconds, Template, Words, fill, named_in
 from .targets import Endpoint, Target, cores
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ class Command(LoadSection):
     shell: bool = False
     directory: str | None = None
     warm_up: Words | None = None
-    warm_up_s: Annotated[float, Field(ge=0)] = 0.0
+    warm_up_s: Annotated[float, Field(ge=0)] | Template = 0.0
     timeout_s: Seconds | None = None
     duration_s: Seconds | None = None
     monitor: bool = True
@@ -291,7 +291,7 @@ class CommandDriver(LoadDriver):
         def window(started: float, ended: float) -> Window:
             nonlocal left
             left = _stamps(script.results, place)  # before we write files of our own
-            return {"start": min(started + script.warm_up_s, ended), "end": ended}
+            return {"start": min(started + float(script.warm_up_s), ended), "end": ended}
 
         status = run.measure(
             "script",

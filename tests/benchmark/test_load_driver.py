@@ -116,8 +116,8 @@ def test_a_foreign_k6_script_is_driven_like_any_other_command(directory):
 
 def test_a_warm_up_of_the_command_itself_is_not_in_the_window():
     begun = time.time()
-    load = {"command": [sys.executable, "-c", "import time; time.sleep(1.2)"], "warm_up_s": 0.7}
-    assert run("--run", load=load) == 0
+    load = {"command": [sys.executable, "-c", "import time; time.sleep(1.2)"], "warm_up_s": "{warm_up}"}
+    assert run("--run", load=load, common_settings={"warm_up": 0.7}) == 0
     window = read("001__monitor/utilization.json")["load_window"]
     assert 0.3 < window["end"] - window["start"] < window["end"] - begun - 0.7
     assert min(read("001__monitor/utilization.json")["time"]) >= window["start"]
