@@ -15,9 +15,11 @@ from .documents import (
     parse_test_start_end,
     parse_test_uuid,
     read_json,
+    read_namespace,
     read_tail,
     read_text,
     read_yaml,
+    understood,
 )
 from .find import KeyValueLayout, NativeLayout, declared_files, layouts_of
 from .readers import Part, Reader, reader_store
@@ -54,9 +56,11 @@ __all__ = [
     "read_index",
     "read_json",
     "read_key_values",
+    "read_namespace",
     "read_tail",
     "read_text",
     "read_yaml",
     "reader_store",
     "register_important_file",
+    "understood",
 ]

@@ -72,6 +72,22 @@ def read_json(path: ArtifactPath) -> Any:
         raise ArtifactError(path, "is nested too deeply") from error
 
 
+def read_namespace(path: ArtifactPath) -> types.SimpleNamespace:
+    """The JSON object in a file. Raises ArtifactError: see :func:`read_json`, and for anything else than an object."""
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ArtifactError(path, "is not a JSON object")
+    return types.SimpleNamespace(**content)
+
+
+def understood(path: ArtifactPath, parse: Callable[[Any], R], content: Any) -> R:
+    """What *parse* makes of the *content* of a file. Raises ArtifactError for its ValueError, naming the file."""
+    try:
+        return parse(content)
+    except ValueError as error:
+        raise ArtifactError(path, str(error)) from error
+
+
 def read_yaml(path: ArtifactPath) -> Any:
     """The YAML document in *path*, read safely. JSON is much faster where there is a choice.
 

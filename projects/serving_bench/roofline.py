@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import load_yaml
 
 _TABLE = Path(__file__).with_name("devices.yaml")
@@ -32,13 +32,7 @@ class Device:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Roofline:
-    """A theoretical maximum.
-
-    Attributes:
-        requests_per_s: the maximum; None where it is unknown.
-        source: where the device's operations come from; None for an unknown maximum.
-        reason: why it is unknown; None for a known one.
-    """
+    """A theoretical maximum, with the source of the device's operations, or the reason why it is unknown."""
 
     requests_per_s: float | None
     source: str | None = None
@@ -82,5 +76,4 @@ def roofline(settings: Mapping[str, Any]) -> Roofline:
 
 
 def _positive(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and 0 < value < math.inf else None
+    return float(value) if is_number(value) and value > 0 else None

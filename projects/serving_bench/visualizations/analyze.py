@@ -31,12 +31,7 @@ class Bottleneck(enum.Enum):
 
 
 def bottleneck(cpu: float | None, gpu: float | None, saturated: float = SATURATED) -> Bottleneck:
-    """Name the bottleneck.
-
-    Args:
-        cpu, gpu: loads from 0 to 1, None where unknown: then nothing is said of that device.
-        saturated: the load from which a device counts as saturated.
-    """
+    """Name the bottleneck by loads from 0 to 1; of a device whose load is None nothing is said."""
     full_cpu = cpu is not None and cpu >= saturated
     full_gpu = gpu is not None and gpu >= saturated
     if full_cpu or full_gpu:

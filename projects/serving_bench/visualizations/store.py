@@ -20,7 +20,8 @@ from typing import Any
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.errors import ArtifactError
-from matrix_benchmarking.store import BaseStore, TestDirectory, ignore_file_not_found, read_json, read_text
+from matrix_benchmarking.plausible import is_number
+from matrix_benchmarking.store import BaseStore, TestDirectory, ignore_file_not_found, read_json, read_text, understood
 
 from ..roofline import roofline
 from . import models
@@ -142,10 +143,7 @@ def implausible(lts_payload: Any) -> list[str]:
 @ignore_file_not_found
 def _parse_log(test_dir: TestDirectory) -> types.SimpleNamespace:
     path = test_dir / "benchmark.log"
-    try:
-        return parse_log(read_text(path))
-    except ValueError as error:
-        raise ArtifactError(path, str(error)) from error
+    return understood(path, parse_log, read_text(path))
 
 
 @ignore_file_not_found
@@ -154,9 +152,7 @@ def _parse_client(test_dir: TestDirectory) -> float | None:
     path = test_dir / "client.json"
     content = read_json(path)
     loads = content.get("cpu") if isinstance(content, dict) else None
-    if not isinstance(loads, dict) or not all(
-        isinstance(load, (int, float)) and not isinstance(load, bool) and 0 <= load <= 1 for load in loads.values()
-    ):
+    if not isinstance(loads, dict) or not all(is_number(load) and 0 <= load <= 1 for load in loads.values()):
         raise ArtifactError(path, 'holds no loads from 0 to 1 as {"cpu": {CONCURRENCY: LOAD, …}}')
     return max(loads.values(), default=None)
 

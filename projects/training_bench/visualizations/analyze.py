@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from matrix_benchmarking.analyze.words import as_percent
+from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.workload import MinimumEffect, RegressionKeys
 
 SATURATED = 0.85
@@ -85,7 +86,7 @@ def speed_of(io_speed: object) -> float | None:
     """A setting ``io_speed`` in MB/s, infinite for ``unlimited``; None for anything else."""
     if io_speed == "unlimited":
         return math.inf
-    if isinstance(io_speed, (int, float)) and not isinstance(io_speed, bool) and io_speed > 0:
+    if is_number(io_speed) and io_speed > 0:
         return float(io_speed)
     return None
 

@@ -245,12 +245,7 @@ class CostAgainstLatency(Plot):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class BestUnderLimits:
-    """What to choose of points that may be compared with each other.
-
-    Attributes:
-        cheapest: of those whose latency is known.
-        steps: the points that are the best under some limit on the latency, the tightest first.
-    """
+    """Of a group the cheapest point with a latency, and those that are the best under a limit, the tightest first."""
 
     group: Group
     cheapest: Bounded

@@ -132,15 +132,7 @@ LISTED = 2
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Peak:
-    """Where the mean of a series is highest.
-
-    Attributes:
-        line: variant and batch size.
-        highest_vus, highest: where, and how high.
-        last_vus: the most users that were tried.
-        rises: True if every step gained.
-        gain: of the last step, as a fraction; None for a single point.
-    """
+    """Where the mean of a series is highest, and what the last step gained, as a fraction: None for a single point."""
 
     line: str
     highest_vus: float
@@ -310,14 +302,7 @@ LANES = 7
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cluster:
-    """The values of a KPI over the runs of one variant.
-
-    Attributes:
-        variant: its label, as plotly writes it.
-        entries, values: run by run.
-        mean: of the values.
-        deviation: their standard deviation; None for a single run.
-    """
+    """The values of a KPI over the runs of one variant; a single run has no standard deviation."""
 
     variant: str
     entries: tuple[Entry, ...]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from matrix_benchmarking import plausible
 from matrix_benchmarking.analyze.words import as_percent
 from matrix_benchmarking.errors import ArtifactError
 from matrix_benchmarking.models import labels_from
+from matrix_benchmarking.plausible import is_number
 from matrix_benchmarking.store import (
     ArtifactPath,
     BaseStore,
@@ -19,7 +20,9 @@ from matrix_benchmarking.store import (
     parse_test_config,
     parse_test_start_end,
     read_json,
+    read_namespace,
     register_important_file,
+    understood,
 )
 
 from .. import analyze, models
@@ -49,14 +52,18 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     if test_dir.is_file():
         results.study = artifacts.parse_run(test_dir)
         return
+    directories = test_dir.artifact_paths
     results.test_config = parse_test_config(test_dir)
     results.times = parse_test_start_end(test_dir)
     results.environment = _parse_environment(test_dir)
     results.server = _parse_server(test_dir)
+    cpus = getattr(results.server, "cpus", None)
     results.load_generator = _parse_load_generator(test_dir)
-    results.k6 = _parse_k6_summary(test_dir)
-    results.timeseries = _parse_timeseries(test_dir)
-    results.utilization = _parse_utilization(test_dir, getattr(results.server, "cpus", None))
+    results.k6 = _parsed(directories.K6_RUN_DIR, "summary.json", artifacts.parse_summary)
+    results.timeseries = _parsed(directories.K6_RUN_DIR, "timeseries.json", artifacts.parse_timeseries)
+    results.utilization = _parsed(
+        directories.MONITOR_DIR, "utilization.json", lambda content: artifacts.parse_utilization(content, cpus)
+    )
     results.fidelity = _parse_fidelity(test_dir)
 
 
@@ -67,38 +74,18 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, import
 
 
 @ignore_file_not_found
-def _parse_k6_summary(test_dir: TestDirectory) -> types.SimpleNamespace:
-    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "summary.json")
-    try:
-        return artifacts.parse_summary(read_json(path))
-    except ValueError as error:
-        raise ArtifactError(path, str(error)) from error
-
-
-@ignore_file_not_found
-def _parse_timeseries(test_dir: TestDirectory) -> types.SimpleNamespace:
-    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "timeseries.json")
-    try:
-        return artifacts.parse_timeseries(read_json(path))
-    except ValueError as error:
-        raise ArtifactError(path, str(error)) from error
-
-
-@ignore_file_not_found
-def _parse_utilization(test_dir: TestDirectory, server_cpus: list[int] | None) -> types.SimpleNamespace:
-    path = register_important_file(test_dir, test_dir.artifact_paths.MONITOR_DIR / "utilization.json")
-    try:
-        return artifacts.parse_utilization(read_json(path), server_cpus)
-    except ValueError as error:
-        raise ArtifactError(path, str(error)) from error
+def _parsed(directory: ArtifactPath, name: str, parse: Callable[[Any], types.SimpleNamespace]) -> types.SimpleNamespace:
+    """What *parse* makes of the JSON file *name*."""
+    path = directory / name
+    return understood(path, parse, read_json(path))
 
 
 @ignore_file_not_found
 def _parse_server(test_dir: TestDirectory) -> types.SimpleNamespace:
     """What is known of the server; of one whose file is damaged, not even that the monitor saw its machine."""
-    path = register_important_file(test_dir, test_dir.artifact_paths.SERVER_DIR / "server.json")
+    path = test_dir.artifact_paths.SERVER_DIR / "server.json"
     try:
-        server = _namespace(path)
+        server = read_namespace(path)
     except ArtifactError as error:
         path.note_problem(error.reason)
         return types.SimpleNamespace(local=False)
@@ -110,27 +97,27 @@ def _parse_server(test_dir: TestDirectory) -> types.SimpleNamespace:
 
 @ignore_file_not_found
 def _parse_environment(test_dir: TestDirectory) -> types.SimpleNamespace:
-    return _namespace(register_important_file(test_dir, test_dir / "environment.json"))
+    return read_namespace(register_important_file(test_dir, test_dir / "environment.json"))
 
 
 @ignore_file_not_found
 def _parse_load_generator(test_dir: TestDirectory) -> types.SimpleNamespace:
-    path = register_important_file(test_dir, test_dir.artifact_paths.K6_RUN_DIR / "load_generator.json")
-    return _with_cores(path, _namespace(path))
+    path = test_dir.artifact_paths.K6_RUN_DIR / "load_generator.json"
+    return _with_cores(path, read_namespace(path))
 
 
 @ignore_file_not_found
 def _parse_fidelity(test_dir: TestDirectory) -> types.SimpleNamespace:
     """Whether the answers are right: cosines to those of the reference, or the accuracy on a labelled set."""
-    path = register_important_file(test_dir, test_dir.artifact_paths.FIDELITY_DIR / "fidelity.json")
-    check = _namespace(path)
+    path = test_dir.artifact_paths.FIDELITY_DIR / "fidelity.json"
+    check = read_namespace(path)
     of_labels = getattr(check, "metric", "cosine") == "accuracy"
     known = _LABEL_NUMBERS if of_labels else _COSINE_NUMBERS
     for name in known:
         if name == "mean" and not hasattr(check, name):
             raise ArtifactError(path, "holds no number 'mean'")
         value = getattr(check, name, None)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if value is not None and not is_number(value):
             raise ArtifactError(path, f"holds something else than a number as '{name}'")
         setattr(check, name, value)
     return check
@@ -147,13 +134,6 @@ def _with_cores(path: ArtifactPath, content: types.SimpleNamespace) -> types.Sim
         path.note_problem(f"'cpus' is no list of core numbers: {cpus!r:.80}")
         content.cpus = []
     return content
-
-
-def _namespace(path: ArtifactPath) -> types.SimpleNamespace:
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise ArtifactError(path, "is not a JSON object")
-    return types.SimpleNamespace(**content)
 
 
 COMPETING_CORES = 0.05
@@ -273,18 +253,8 @@ def _from_study(run: types.SimpleNamespace, inputs_per_request: int) -> dict[str
     answered = run.answered_requests * inputs_per_request
     unseen = {"failed_requests": not run.counts_failures, "error_rate": not run.counts_wrong}
     unknown = {name: None for name, is_unseen in unseen.items() if is_unseen}
-    return {
-        "requests": run.requests,
-        "failed_requests": run.requests - run.answered_requests,
-        "duration_s": run.duration_s,
-        **_rates(answered, run.requests * inputs_per_request, run.duration_s),
-        "avg_latency_ms": run.avg_latency_ms,
-        "p95_latency_ms": run.p95_latency_ms,
-        "accuracy": run.accuracy,
-        "embedding_size": run.embedding_size,
-        "vectors_per_input": run.vectors_per_input,
-        **unknown,
-    }
+    failed = {"failed_requests": run.requests - run.answered_requests}
+    return _same(run) | failed | _rates(answered, run.requests * inputs_per_request, run.duration_s) | unknown
 
 
 def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[str, Any]:
@@ -296,16 +266,12 @@ def _from_k6(results: types.SimpleNamespace, inputs_per_request: int) -> dict[st
         sent = summary.requests * inputs_per_request
     if answered is None:
         answered = (summary.requests - summary.failed_requests) * inputs_per_request
-    return measured | {
-        "requests": summary.requests,
-        "failed_requests": summary.failed_requests,
-        "duration_s": summary.duration_s,
-        **_rates(answered, sent, summary.duration_s),
-        "avg_latency_ms": summary.avg_latency_ms,
-        "p95_latency_ms": summary.p95_latency_ms,
-        "dropped_iterations": summary.dropped_iterations,
-        "schedule_lag_p95_ms": summary.schedule_lag_p95_ms,
-    }
+    return measured | _same(summary) | _rates(answered, sent, summary.duration_s)
+
+
+def _same(parsed: types.SimpleNamespace) -> dict[str, Any]:
+    """What the payload calls as the parser does."""
+    return {name: value for name, value in vars(parsed).items() if name in _EMPTY}
 
 
 def _rates(answered: int, sent: int, duration_s: float | None) -> dict[str, Any]:
@@ -338,16 +304,9 @@ def _around(results: types.SimpleNamespace) -> dict[str, Any]:
 
 
 def _check_of_answers(check: types.SimpleNamespace | None) -> dict[str, Any]:
-    names = {
-        "fidelity_mean": "mean",
-        "fidelity_minimum": "minimum",
-        "embedding_size": "embedding_size",
-        "accuracy": "accuracy",
-        "reference_accuracy": "reference_accuracy",
-        "accuracy_standard_error": "standard_error",
-        "label_agreement": "agreement",
-        "invalid_answers": "invalid",
-    }
+    names = {name: name for name in ("embedding_size", "accuracy", "reference_accuracy")}
+    names |= {"fidelity_mean": "mean", "fidelity_minimum": "minimum", "accuracy_standard_error": "standard_error"}
+    names |= {"label_agreement": "agreement", "invalid_answers": "invalid"}
     return {result: getattr(check, name, None) for result, name in names.items()}
 
 

@@ -22,13 +22,7 @@ DURATION = "epoch_duration"
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TrainingCase:
-    """The successful runs of a point that have an epoch duration.
-
-    Attributes:
-        label: the strategy, with the other settings that vary.
-        speed: the I/O speed in words.
-        duration: of an epoch over the runs, in seconds.
-    """
+    """The successful runs of a point that have an epoch duration, with what varies, and the I/O speed, in words."""
 
     settings: Mapping[str, Scalar]
     runs: tuple[Entry, ...]

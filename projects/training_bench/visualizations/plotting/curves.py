@@ -23,11 +23,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class LoadCurve:
-    """The load of a case over an epoch's progress.
-
-    Attributes:
-        mean, deviation: at each percent of an epoch, over *epochs* of all *runs*; the deviation is 0 for one epoch.
-    """
+    """The load of a case at each percent of an epoch, over *epochs* of all *runs*; the deviation of one epoch is 0."""
 
     case: TrainingCase
     mean: tuple[float, ...]

@@ -145,15 +145,9 @@ USUAL = ("plain", "original", "baseline")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ratio:
-    """A strategy against the reference at one point.
+    """A strategy against the reference, at *settings* that both have; above a ratio of 1 the strategy is faster.
 
-    Attributes:
-        settings: what both have in common.
-        ratio: reference's duration / strategy's; above 1 the strategy is faster.
-        duration: mean of *runs*, in the KPI's unit.
-        interval: of the ratio, 95 %; None where that can't be told.
-        outcome: the verdict on the duration.
-        verdict: the same in words, with the difference that would have been shown.
+    The interval is None where that can't be told; the verdict is the outcome in words.
     """
 
     strategy: Scalar

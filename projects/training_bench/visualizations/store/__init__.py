@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from matrix_benchmarking.errors import ArtifactError, SettingsError
+from matrix_benchmarking.errors import SettingsError
 from matrix_benchmarking.store import (
     ArtifactPath,
     BaseStore,
@@ -20,6 +20,8 @@ from matrix_benchmarking.store import (
     parse_test_config,
     parse_test_start_end,
     read_json,
+    read_namespace,
+    understood,
 )
 
 from .. import models
@@ -86,8 +88,6 @@ def io_speed(text: str) -> int | float | str:
     return int(speed) if speed.is_integer() else speed
 
 
-T = TypeVar("T")
-
 WARM_UP_EPOCHS = 2
 """How many epochs don't count unless the option ``warm_up_epochs`` says it."""
 
@@ -113,11 +113,11 @@ def parse_once(results: types.SimpleNamespace, test_dir: TestDirectory) -> None:
     """Read all artifacts; what is missing or damaged becomes None."""
     results.test_config = parse_test_config(test_dir)
     results.times = parse_test_start_end(test_dir)
-    results.environment = _parse_facts(test_dir / "environment.json")
+    results.environment = _read_facts(test_dir / "environment.json")
     fold = test_dir.artifact_paths.FOLD_DIR
     place = test_dir if fold is None else fold
     results.epochs = _parse_timings(place / "timings.feather")
-    results.training = _parse_facts(place / "training.json")
+    results.training = _read_facts(place / "training.json")
     log = test_dir.artifact_paths.MONITOR_DIR / "utilization.json" if fold is None else _last_log(fold)
     results.system_log = None if log is None else _parse_system_log(log)
 
@@ -129,34 +129,21 @@ def parse_always(results: types.SimpleNamespace, test_dir: TestDirectory, import
 
 @ignore_file_not_found
 def _parse_timings(path: ArtifactPath) -> list[types.SimpleNamespace]:
-    return _understood(path, logs.parse_timings, path.read_bytes())
+    return understood(path, logs.parse_timings, path.read_bytes())
 
 
 @ignore_file_not_found
 def _parse_system_log(path: ArtifactPath) -> types.SimpleNamespace:
-    return _understood(path, logs.parse_system_log, read_json(path))
+    return understood(path, logs.parse_system_log, read_json(path))
 
 
-@ignore_file_not_found
-def _parse_facts(path: ArtifactPath) -> types.SimpleNamespace:
-    content = read_json(path)
-    if not isinstance(content, dict):
-        raise ArtifactError(path, "is not a JSON object")
-    return types.SimpleNamespace(**content)
+_read_facts = ignore_file_not_found(read_namespace)
 
 
 def _last_log(fold: ArtifactPath) -> ArtifactPath | None:
     """The log that was started last, of a training that was started again."""
     logs = list(fold.glob("system_log*.json"))
     return logs[-1] if logs else None
-
-
-def _understood(path: ArtifactPath, parse: Callable[[Any], T], content: Any) -> T:
-    """What *parse* makes of *content*; a ValueError names the file."""
-    try:
-        return parse(content)
-    except ValueError as error:
-        raise ArtifactError(path, str(error)) from error
 
 
 OPTIONS = {"warm_up_epochs": WARM_UP_EPOCHS}
