@@ -74,9 +74,11 @@ def estimate(
     columns = None if rounds is None else _complete(rounds)
     taken_out, shared = 0, 0.0
     if columns is None:
-        spreads = [np.asarray(runs, dtype=np.float64) - mean for runs, mean in zip(values, means, strict=True)]
-        squares = np.array([float(np.sum(spread**2)) for spread in spreads])
-        variances, degrees = squares / np.maximum(counts - 1, 1) / units**2, counts - 1
+        each = zip(values, means, units, strict=True)
+        spreads = [(np.asarray(runs, dtype=np.float64) - mean) / unit for runs, mean, unit in each]
+        with np.errstate(over="ignore"):  # of values whose squares are beyond all numbers next to nothing is known
+            squares = np.minimum([float(np.sum(spread**2)) for spread in spreads], 1e300)
+        variances, degrees = squares / np.maximum(counts - 1, 1), counts - 1
     else:
         relative = (
             np.array([[runs[at] for at in order] for runs, order in zip(values, columns, strict=True)]) / units[:, None]

@@ -394,3 +394,21 @@ def test_the_optimism_is_the_mean_error_of_the_winner(values: list[float], lower
     expected = -float((wins * errors[:, None] * at).sum() / wins.sum())
     found = Estimates(Scale.DIFFERENCE, sign * np.array(values), errors**2, np.full(4, 8.0))
     assert optimism(found, lower_better=lower) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [[1.0, 1.3e154], [2.0, 3.0]],
+        [[1.0, 2.7e154], [2.0]],
+        [[0.0, 1.9e154], [1.0, 2.0]],
+        [[1e308, -1e308], [0.0, 1.0]],
+    ],
+)
+@pytest.mark.parametrize("lower", [True, False])
+def test_values_whose_squares_are_beyond_all_numbers_overflow_nowhere(values: list[list[float]], lower: bool) -> None:
+    found = estimate(values)
+    assert found is not None
+    assert may_be_best(found, lower_better=lower).any()
+    assert np.isfinite(np.concatenate(intervals(found, lower_better=lower))).all()
+    assert math.isfinite(optimism(found, lower_better=lower))

@@ -39,6 +39,7 @@ def uploaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("data", "projects", "examples"):
         shutil.copytree(REPOSITORY / name, place / name)
     shutil.copy(REPOSITORY / "setup.cfg", place)
+    (place / "runs.csv").write_text("image,batch_size,throughput,p95\na,1,100,12\nb,1,90,11\n")
     upload = ["upload_lts", "--results-dirname=data/samples/encoder_bench", "--workload=encoder_bench"]
     releases = "data/samples/encoder_history/history.jsonl.gz"
     with contextlib.chdir(place):

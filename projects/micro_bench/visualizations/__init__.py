@@ -13,12 +13,26 @@ READERS = [pytest_benchmark, google_benchmark, hyperfine, criterion, jmh, go_tes
 _time = functools.partial(kpi.field_kpi, unit="s", better="lower", format="{:,.4g}", divisor=1e-6, display_unit="µs")
 _rate = functools.partial(kpi.field_kpi, better="higher", format="{:,.4g}")
 _amount = functools.partial(kpi.field_kpi, better="lower", format="{:,.6g}")
+_bytes = functools.partial(_amount, unit="bytes")
 
 KPIS = [
-    _time("time", help="Time of one operation, or of one run of a command"),
-    _rate("rate", unit="1/s", help="Operations per second"),
-    _time("cpu_time", help="Processor time of one operation", ignored_for_regression=True),
-    _time("p99", help="99th percentile of the time of one operation"),
+    _time("time", help="Time of one operation, or of one run of a command", applies_to={"measure": [None, "time"]}),
+    _rate("rate", unit="1/s", help="Operations per second", applies_to={"measure": [None, "rate"]}),
+    _bytes(
+        "memory",
+        help="Memory at its peak, or of an object",
+        divisor=1e6,
+        display_unit="MB",
+        applies_to={"measure": "memory"},
+    ),
+    _amount("tracked", help="A number that asv tracks, in the unit that it names", applies_to={"measure": "tracked"}),
+    _time(
+        "cpu_time",
+        help="Processor time of one operation",
+        ignored_for_regression=True,
+        applies_to={"tool": ["google-benchmark", "hyperfine"]},
+    ),
+    _time("p99", help="99th percentile of the time of one operation", applies_to={"tool": ["JMH", "fio"]}),
     _rate(
         "bandwidth",
         unit="bytes/s",
@@ -26,11 +40,10 @@ KPIS = [
         divisor=1e6,
         display_unit="MB/s",
         ignored_for_regression=True,
+        applies_to={"tool": ["criterion", "fio", "go", "google-benchmark"]},
     ),
-    _amount("allocated", unit="bytes", help="Bytes allocated by one operation"),
-    _amount("allocations", help="Allocations of one operation"),
-    _amount("memory", unit="bytes", help="Memory at its peak, or of an object", divisor=1e6, display_unit="MB"),
-    _amount("tracked", help="A number that asv tracks, in the unit that it names"),
+    _bytes("allocated", help="Bytes allocated by one operation", applies_to={"tool": ["JMH", "go"]}),
+    _amount("allocations", help="Allocations of one operation", applies_to={"tool": "go"}),
 ]
 
 workload = Workload(

@@ -77,7 +77,9 @@ def test_parameters_are_settings_and_what_failed_is_unknown(tmp_path: Path) -> N
         ("time_w", {}),
         ("time_v(2)", {"time": 3.0}),
     ]
-    assert entries[0].settings == {**common, "benchmark": "time_x(1, 'a')", "n": 1, "kind": "'a'"}
+    assert entries[0].settings == {
+        **common, "benchmark": "time_x(1, 'a')", "measure": "time", "n": 1, "kind": "'a'"
+    }  # fmt: skip
     assert [entry.part for entry in entries if entry.failed] == ["time_x(20, 'a')", "time_w"]
     assert entries[0].span_us[0] == time_us(dt.datetime(2017, 7, 14, 2, 40, tzinfo=dt.UTC))
 

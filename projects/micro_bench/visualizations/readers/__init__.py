@@ -1,7 +1,8 @@
 """One module a tool: ``recognises`` and ``read``. Results are in s, bytes and 1/s; here is what the modules share.
 
 The setting ``benchmark`` is the whole name with all parameters, which are settings of their own, too: sorting fewer
-numbers is no better configuration, so runs with other parameters are not compared.
+numbers is no better configuration, so runs with other parameters are not compared. A tool whose benchmarks measure
+different things says which in ``measure``.
 """
 
 import math

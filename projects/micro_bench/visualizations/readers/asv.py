@@ -31,7 +31,7 @@ def read(file: ArtifactPath) -> Iterator[Part]:
         about = benchmarks.get(benchmark) or {}
         name, unit = _unit(benchmark, str(about.get("unit", "")))
         for part, given, value, samples in _points(result, content.get("result_columns"), about):
-            settings = {**common, "benchmark": f"{benchmark}{part}"}
+            settings = {**common, "benchmark": f"{benchmark}{part}", "measure": name}
             settings |= parameters(given, settings)
             if samples:
                 scaled = [sample * unit for sample in samples]

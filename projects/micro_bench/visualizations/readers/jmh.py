@@ -15,15 +15,16 @@ def recognises(head: bytes, name: str) -> bool:
 def read(file: ArtifactPath) -> Iterator[Part]:
     for index, result in enumerate(read_json(file)):
         primary = result["primaryMetric"]
+        name, unit = _unit(primary["scoreUnit"])
         given = [result["mode"], *(f"{name}={value}" for name, value in (result.get("params") or {}).items())]
         settings = {
             "tool": "JMH",
             "benchmark": f"{result['benchmark']} ({', '.join(given)})",
             "mode": result["mode"],
+            "measure": name,
             "threads": result.get("threads", 1),
         }
         settings |= parameters(result.get("params"), settings)
-        name, unit = _unit(primary["scoreUnit"])
         results = {"jdk": result.get("jdkVersion"), "forks": result.get("forks"), **_besides(result)}
         samples = [score * unit for fork in primary.get("rawData") or () for score in fork if number(score) is not None]
         if samples:
