@@ -202,7 +202,7 @@ workload = Workload(
         important_files=IMPORTANT_FILES,
         optional_files=OPTIONAL_FILES,
         artifact_dirnames=artifact_dirnames,
-        layouts=(NativeLayout(), KeyValueLayout(beside="stdout")),
+        layouts=(NativeLayout(), KeyValueLayout()),
         parse_once=parse_once,
         parse_always=parse_always,
         lts_payload_model=Payload,

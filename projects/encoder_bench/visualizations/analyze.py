@@ -44,7 +44,6 @@ def price_of(vendor: object, hw_type: object, given: Mapping[str, float] | None 
 COMPARISON_KEYS = ["version"]
 IGNORED_KEYS = ["urls"]
 SORTING_KEYS = ["task", "model", "hw_type", "image", "batch_size", "vus"]
-IGNORED_ENTRIES: dict[str, list[int]] = {}
 # A tenth of a percent of failed requests, and a cosine that differs in the third digit, are worth a look.
 MINIMUM_EFFECTS = {
     "error_rate": MinimumEffect(relative=0.01, absolute=0.001),
@@ -56,6 +55,5 @@ KEYS = RegressionKeys(
     comparison_keys=COMPARISON_KEYS,
     ignored_keys=IGNORED_KEYS,
     sorting_keys=SORTING_KEYS,
-    ignored_entries=IGNORED_ENTRIES,
     minimum_effects=MINIMUM_EFFECTS,
 )

@@ -123,7 +123,6 @@ def _sensitive(case: Case, others: Sequence[Case], longer: Longer) -> str:
 COMPARISON_KEYS = ["version"]
 IGNORED_KEYS = ["urls"]
 SORTING_KEYS = ["name", "model", "dataset", "hw_type", "strategy", "io_speed"]
-IGNORED_ENTRIES: dict[str, list[int]] = {}
 # Shares can be near zero, where a relative change means nothing: two points of a hundred are worth a look.
 MINIMUM_EFFECTS = {
     "gpu_load": MinimumEffect(relative=0.0, absolute=0.02),
@@ -135,6 +134,5 @@ KEYS = RegressionKeys(
     comparison_keys=COMPARISON_KEYS,
     ignored_keys=IGNORED_KEYS,
     sorting_keys=SORTING_KEYS,
-    ignored_entries=IGNORED_ENTRIES,
     minimum_effects=MINIMUM_EFFECTS,
 )
