@@ -1,5 +1,7 @@
 """A little HTTP server for tests of targets: answers 200 on /health and embeds nothing well, and fails on demand.
 
+It dies so many seconds after the first request of a load.
+
 ``python little_server.py PORT [--not-ready] [--die-after SECONDS] [--workers] [--no-listen] [--exit STATUS]``
 """
 
@@ -18,13 +20,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True  # headers and body are two writes
     ready = True
+    die_after: float | None = None
+
+    def _count_down(self) -> None:
+        """Begin to count with the first request of a load: how long a start takes says nothing."""
+        if self.die_after is not None:
+            threading.Timer(self.die_after, os._exit, [3]).start()
+            type(self).die_after = None
 
     def do_GET(self) -> None:
+        if self.path != "/health":
+            self._count_down()
         self.send_response(200 if self.ready else 503)
         self.send_header("Content-Length", "0")
         self.end_headers()
 
     def do_POST(self) -> None:
+        self._count_down()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         time.sleep(0.01)
         content = json.dumps({"data": [{"embedding": [1.0, 2.0]} for _ in body["input"]]}).encode()
@@ -52,12 +64,10 @@ def main() -> None:
         sys.exit(options.exit)
     if options.no_listen:
         time.sleep(600)
-    Handler.ready = not options.not_ready
+    Handler.ready, Handler.die_after = not options.not_ready, options.die_after
     server = http.server.ThreadingHTTPServer(("127.0.0.1", options.port), Handler)
     if options.workers and os.fork():  # the parent listens no less, as LitServe's children go on answering
         threading.Event().wait(600)
-    if options.die_after is not None:
-        threading.Timer(options.die_after, os._exit, [3]).start()
     server.serve_forever()
 
 
