@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from ..matrix import Entry
 from ..recorded import Environment
 from .base import Presentation
 from .tables import Column, Row, table
-from .tags import html
+from .tags import Node, html
 
 MOST_READ = 1000
 """Of how many runs a side the environment is read."""
 _TITLES = {"cpu": "CPU", "gpus": "GPUs", "kernel": "Kernel"}
 
 
-def repeat_section(entries: Sequence[Entry], catalogue: Presentation, title: str = "Repeat it") -> list[Any]:
+def repeat_section(entries: Sequence[Entry], catalogue: Presentation, title: str = "Repeat it") -> list[Node]:
     """The command that repeats the first of *entries*, where they were run, and what differs among them."""
     environments = [entry.environment for entry in entries]
     known = [each for each in environments if each != Environment()]
     if not known:
         return []
-    parts: list[Any] = [html.H2(title)]
+    parts: list[Node] = [html.H2(title)]
     command = next(((e, each.command) for e, each in zip(entries, environments, strict=True) if each.command), None)
     if command is not None:
         link = html.A(command[0].name, href=catalogue.href(command[0]))
@@ -51,7 +50,7 @@ def recorded(environment: Environment) -> dict[str, str]:
     return {name: text for name, text in {**known, **environment.versions}.items() if text}
 
 
-def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dict[int, dict[str, str]]) -> list[Any]:
+def environment_difference(old: Sequence[Entry], new: Sequence[Entry], read: dict[int, dict[str, str]]) -> list[Node]:
     """A table of what differs, or the sentence that one side isn't recorded; nothing where nothing differs.
 
     *read* keeps what was recorded of each run, by its identity, however many comparisons it is part of.

@@ -12,14 +12,13 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..analyze.failures import prone_values
 from ..analyze.words import plural
 from ..filters import show
 from ..matrix import DID_NOT_FINISH, Entry, Matrix
 from .tables import Cell, Column, Row, count_cell, table
-from .tags import bullets, html
+from .tags import Node, bullets, html
 
 MOST_READ = 300
 """Of how many tests the logs are read."""
@@ -30,7 +29,7 @@ LINES, LONGEST_LINE, TAIL_BYTES = 20, 500, 16 * 1024
 FILES, LISTED, DEPTH = 4, 500, 2
 """Of one test: how many logs are read, how many directory entries are looked at, how deep."""
 
-Which = Callable[[Sequence[Entry]], Any]
+Which = Callable[[Sequence[Entry]], Node]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class Failure:
         return self.entry.finished, self.entry.exit_code, None if self.logs is None else same_cause(cause(self.logs))
 
 
-def failure_sections(matrix: Matrix, link: Callable[[Entry], Any], which: Which) -> list[Any]:
+def failure_sections(matrix: Matrix, link: Callable[[Entry], Node], which: Which) -> list[Node]:
     """What the failed and unfinished tests have in common, their causes, and the ends of their logs.
 
     Args:
@@ -61,13 +60,13 @@ def failure_sections(matrix: Matrix, link: Callable[[Entry], Any], which: Which)
     for failure in found:
         groups.setdefault(failure.key, []).append(failure)
     largest = sorted(groups.values(), key=len, reverse=True)
-    parts: list[Any] = [html.H2("Why tests failed"), *_in_common(matrix), _causes(largest, which)]
+    parts: list[Node] = [html.H2("Why tests failed"), *_in_common(matrix), _causes(largest, which)]
     if len(failed) > MOST_READ:
         parts.append(html.P(f"The logs of the first {MOST_READ} of {len(failed)} tests were read."))
     return [html.Section(parts), *_log_section(largest, link)]
 
 
-def _in_common(matrix: Matrix) -> list[Any]:
+def _in_common(matrix: Matrix) -> list[Node]:
     prone = prone_values([*matrix.entries, *matrix.unfinished])
     if not prone:
         return [html.P("No value of a setting is among the failed tests more often than chance explains.")]
@@ -75,7 +74,7 @@ def _in_common(matrix: Matrix) -> list[Any]:
     return [html.P(note), bullets(map(str, prone[:PRONE_SHOWN]), len(prone) - PRONE_SHOWN)]
 
 
-def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Any:
+def _causes(groups: Sequence[Sequence[Failure]], which: Which) -> Node:
     columns = [
         Column("Exit code"),
         Column("Last line of its log", help="of the first such test; tests whose lines differ in numbers only are one"),
@@ -98,13 +97,13 @@ def _outcome(entry: Entry) -> str:
     return "can't be read" if entry.is_unreadable else DID_NOT_FINISH
 
 
-def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], Any]) -> list[Any]:
+def _log_section(groups: Sequence[Sequence[Failure]], link: Callable[[Entry], Node]) -> list[Node]:
     """The ends of the logs: of one test of each cause, then of the others."""
     ordered = [*(group[0] for group in groups), *(failure for group in groups for failure in group[1:])]
     with_logs = [failure for failure in ordered if failure.logs]
     if not with_logs:
         return []
-    parts: list[Any] = [html.H2("Ends of their logs")]
+    parts: list[Node] = [html.H2("Ends of their logs")]
     for failure in with_logs[:MOST_SHOWN]:
         logs = [
             part

@@ -16,7 +16,7 @@ from ..matrix import NOT_SET, Entry
 from ..plausible import is_number
 from .base import Presentation
 from .tables import Cell, Column, Row, kpi_cell, table
-from .tags import html
+from .tags import Node, html
 
 MOST_STEPS = 12
 ROUND_LIMITS = tuple(digit * 10.0**power for power in range(-3, 7) for digit in (1, 2, 5))
@@ -74,14 +74,14 @@ def interval_cell(point: Point, kpi: KPIDefinition) -> Cell | str:
 def runs_cell(runs: Sequence[Entry], catalogue: Presentation) -> Cell:
     """The number of runs, and a link to the test directory of each."""
     count = len(runs)
-    links: list[Any] = [] if count == 1 else [f"{count} runs: "]
+    links: list[Node] = [] if count == 1 else [f"{count} runs: "]
     for number, entry in enumerate(runs, 1):
         label = "1 run" if count == 1 else str(number)
         links += [html.A(label, href=catalogue.href(entry), title=entry.name), " "]
     return Cell(links, sort=count)
 
 
-def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> list[Any]:
+def limit_table(group: Group, catalogue: Presentation, kpi: KPIDefinition) -> list[Node]:
     """What the table says in a sentence, and the table; nothing where *kpi* isn't known for any point."""
     headline = group.kpi
     found = bounded(group, kpi)

@@ -7,9 +7,12 @@ import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import MatbenchError, WorkloadError
+
+if TYPE_CHECKING:
+    from .tags import Node
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -19,7 +22,7 @@ class BrokenPlotError(WorkloadError):
     """A plot or report that raises."""
 
 
-def box(*sentences: str) -> Any:
+def box(*sentences: str) -> Node:
     """A box that says what is wrong, for people and for screen readers."""
     from dash import html
 
@@ -34,7 +37,7 @@ def guarded(make: Callable[[], Any], what: str) -> Any:
         return failed(what, error)
 
 
-def failed(what: str, error: Exception) -> Any:
+def failed(what: str, error: Exception) -> Node:
     """A box for an *error*; the stack trace of one that isn't the data's fault goes to the log."""
     if isinstance(error, BrokenPlotError) or not isinstance(error, MatbenchError):
         _log.error("%s can't be shown\n%s", what, "".join(traceback.format_exception(error)))

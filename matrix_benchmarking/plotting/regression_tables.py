@@ -12,7 +12,7 @@ from ..analyze.words import cut_inside, probability
 from ..matrix import Entry
 from .series_frames import BETTER, DOUBTFUL, OTHER, WORSE, kind_of
 from .tables import Cell, Column, Row, count_cell, kpi_cell, table
-from .tags import html
+from .tags import Node, html
 from .template import short
 
 RUNS_LINKED = 5
@@ -20,7 +20,7 @@ LONGEST_NAME, LONG_NAME, LONGEST_VERSION, LONGEST_REASON = 160, 40, 28, 400
 SIGNS = {WORSE: "✕\u00a0", BETTER: "★\u00a0", DOUBTFUL: "◆\u00a0", OTHER: ""}
 """The same signs as in the charts, so that colour isn't all that tells."""
 
-Link = Callable[[Entry, str], Any]
+Link = Callable[[Entry, str], Node]
 
 
 def changed(analysis: Analysis) -> list[SeriesVerdict]:
@@ -38,7 +38,7 @@ def name_of(verdict: SeriesVerdict) -> str:
     return short(verdict.name, LONGEST_NAME)
 
 
-def version(shown: str | None, after: str = "") -> Any:
+def version(shown: str | None, after: str = "") -> Node:
     """A version in a cell and what comes *after* it, in one line; long ones differ at their ends."""
     said = "–" if shown is None else cut_inside(shown, LONGEST_VERSION)
     return html.Span(f"{said}{after}", className="version")
@@ -56,7 +56,7 @@ def size_cell(verdict: SeriesVerdict) -> Cell:
     return Cell(wording.size(verdict), sort=None if effect is None else effect.value)
 
 
-def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Any:
+def changed_table(verdicts: Sequence[SeriesVerdict], charts: int, limit: int) -> Node:
     """By severity: each series that changed, the first *charts* of them with the address of their chart."""
     columns = [
         Column("Verdict"),
@@ -95,7 +95,7 @@ def _changed_row(verdict: SeriesVerdict, has_chart: bool, number: int) -> Row:
     ]
 
 
-def _way(verdict: SeriesVerdict) -> Any:
+def _way(verdict: SeriesVerdict) -> Node:
     good, bad = verdict.last_good_version, verdict.first_bad_version
     if bad is None:
         return "–"
@@ -104,17 +104,17 @@ def _way(verdict: SeriesVerdict) -> Any:
     return [version(good, " →"), " ", version(bad)]
 
 
-def _alarms(verdict: SeriesVerdict) -> list[Any]:
+def _alarms(verdict: SeriesVerdict) -> list[Node]:
     """The alarms of a series that count: those that aren't fixed, else the last one."""
     shown = [alarm for alarm in verdict.alarms if alarm.status is not Status.FIXED] or list(verdict.alarms[-1:])
-    parts: list[Any] = []
+    parts: list[Node] = []
     for alarm in shown[-3:]:
         parts += [", "] if parts else []
         parts += [html.Code(alarm.id), f"\u00a0{alarm.status.value}"] if alarm.id else [alarm.status.value]
     return parts or ["–"]
 
 
-def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
+def alarms_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
     """The alarms that somebody dealt with."""
     columns = [
         Column("Alarm"),
@@ -148,7 +148,7 @@ def _alarm_row(verdict: SeriesVerdict, alarm: Alarm) -> Row:
     ]
 
 
-def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
+def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Node:
     """The alarms that a later version fixed."""
     columns = [
         Column("Alarm"),
@@ -172,7 +172,7 @@ def fixed_table(known: Iterable[tuple[SeriesVerdict, Alarm]]) -> Any:
     return table(columns, rows, caption="Alarms that a later version fixed")
 
 
-def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Any:
+def brief_table(verdicts: Sequence[SeriesVerdict], caption: str, link: Link) -> Node:
     """Series without much to say: their size, their newest level, their newest runs."""
     columns = [
         Column("KPI"),
@@ -213,7 +213,7 @@ def _brief_row(verdict: SeriesVerdict, link: Link) -> Row:
     ]
 
 
-def not_analysed_table(which: Sequence[NotAnalysed]) -> Any:
+def not_analysed_table(which: Sequence[NotAnalysed]) -> Node:
     """What was not analysed, and why."""
     columns = [Column("KPI"), Column("Series"), Column("Why"), Column("Runs", numeric=True)]
     rows: Iterator[Row] = (
@@ -228,9 +228,9 @@ def not_analysed_table(which: Sequence[NotAnalysed]) -> Any:
     return table(columns, rows, caption="Runs that no verdict is about")
 
 
-def run_links(entries: Sequence[Entry], link: Link) -> list[Any]:
+def run_links(entries: Sequence[Entry], link: Link) -> list[Node]:
     """Links to the first few runs by their numbers, and how many more there are."""
-    parts: list[Any] = []
+    parts: list[Node] = []
     for number, entry in enumerate(entries[:RUNS_LINKED], 1):
         parts += [link(entry, str(number)), " "]
     more = len(entries) - RUNS_LINKED

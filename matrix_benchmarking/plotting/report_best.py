@@ -15,7 +15,7 @@ from .controls import Control, Number, read
 from .environments import repeat_section
 from .point_tables import limit_table, setting_cells, setting_columns, value_cells, value_columns
 from .tables import Cell, Column, Row, table
-from .tags import html
+from .tags import Node, html
 
 LIMIT = "limit"
 
@@ -28,12 +28,12 @@ class BestReport(Report):
         "The best configuration, how many runs stand behind it, and which others can't be told apart from it."
     )
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         if LIMIT in view.cfg:
             self.study = self.study.under(view.cfg[LIMIT])
             self.catalogue = self.catalogue.of(self.study)
         best = self.study.best
-        parts: list[Any] = [] if self.catalogue.late is not None else [verdict_box(self.study)]
+        parts: list[Node] = [] if self.catalogue.late is not None else [verdict_box(self.study)]
         for group in best.compared:
             parts += [html.H2(_heading("Best of each variant", group)), variants_table(group, self.catalogue)]
             parts += repeat_section(group.best.runs, self.catalogue, _heading("Repeat the best", group))
@@ -61,22 +61,22 @@ class BestReport(Report):
         variants = sum(len(group.variants) for group in groups)
         return f"{points} {plural(points, 'point')} of {variants} {plural(variants, 'variant')}."
 
-    def _limits(self) -> list[Any]:
+    def _limits(self) -> list[Node]:
         kpi = self.workload.limited
         if kpi is None:
             return []
-        parts: list[Any] = []
+        parts: list[Node] = []
         for group in self.study.of_all.groups:
             found = limit_table(group, self.catalogue, kpi)
             if found:
                 parts += [html.H2(_heading(f"Best under a limit on {kpi.name}", group)), *found]
         return parts
 
-    def figures(self, view: View) -> list[Any]:
+    def figures(self, view: View) -> list[Node]:
         """What a workload shows between the best of each variant and the list of all points."""
         return []
 
-    def _ranking(self, group: Group) -> Any:
+    def _ranking(self, group: Group) -> Node:
         kpi = group.kpi
         names = [*group.variant_names, *group.tuning_names]
         columns = [*setting_columns(names, group), *value_columns(kpi)]
@@ -110,11 +110,11 @@ def under_which(study: Study) -> str:
     return "" if limited is None else f"Ranked are the points {ranking.condition_label(limited.kpi, limited.limit)}."
 
 
-def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
+def verdict_box(study: Study, more: Sequence[Any] = ()) -> Node:
     """The verdict in sentences, with the best point's warnings, and *more* lines."""
     best, limited = study.best, study.limited
     verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
-    lines: list[Any] = []
+    lines: list[Node] = []
     for verdict in verdicts:
         lines.append(html.P(verdict.lead, className="lead"))
         if verdict.rest:
@@ -132,7 +132,7 @@ def verdict_box(study: Study, more: Sequence[Any] = ()) -> Any:
     return html.Div([*lines, *more], className="verdict")
 
 
-def variants_table(group: Group, catalogue: Presentation) -> Any:
+def variants_table(group: Group, catalogue: Presentation) -> Node:
     """The best point of each variant of *group*."""
     kpi = group.kpi
     tuning = group.tuning_names
@@ -154,7 +154,7 @@ def variants_table(group: Group, catalogue: Presentation) -> Any:
     return table(columns, rows, caption=_heading(f"Best {kpi.name} of each variant, {kpi.direction}", group))
 
 
-def alone_table(best: Best, catalogue: Presentation) -> Any:
+def alone_table(best: Best, catalogue: Presentation) -> Node:
     """The points of the groups that have one each."""
     assert best.kpi is not None
     names = list(best.alone[0].settings)

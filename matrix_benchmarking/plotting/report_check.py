@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..analyze.check import MOST_RUNS, AnswerKind, Finding, counted
 from .base import Report, View
 from .tables import Cell, Column, Row, table
-from .tags import html
+from .tags import Node, html
 
 RUNS_LINKED = 5
 _QUESTIONS = {
@@ -27,9 +27,9 @@ class CheckReport(Report):
         "names that match nothing."
     )
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         found = self.study.findings
-        parts: list[Any] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
+        parts: list[Node] = [html.Div(html.P(self.summary(), className="lead"), className="verdict")]
         changing = [one for one in found if one.changes]
         general = [one for one in found if one.in_most_runs and not one.changes]
         others = [one for one in found if not one.changes and not one.in_most_runs]
@@ -58,8 +58,8 @@ class CheckReport(Report):
         text = counted(self.study.findings)
         return f"{text[:1].upper()}{text[1:]}."
 
-    def _where(self, found: Finding) -> Any:
-        parts: list[Any] = []
+    def _where(self, found: Finding) -> Node:
+        parts: list[Node] = []
         for name in found.runs[:RUNS_LINKED]:
             entry = self.study.run_called(name)
             parts += [name if entry is None else self.link(entry), html.Br()]
@@ -67,9 +67,9 @@ class CheckReport(Report):
         return [*parts, f"and {more} more ('matbench check --json' has all)"] if more > 0 else parts[:-1]
 
 
-def check_line(found: Sequence[Finding], answer: AnswerKind, href: str | None = None, *, is_part: bool = False) -> Any:
+def check_line(found: Sequence[Finding], answer: AnswerKind, href: str | None = None, *, is_part: bool = False) -> Node:
     """How many findings there are and how many change this *answer*, which may be about a part of the runs."""
-    link: list[Any] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
+    link: list[Node] = [" ", html.A("Findings.", href=href)] if href is not None and found else []
     is_warning = any(answer in one.changes or one.in_most_runs for one in found)
     said = f"Check of all runs: {counted(found)}." if is_part else f"Check: {counted(found, answer)}."
     return html.P([said, *link], className="warning" if is_warning else "note")

@@ -32,7 +32,7 @@ from .controls import Control
 from .environments import environment_difference
 from .regression_tables import size_cell
 from .tables import Cell, Column, Row, count_cell, kpi_cell, table
-from .tags import bullets, how_to_read, html
+from .tags import Node, bullets, how_to_read, html
 
 PAIRS_SHOWN = 30
 NAMED = 5
@@ -56,7 +56,7 @@ class CompareReport(Report):
         """Setting, old and new value: of the setting that was drawn last, or of all."""
         return choices(self.study, self._setting)
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         if self.workload.headline is None:
             return [html.P("This workload defines no KPI.")]
         self._setting = view.cfg.get(SETTING)
@@ -72,12 +72,12 @@ class CompareReport(Report):
         rest = [one for one in switches if not _is_clear(one)]
         suspected = [one for one in rest if one.analysis.having(Outcome.SUSPECTED)]
         above = [*clear, *suspected] or rest[:1]
-        parts: list[Any] = [html.Div([part for one in above for part in self._said(one)], className="verdict")]
+        parts: list[Node] = [html.Div([part for one in above for part in self._said(one)], className="verdict")]
         parts += [part for one in clear for part in self._section(one)]
         if rest:
             heading = f"Nothing worse or better is shown: {len(rest)} {plural(len(rest), 'comparison')}"
             heading += f", {len(suspected)} of them with suspected series" if suspected else ""
-            hidden: list[Any] = []
+            hidden: list[Node] = []
             for one in rest:
                 hidden += [
                     *([] if any(one is each for each in above) else self._said(one)),
@@ -86,7 +86,7 @@ class CompareReport(Report):
             parts.append(html.Details([html.Summary(heading), *hidden], open=not clear or None))
         return [*parts, *self._order(switches), how_to_read(HOW_TO_READ)]
 
-    def _order(self, switches: Sequence[Switch]) -> list[Any]:
+    def _order(self, switches: Sequence[Switch]) -> list[Node]:
         keys = dict.fromkeys(one.setting for one in switches if one.setting in self.workload.regression.comparison_keys)
         if not keys:
             return []
@@ -165,11 +165,11 @@ class CompareReport(Report):
         moved = moved.removeprefix(f"{kpi.name} ")
         return f"{advice}: {what} changes {kpi.name} by {moved}{other_way}.{why} {on_all}"
 
-    def _said(self, switch: Switch) -> list[Any]:
+    def _said(self, switch: Switch) -> list[Node]:
         """The verdict, then what makes the numbers of its runs doubtful, and on which side."""
         old, new = ({run.name: run for effect in switch.effects for one in effect.pairs for run in _runs(one, side)}
                     for side in ("old", "new"))  # fmt: skip
-        said = [html.P(self._sentence(switch))]
+        said: list[Node] = [html.P(self._sentence(switch))]
         for sentence, having in doubts.joined([*old.values(), *new.values()]):
             counts = [
                 f"{sum(run.name in side for run in having)} of {len(side)} with {value_label(switch.setting, value)}"
@@ -178,7 +178,7 @@ class CompareReport(Report):
             said.append(html.P(f"Doubtful: {sentence} (runs: {', '.join(counts)}).", className="warning"))
         return said
 
-    def _section(self, switch: Switch) -> list[Any]:
+    def _section(self, switch: Switch) -> list[Node]:
         effect = switch.effects[0]
         pairs = len(effect.pairs)
         old, new = ([entry for one in effect.pairs for entry in _runs(one, side)] for side in ("old", "new"))
@@ -197,7 +197,7 @@ class CompareReport(Report):
             ),
         ]
 
-    def _pairs_table(self, effect: Effect) -> Any:
+    def _pairs_table(self, effect: Effect) -> Node:
         kpi = effect.kpi
         columns = [
             Column("At"),
@@ -247,7 +247,7 @@ def _of_series(verdict: SeriesVerdict) -> str:
     return f"{verdicts.sentence(verdict)} {alarms}".rstrip()
 
 
-def _effects_table(switch: Switch) -> Any:
+def _effects_table(switch: Switch) -> Node:
     columns = [
         Column("KPI"),
         Column(

@@ -11,7 +11,7 @@ from ..matrix import Entry, Matrix
 from .base import Report, View
 from .failures import failure_sections
 from .tables import Cell, Column, Row, count_cell, table
-from .tags import bullets, html
+from .tags import Node, bullets, html
 
 _TESTS_LISTED = 100
 
@@ -25,7 +25,7 @@ class ErrorReport(Report):
         "not be computed."
     )
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         matrix = self.matrix
         failed = [(entry, show(entry.exit_code)) for entry in matrix if entry.failed]
         everything = [*matrix.entries, *matrix.unfinished]
@@ -71,7 +71,7 @@ class ErrorReport(Report):
     def summary(self) -> str:
         return overview(self.matrix)
 
-    def _tests(self, title: str, what: str, found: Iterable[tuple[Entry, str]]) -> Any:
+    def _tests(self, title: str, what: str, found: Iterable[tuple[Entry, str]]) -> Node:
         listed = list(found)
         if not listed:
             return None
@@ -86,7 +86,7 @@ class ErrorReport(Report):
             rows.append(row)
         return html.Section([html.H2(title), table(columns, rows, caption=f"{title}: {len(rows)}")])
 
-    def _grouped(self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str) -> Any:
+    def _grouped(self, title: str, what: str, found: Iterable[tuple[Entry, tuple[str, ...]]], *more: str) -> Node:
         """One row for each different finding, with the tests that have it."""
         tests: dict[tuple[str, ...], list[Entry]] = {}
         for entry, finding in found:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..analyze.select.series import KPISeries, point_text, series_text, step_texts
 from ..analyze.verdict.model import SEVERITY, Outcome
@@ -13,7 +13,7 @@ from .base import Report, View, set_config
 from .plot_history import KPIHistory, find, why_nothing
 from .regression_tables import outcome_text, run_links, size_cell
 from .tables import Cell, Column, Row, count_cell, kpi_cell, table
-from .tags import how_to_read, html
+from .tags import Node, how_to_read, html
 from .template import short
 
 LONGEST_NAME, LONGEST_VERSION = 160, 26
@@ -28,9 +28,9 @@ class HistoryReport(Report):
         "Did the new version make it worse? A KPI from version to version, at settings that differ in nothing else."
     )
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         notes = [] if self.study.past is None else self.study.past.notes
-        parts: list[Any] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]
+        parts: list[Node] = [html.P(f"Note: {short(note, 500)}", className="note") for note in notes[:3]]
         parts += self.Plot_and_Text(KPIHistory.name, view)
         if why_nothing(self.study):
             return parts
@@ -50,7 +50,7 @@ class HistoryReport(Report):
     def _judged(self, found: KPISeries) -> list[SeriesWithVerdict]:
         return judged_series(found, self.workload.name, self.study.analysis)
 
-    def _kpis(self, view: View) -> Any:
+    def _kpis(self, view: View) -> Node:
         """A row for each KPI: how many series have which verdict, and what is worst."""
         columns = [
             Column("KPI"),
@@ -71,7 +71,7 @@ class HistoryReport(Report):
             rows.append([name, kpi.direction.removesuffix(" is better"), *cells, most])
         return table(columns, rows, caption="The verdicts on all series, KPI by KPI")
 
-    def _table(self, found: KPISeries) -> Any:
+    def _table(self, found: KPISeries) -> Node:
         kpi = found.kpi
         points, point = ("Versions", "version") if found.axis is not None else ("Runs in time", "run")
         columns = [

@@ -15,7 +15,7 @@ from ..matrix import NOT_SET, Entry
 from .base import Report, View
 from .point_tables import setting_cell
 from .tables import Cell, Column, Row, kpi_cell, table
-from .tags import html
+from .tags import Node, html
 
 Points = Sequence[Sequence[Entry]]
 
@@ -28,12 +28,12 @@ class KPIReport(Report):
         "Every KPI: what it means, its range, where its mean is best, and its value at each point."
     )
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         if not self.workload.kpis:
             return [html.P("This workload defines no KPI.")]
         if not len(self.matrix):
             return [html.P("There is no finished test.")]
-        parts: list[Any] = []
+        parts: list[Node] = []
         for common, points in self._groups():
             said = tuning_label(common, [name for name, value in common.items() if value is not NOT_SET])
             scope = f": {said}" if said else ""
@@ -61,7 +61,7 @@ class KPIReport(Report):
             groups.setdefault(key(runs[0].settings, names), []).append(runs)
         return [(part(points[0][0].settings, names), points) for points in groups.values()]
 
-    def _kpis(self, points: Points) -> Any:
+    def _kpis(self, points: Points) -> Node:
         columns = [
             Column("KPI"),
             Column("Meaning"),

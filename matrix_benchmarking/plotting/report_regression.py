@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..analyze.verdict.model import Analysis, Outcome, SeriesVerdict, Status
 from ..analyze.wording import verdicts
@@ -25,7 +25,7 @@ from .regression_tables import (
     outcome_text,
     run_links,
 )
-from .tags import bullets, dcc, html
+from .tags import Node, bullets, dcc, html
 from .template import short
 
 MOST_CHARTS = 40
@@ -51,7 +51,7 @@ class RegressionReport(Report):
         "Did something get worse? Every series of every KPI, against its own past or the other side of a comparison."
     )
 
-    def draw(self, view: View) -> list[Any]:
+    def draw(self, view: View) -> list[Node]:
         late = self.catalogue.late
         if late is None or self.study.has_analysis:
             return self._parts(MOST_CHARTS, late)
@@ -68,11 +68,11 @@ class RegressionReport(Report):
     def _nothing(self) -> str:
         return f"There is nothing to analyse. {why_nothing(self.study)}".strip()
 
-    def _parts(self, most_charts: int, late: Late | None) -> list[Any]:
+    def _parts(self, most_charts: int, late: Late | None) -> list[Node]:
         analysis = self.study.analysis
         if analysis is None:
             return [html.P(self._nothing())]
-        parts: list[Any] = [verdict_box(analysis), html.P(_scope(analysis), className="note")]
+        parts: list[Node] = [verdict_box(analysis), html.P(_scope(analysis), className="note")]
         shown = changed(analysis)
         if shown:
             told = "What changed" if any(one.changes for one in shown) else "What may have changed"
@@ -87,23 +87,23 @@ class RegressionReport(Report):
             parts += [html.H2("Notes on the data"), listed]
         return parts
 
-    def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Any]:
+    def _charts(self, shown: Sequence[SeriesVerdict], most: int, late: Late | None) -> list[Node]:
         cards = [self._card(verdict, number, late) for number, verdict in enumerate(shown[:most])]
-        parts: list[Any] = [html.H2("Their charts"), html.P(LEGEND, className="note")]
+        parts: list[Node] = [html.H2("Their charts"), html.P(LEGEND, className="note")]
         if len(shown) > most:
             left = len(shown) - most
             parts.append(html.P(f"The {most} most severe are drawn, {left} more are in the table above."))
         return [*parts, html.Div(cards, className="series-charts")]
 
-    def _card(self, verdict: SeriesVerdict, number: int, late: Late | None) -> Any:
+    def _card(self, verdict: SeriesVerdict, number: int, late: Late | None) -> Node:
         heading = html.H3(f"{verdict.kpi.name}: {name_of(verdict)}", id=chart_id(number))
-        body: list[Any] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
+        body: list[Node] = [html.P([html.Strong(outcome_text(verdict)), f". {_sentence(verdict)}"])]
         body += _chart(verdict) if late is None else [late(lambda: _chart(verdict), series_chart.HEIGHT_PX)]
         body += [html.P(f"{_as_sentence(short(note, 300))}", className="note") for note in verdict.notes[:3]]
         body.append(html.P(self._runs(verdict), className="note"))
         return html.Section([heading, *body], className=f"series-chart{' failing' if verdict.fails else ''}")
 
-    def _runs(self, verdict: SeriesVerdict) -> list[Any]:
+    def _runs(self, verdict: SeriesVerdict) -> list[Node]:
         good, bad, newest = verdict.last_good, verdict.first_bad, len(verdict.points) - 1
         words = ("last good", "first bad") if verdict.outcome is Outcome.REGRESSION else ("last before", "first after")
         wanted = [(words[0], good), (words[1], bad)]
@@ -111,18 +111,18 @@ class RegressionReport(Report):
             wanted.append(("newest", newest))
         elif newest == bad:
             wanted[1] = (f"{words[1]} and newest", bad)
-        parts: list[Any] = ["Runs: "]
+        parts: list[Node] = ["Runs: "]
         for what, place in wanted:
             if place is not None:
                 parts += ["" if len(parts) == 1 else " · ", f"{what} {cut_inside(verdict.versions[place], 40)}: "]
                 parts += run_links(verdict.points[place].entries, self.link)
         return parts
 
-    def _others(self, analysis: Analysis) -> list[Any]:
+    def _others(self, analysis: Analysis) -> list[Node]:
         told = {one.id for one in changed(analysis)}
         same = [one for one in analysis.having(Outcome.NO_CHANGE) if one.id not in told]
         untold = analysis.having(Outcome.CANT_TELL)
-        parts: list[Any] = []
+        parts: list[Node] = []
         for which, what in ((same, "without a difference shown"), (untold, "of which it can't be told")):
             if which:
                 title = f"{len(which)} series {what}"
@@ -130,21 +130,21 @@ class RegressionReport(Report):
         return [html.H2("The other series"), *parts] if parts else []
 
 
-def _alarms(analysis: Analysis) -> list[Any]:
+def _alarms(analysis: Analysis) -> list[Node]:
     """The alarms that somebody dealt with, then those that a later version fixed."""
     known = [*analysis.alarms(Status.ACKNOWLEDGED), *analysis.alarms(Status.RESOLVED)]
     fixed = sorted(analysis.alarms(Status.FIXED), key=lambda pair: not pair[1].is_new)
-    parts: list[Any] = [alarms_table(known)] if known else []
+    parts: list[Node] = [alarms_table(known)] if known else []
     if fixed:
         title = html.Summary(f"{len(fixed)} {plural(len(fixed), 'alarm')} fixed by a later version")
         parts.append(html.Details([title, fixed_table(fixed)], open=fixed[0][1].is_new or None))
     return [html.H2("Alarms that were dealt with"), *parts] if parts else []
 
 
-def verdict_box(analysis: Analysis) -> Any:
+def verdict_box(analysis: Analysis) -> Node:
     """The verdict in sentences: the headline, what else happened, and the series that fail, the worst first."""
     first, *others = verdicts.lead(analysis)
-    lines: list[Any] = [html.P(first, className="lead")]
+    lines: list[Node] = [html.P(first, className="lead")]
     failing = analysis.failing
     if failing:
         lines.append(bullets(verdicts.sentence(_cut(one)) for one in failing[:FAILING_NAMED]))
@@ -194,7 +194,7 @@ def _scope(analysis: Analysis) -> str:
     return f"{said}."
 
 
-def _chart(verdict: SeriesVerdict) -> list[Any]:
+def _chart(verdict: SeriesVerdict) -> list[Node]:
     points, levels = series_frames.points_frame(verdict), series_frames.levels_frame(verdict)
     if points.empty:
         return []

@@ -31,6 +31,7 @@ from .report_best import alone_table, limited, under_which, variants_table, verd
 from .report_errors import ErrorReport, overview
 from .report_regression import RegressionReport
 from .static_html import Part, Slugs, StaticHTML, plotly_script, slug
+from .tags import Node
 from .tags import html as tags
 
 
@@ -140,7 +141,7 @@ def index_page(catalogue: Presentation, reports: Sequence[Page], file: str = IND
     """The index of the pages *reports*: what is best, can that be trusted, what failed; the variants; the reports."""
     study = catalogue.study
     title = ErrorReport.name.removeprefix("report:").strip()
-    failed: list[Any] = [overview(study.matrix)]
+    failed: list[Node] = [overview(study.matrix)]
     failed += [[" ", tags.A(f"{title}.", href=page.file)] for page in reports if page.title == title]
     body = [
         verdict_box(study, [tags.P(failed)]),
@@ -157,8 +158,8 @@ def index_page(catalogue: Presentation, reports: Sequence[Page], file: str = IND
     )
 
 
-def _card(page: Page) -> Any:
-    parts: list[Any] = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description)]
+def _card(page: Page) -> Node:
+    parts: list[Node] = [tags.H3(tags.A(page.title, href=page.file)), tags.P(page.description)]
     if page.summary:
         parts.append(tags.P(page.summary, className="note"))
     return tags.Div(parts, className="card")

@@ -94,7 +94,7 @@ class Table:
         )
 
 
-def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Any:
+def table(columns: Sequence[Column], rows: Iterable[Row], *, caption: str, limit: int = ROWS_SHOWN) -> Table:
     """A :class:`Table` of *rows*, each with a cell for each of *columns*; many rows are better given as an iterator."""
     return Table(tuple(columns), rows, caption, limit)
 

@@ -23,7 +23,7 @@ from ..catalogue import Catalogue
 from ..controls import Control, find_run
 from ..report_best import BestReport, limited, limits, verdict_box
 from ..report_check import CheckReport, check_line
-from ..tags import html
+from ..tags import Node, html
 from . import run_page, sidebar, view
 from .data import Data, Snapshot
 from .elements import Deferred, convert
@@ -249,12 +249,12 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     return html.Div([lines[0], html.Details([title, *lines[1:]]), found], className=box.className)
 
 
-def tabs(snapshot: Snapshot, current: View) -> Any:
+def tabs(snapshot: Snapshot, current: View) -> Node:
     """A link to each report and plot."""
     reports = [(slug, name) for slug, name in snapshot.slugs.items() if name in snapshot.reports]
     plots = [(slug, name) for slug, name in snapshot.slugs.items() if name not in snapshot.reports]
     shown = "" if current.run else current.show or next(iter(snapshot.slugs))
-    rows: list[Any] = [_row("Reports", reports, current, shown)]
+    rows: list[Node] = [_row("Reports", reports, current, shown)]
     if plots:
         is_open = shown in dict(plots)
         title = html.Summary(f"{len(plots)} single {plural(len(plots), 'plot')}")
@@ -263,7 +263,7 @@ def tabs(snapshot: Snapshot, current: View) -> Any:
     return rows
 
 
-def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str) -> Any:
+def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str) -> Node:
     links = [
         html.A(
             _title(name),
@@ -316,7 +316,7 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     return Content(name, [*_heading(name, ""), *boxes, place], deferred, found)
 
 
-def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str, str]) -> list[Any]:
+def _unknown(catalogue: Catalogue, found: Sequence[Control], texts: Mapping[str, str]) -> list[Node]:
     """A box for what an address says of a control that no page has; those of this page were *found*."""
     names = {control.name for control in found}
     if names.issuperset(texts):
@@ -350,7 +350,7 @@ def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Data) ->
     return Content(title, convert(elements, None), Deferred(), ())
 
 
-def _heading(title: str, description: str) -> list[Any]:
+def _heading(title: str, description: str) -> list[Node]:
     return [html.H1(title), *([html.P(description, className="description")] if description else [])]
 
 

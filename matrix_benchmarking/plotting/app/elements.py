@@ -19,7 +19,7 @@ from .. import problems, template
 from ..base import Plot, View, plot_parts, set_config
 from ..static_html import Part, figure_json, safe_address
 from ..tables import Cell, Column, Table
-from ..tags import dcc, html
+from ..tags import Node, dcc, html
 from .sidebar import read_cfg
 
 FIGURE_HEIGHT_PX = 440
@@ -55,7 +55,7 @@ class Deferred:
         self._cfg = cfg or {}
         self._makers: list[Callable[[], Any]] = []
 
-    def place(self, make: Callable[[], Any], height_px: int) -> Any:
+    def place(self, make: Callable[[], Any], height_px: int) -> Node:
         """The place of a part that *make* gives."""
         number = len(self._makers)
         self._makers.append(make)
@@ -79,19 +79,19 @@ class Deferred:
         prefix = f"part-{number}"
         return problems.guarded(lambda: convert(self._makers[number](), None, prefix), "This part")
 
-    def section(self, plot: Plot, view: View) -> Any:
+    def section(self, plot: Plot, view: View) -> Node:
         """A plot's part of a report, deferred."""
         place = self.place(lambda: self.plot_parts(plot, view), plot.height_px())
         return html.Section([html.H3(plot.name), place], className="plot")
 
-    def plot_parts(self, plot: Plot, view: View) -> list[Any]:
+    def plot_parts(self, plot: Plot, view: View) -> list[Node]:
         """What the report fixes in *args* goes before what a person chose."""
         controls = problems.called(plot.name, plot.workload.source, plot.controls)
         chosen, boxes = read_cfg(controls, self._cfg)
         return [*boxes, *plot_parts(plot, set_config({**chosen, **view.cfg}, view))]
 
 
-def waiting(height_px: int) -> Any:
+def waiting(height_px: int) -> Node:
     """What stands in the place of a part that isn't made yet."""
     return html.Div(className="waiting", style={"minHeight": f"{height_px}px"})
 
@@ -127,7 +127,7 @@ class _Conversion:
             node.children = self.convert(node.children)
         return node
 
-    def _table(self, table: Table) -> Any:
+    def _table(self, table: Table) -> Node:
         identity = self._next("table")
         if table.is_lazy and self._deferred is not None:
             return self._deferred.place(lambda: grid(table, identity), HEIGHT_PX)
@@ -159,7 +159,7 @@ class _Conversion:
         return f"{self._prefix}-{kind}-{self._count}"
 
 
-def grid(table: Table, identity: str) -> Any:
+def grid(table: Table, identity: str) -> Node:
     """*table* as an element of a page, with its caption and a button that exports it."""
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS

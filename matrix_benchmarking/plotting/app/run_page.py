@@ -17,7 +17,7 @@ from ...recorded import Environment
 from .. import problems
 from ..environments import circumstances, recorded
 from ..tables import Cell, Column, Row, kpi_cell, table
-from ..tags import dcc, html
+from ..tags import Node, dcc, html
 from . import artifacts, view
 from .data import Data, Snapshot
 from .view import View
@@ -38,13 +38,13 @@ def addresses(snapshot: Snapshot, current: View) -> Callable[[Entry], str]:
     return address
 
 
-def elements(snapshot: Snapshot, study: Study, current: View, entry: Entry, data: Data) -> list[Any]:
+def elements(snapshot: Snapshot, study: Study, current: View, entry: Entry, data: Data) -> list[Node]:
     """The page's parts."""
     if current.artifact:
         return _artifact_page(snapshot, current, entry, data)
     repeats = repeats_of(snapshot, entry)
     back = html.A("← back", href=view.write(current.with_run("")), className="back")
-    parts: list[Any] = [html.P(back), html.H1(entry.name), *_state(entry)]
+    parts: list[Node] = [html.P(back), html.H1(entry.name), *_state(entry)]
     settings = [*entry.settings.items(), ("repeat", entry.repeat)]
     parts += [html.H2("Settings"), _facts((name, html.Span(show(value))) for name, value in settings)]
     parts += [html.H2("KPIs"), _kpis(study, entry, repeats)]
@@ -79,8 +79,8 @@ def repeats_of(snapshot: Snapshot, entry: Entry) -> list[Entry]:
     return sorted(same, key=lambda each: (each.repeat, each.name))
 
 
-def _state(entry: Entry) -> list[Any]:
-    lines: list[Any] = []
+def _state(entry: Entry) -> list[Node]:
+    lines: list[Node] = []
     if entry.failed:
         lines.append(html.P(f"This run failed with exit code {show(entry.exit_code)}.", className="warning"))
     lines += [html.P(f"Doubtful: {warning}", className="warning") for warning in entry.warnings]
@@ -103,12 +103,12 @@ def _state(entry: Entry) -> list[Any]:
     ]
 
 
-def _facts(items: Iterable[tuple[str, Any]]) -> Any:
+def _facts(items: Iterable[tuple[str, Any]]) -> Node:
     facts = [html.Li([html.Span(name, className="key"), " ", said]) for name, said in items]
     return html.Ul(facts, className="facts")
 
 
-def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Any:
+def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Node:
     others = [other for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
     columns = [Column("KPI"), Column("Unit"), Column("This run", numeric=True)]
     columns += [Column(f"repeat {other.repeat}", numeric=True) for other in others]
@@ -126,13 +126,13 @@ def value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
     return kpi_cell(kpi, entry.kpis[kpi.name]) if kpi.name in entry.kpis else "unknown"
 
 
-def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repeats: Sequence[Entry]) -> list[Any]:
+def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repeats: Sequence[Entry]) -> list[Node]:
     """Links that put another run beside this one: its repeats, the best of its group, or any by its id."""
     best = [group.best.runs[0] for group in study.best.groups]
     named = [(other, f"repeat {other.repeat}") for other in repeats if other.name != entry.name][:REPEATS_SHOWN]
     named += [(other, f"the best: {other.name}") for other in best if other.name != entry.name]
     ids = snapshot.short_ids
-    links: list[Any] = [
+    links: list[Node] = [
         html.Li(html.A(text, href=view.write(dataclasses.replace(current, beside=ids[other.test_uuid]))))
         for other, text in named
         if other.test_uuid is not None and other.test_uuid in ids
@@ -150,7 +150,7 @@ def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repea
     return [html.H2("Put another run beside it"), html.Ul(links, className="inline"), label]
 
 
-def _artifacts(current: View, entry: Entry, data: Data) -> Any:
+def _artifacts(current: View, entry: Entry, data: Data) -> Node:
     found, is_all = artifacts.listing(entry, data.source.roots)
     rows: list[Row] = []
     for each in found:
@@ -171,12 +171,12 @@ def file_address(entry: Entry, name: str) -> str:
     return f"{ARTIFACT_ROUTE}/{entry.test_uuid}/{urllib.parse.quote(name, errors='replace')}"
 
 
-def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, data: Data) -> list[Any]:
+def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, data: Data) -> list[Node]:
     back = html.A(f"← {entry.name}", href=addresses(snapshot, current)(entry), className="back")
     path = artifacts.locate(entry, current.artifact, data.source.roots)
     shown = artifacts.show(path)
     download = html.A("Download it", href=file_address(entry, current.artifact))
-    parts: list[Any] = [html.P(back), html.H1(current.artifact)]
+    parts: list[Node] = [html.P(back), html.H1(current.artifact)]
     if shown.text is None:
         return [*parts, html.P([f"{shown.size_bytes:,} bytes, not text. ", download])]
     rest = "" if shown.is_whole else f"The first {artifacts.SHOWN_BYTES:,} of {shown.size_bytes:,} bytes. "
@@ -185,7 +185,7 @@ def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, data: Data) 
     return [*parts, html.P([rest, download]), text]
 
 
-def side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, other: Entry) -> list[Any]:
+def side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, other: Entry) -> list[Node]:
     """The parts of the page that shows two runs."""
     address = addresses(snapshot, current)
     links = [
@@ -251,7 +251,7 @@ def _sentences(settings: Sequence[Pair], surroundings: Sequence[Pair]) -> Iterat
         yield "The recorded environment is the same."
 
 
-def _kpis_of_two(study: Study, one: Entry, other: Entry) -> Any:
+def _kpis_of_two(study: Study, one: Entry, other: Entry) -> Node:
     columns = [
         Column("KPI"),
         Column("Unit"),
@@ -279,7 +279,7 @@ def _change(kpi: KPIDefinition, one: Entry, other: Entry) -> tuple[Cell | str, s
     return change, "B" if (second < first) == kpi.lower_better else "A"
 
 
-def _differences(pairs: Sequence[Pair], caption: str) -> Any:
+def _differences(pairs: Sequence[Pair], caption: str) -> Node:
     rows: list[Row] = [
         [
             pair.name,

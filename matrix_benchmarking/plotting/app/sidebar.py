@@ -14,7 +14,7 @@ from ...errors import sentence
 from ...filters import show
 from .. import controls, problems
 from ..controls import Choice, Control, Number, RunChoice
-from ..tags import dcc, html
+from ..tags import Node, dcc, html
 from . import view
 from .facets import Facet, Facets, Option
 from .view import View
@@ -24,9 +24,9 @@ MANY_OPTIONS = 10
 LONG_LABEL = 60
 
 
-def selectors(facets: Facets, current: View) -> list[Any]:
+def selectors(facets: Facets, current: View) -> list[Node]:
     """A selector for each setting that varies, and what is the same everywhere."""
-    parts: list[Any] = [_filter_field(current)]
+    parts: list[Node] = [_filter_field(current)]
     names = [*(name for name in current.order if name in facets.varying)]
     names += [name for name in facets.varying if name not in names]
     by_name = {facet.name: facet for facet in facets.facets(current.filters)}
@@ -43,7 +43,7 @@ def selectors(facets: Facets, current: View) -> list[Any]:
     return parts
 
 
-def _filter_field(current: View) -> Any:
+def _filter_field(current: View) -> Node:
     text = view.write_filters(current.filters)
     field = dcc.Input(
         id={"type": "field", "name": "filters", "shown": text},
@@ -60,9 +60,9 @@ def _filter_field(current: View) -> Any:
     return html.Div([label, *([clear] if text else [])], className="filter")
 
 
-def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None) -> Any:
+def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None) -> Node:
     identity = f"facet-{names.index(facet.name)}"
-    heading: list[Any] = [html.Span(facet.name, className="facet-name", id=identity)]
+    heading: list[Node] = [html.Span(facet.name, className="facet-name", id=identity)]
     if facet.chosen:
         all_values = view.write(current.with_filter(facet.name, ()))
         heading.append(
@@ -72,7 +72,7 @@ def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None)
         heading.append(_movers(current, names, place))
     options = [_option(facet, option, current) for option in facet.options]
     many = len(options) > MANY_OPTIONS
-    search: list[Any] = []
+    search: list[Node] = []
     if many:  # a field that hides the values without its text; the page's script does that
         identity_of_field = {"type": "search", "name": facet.name}
         field = dcc.Input(id=identity_of_field, type="search", placeholder="search", className="field", value="")
@@ -89,7 +89,7 @@ def _facet(facet: Facet, current: View, names: Sequence[str], place: int | None)
     )
 
 
-def _option(facet: Facet, option: Option, current: View) -> Any:
+def _option(facet: Facet, option: Option, current: View) -> Node:
     address = view.write(current.with_filter(facet.name, facet.toggled(option)))
     label = option.label if len(option.label) <= LONG_LABEL else f"{option.label[: LONG_LABEL - 1]}…"
     described = {
@@ -110,9 +110,9 @@ def _option(facet: Facet, option: Option, current: View) -> Any:
     )
 
 
-def _movers(current: View, names: Sequence[str], place: int) -> Any:
+def _movers(current: View, names: Sequence[str], place: int) -> Node:
     """Links that move a variable up and down, for those who don't drag."""
-    moves: list[Any] = []
+    moves: list[Node] = []
     for sign, step, word in (("↑", -1, "up"), ("↓", 1, "down")):
         target = place + step
         if not 0 <= target < len(names):
@@ -124,7 +124,7 @@ def _movers(current: View, names: Sequence[str], place: int) -> Any:
     return html.Span(moves, className="movers")
 
 
-def panel(found: Sequence[Control], current: View) -> list[Any]:
+def panel(found: Sequence[Control], current: View) -> list[Node]:
     """The plots' configuration: an input for each control of the page."""
     unique = {control.name: control for control in found}
     offered = [each for each in unique.values() if not needs(each) or needs(each) in current.cfg]
@@ -144,17 +144,17 @@ def needs(control: Control) -> str:
     return control.needs if isinstance(control, Choice) else ""
 
 
-def _control(control: Control, current: View, without: View) -> Any:
+def _control(control: Control, current: View, without: View) -> Node:
     """*without* is the view that a choice changes: the current one without what hangs on this control."""
     unit = f" ({control.unit})" if isinstance(control, Number) and control.unit else ""
-    heading: list[Any] = [html.Span(f"{control.label}{unit}", className="facet-name", id=f"cfg-{control.name}")]
+    heading: list[Node] = [html.Span(f"{control.label}{unit}", className="facet-name", id=f"cfg-{control.name}")]
     if control.name in current.cfg:
         reset = view.write(without.with_cfg(control.name, None))
         heading.append(html.A("reset", href=reset, className="clear", **{"aria-label": f"Reset {control.label}"}))
     return html.Div([html.Div(heading, className="facet-head"), _input(control, current, without)], className="control")
 
 
-def _input(control: Control, current: View, without: View) -> Any:
+def _input(control: Control, current: View, without: View) -> Node:
     match control:
         case Choice() if len(control.options) <= MANY_OPTIONS:
             labels = {show(option): control.labels.get(option, show(option)) for option in control.options}
@@ -171,7 +171,7 @@ def _input(control: Control, current: View, without: View) -> Any:
             return _field(control.name, current.cfg.get(control.name, default), "text", control.label)
 
 
-def _pills(control: Choice | Number, current: View, without: View, labels: Mapping[str, str]) -> Any:
+def _pills(control: Choice | Number, current: View, without: View, labels: Mapping[str, str]) -> Node:
     default = "" if control.default is None else show(control.default)
     if isinstance(control, Number) and control.default is not None:
         default = f"{control.default:g}"
@@ -189,7 +189,7 @@ def _pills(control: Choice | Number, current: View, without: View, labels: Mappi
     return html.Div(links, className="pills", role="radiogroup", **{"aria-labelledby": f"cfg-{control.name}"})
 
 
-def _dropdown(control: Choice, current: View) -> Any:
+def _dropdown(control: Choice, current: View) -> Node:
     options = [{"label": control.labels.get(each, show(each)), "value": show(each)} for each in control.options]
     default = None if control.default is None else show(control.default)
     value = current.cfg.get(control.name, default)
@@ -201,7 +201,7 @@ def _dropdown(control: Choice, current: View) -> Any:
     )
 
 
-def _field(name: str, value: str, kind: str, label: str) -> Any:
+def _field(name: str, value: str, kind: str, label: str) -> Node:
     field = dcc.Input(
         id={"type": "field", "name": f"cfg.{name}", "shown": value},
         value=value,
