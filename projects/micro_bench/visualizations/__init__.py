@@ -1,8 +1,9 @@
 """micro_bench: the KPIs of what small things cost, from the result files of the tools that developers use daily."""
 
 import functools
+from typing import Any
 
-from matrix_benchmarking import kpi
+from matrix_benchmarking import kpi, plausible
 from matrix_benchmarking.store import reader_store
 from matrix_benchmarking.workload import RegressionKeys, Workload
 
@@ -10,6 +11,7 @@ from .readers import asv, criterion, fio, go_testing, google_benchmark, hyperfin
 
 READERS = [pytest_benchmark, google_benchmark, hyperfine, criterion, jmh, go_testing, fio, asv]
 
+NEVER_NEGATIVE = ("time", "rate", "memory", "cpu_time", "p99", "bandwidth", "allocated", "allocations")
 _time = functools.partial(kpi.field_kpi, unit="s", better="lower", format="{:,.4g}", divisor=1e-6, display_unit="µs")
 _rate = functools.partial(kpi.field_kpi, better="higher", format="{:,.4g}")
 _amount = functools.partial(kpi.field_kpi, better="lower", format="{:,.6g}")
@@ -46,9 +48,19 @@ KPIS = [
     _amount("allocations", help="Allocations of one operation", applies_to={"tool": "go"}),
 ]
 
+
+def implausible(lts_payload: Any) -> list[str]:
+    """Values that can't be, a sentence each."""
+    found = {name: getattr(lts_payload.results, name, None) for name in NEVER_NEGATIVE}
+    known = {name: value for name, value in found.items() if plausible.is_number(value)}
+    below = [f"{name} is {value:.6g}, and it can't be below 0" for name, value in known.items() if value < 0]
+    return below or plausible.latencies(mean=known.get("time"), p99=known.get("p99"), unit="s", rounding=0, what="time")
+
+
 workload = Workload(
     name="micro_bench",
     store=reader_store(READERS, models_kpis=kpi.collect(KPIS)),
     group_keys=["tool", "benchmark"],
+    implausible=implausible,
     regression=RegressionKeys(comparison_keys=["version"], sorting_keys=["tool", "benchmark"]),
 )

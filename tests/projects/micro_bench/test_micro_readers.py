@@ -230,3 +230,10 @@ def test_a_download_fetches_files_and_the_parse_expands_them(samples: Path, tmp_
         )
         here, there = ([(run.name, run.test_uuid, run.kpis) for run in parse(tree)] for tree in (fetched, samples))
         assert here == there
+
+
+def test_values_that_cannot_be_are_said_and_take_no_part(tmp_path: Path) -> None:
+    result = {"command": "a", "mean": 1.0, "stddev": 0.1, "user": 0.5, "system": 0.1, "times": [1.0, -1.0]}
+    matrix = parse(written(tmp_path, "h.json", {"results": [result]}))
+    assert [list(run.implausible) for run in matrix] == [[], ["time is -1, and it can't be below 0"]]
+    assert len(rank(matrix, load(WORKLOAD)).groups[0].best.runs) == 1
