@@ -51,8 +51,7 @@ def uploaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def checkout(directory: Path, uploaded: Path) -> Path:
-    """A directory like *uploaded*, in which files may be written; with a table."""
-    (directory / "runs.csv").write_text("image,batch_size,throughput,p95\na,1,100,5\n")
+    """A directory like *uploaded*, in which files may be written."""
     return linked_copy(uploaded, directory)
 
 
