@@ -85,7 +85,7 @@ def command(
 
     FILE is CSV, as a spreadsheet saves it, or one JSON object a line. What its columns mean is written to a workload
     file of a few lines; the table stays where it is, and rows that are added later are read with the others. The next
-    three commands are printed.
+    commands are printed.
     """
     file = _opened(table)
     columns = _columns(file, table)
@@ -119,6 +119,8 @@ def command(
     click.echo(f"made {written}, which says what the columns of {table} mean. Next:", err=True)
     for name in ("parse", "visualize", "upload_lts"):
         click.echo(shlex.join(["matbench", name, *reading]))
+    if compared:
+        click.echo(shlex.join(["matbench", "analyze_lts", reading[0]]))
 
 
 def _opened(table: Path) -> ArtifactPath:

@@ -24,9 +24,10 @@ def table(directory: Path) -> Path:
 
 def test_the_next_commands_work_as_printed(capsys: Capture) -> None:
     assert main(IMPORT) == 0
-    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
-        ["matbench", "parse"], ["matbench", "visualize"], ["matbench", "upload_lts"]
-    ]  # fmt: skip
+    assert capsys.readouterr().out.splitlines() == [
+        *(f"matbench {name} {' '.join(READ)}" for name in ("parse", "visualize", "upload_lts")),
+        f"matbench analyze_lts {READ[0]}",
+    ]
     assert main(["parse", *READ]) == 0
     assert "rate (req/s)" in capsys.readouterr().out
     assert main(["upload_lts", *READ]) == 0
@@ -48,7 +49,9 @@ def test_rows_that_are_added_are_read_and_the_others_stay_the_same_runs(table: P
 def test_what_is_in_no_run_is_said(table: Path, capsys: Capture) -> None:
     table.write_text("image,day,rate,p95.ms,version\na,1,100,5,1.0\na,2,,6,1.0\na,3,fast,nan,1.1\n")
     assert main(["import", "runs.csv", "--settings=image", *IMPORT[3:]]) == 0
-    assert capsys.readouterr().err.splitlines()[:3] == [
+    said = capsys.readouterr()
+    assert "analyze_lts" not in said.out  # no version is among the settings
+    assert said.err.splitlines()[:3] == [
         "warning: left out, since no option names them: day, version",
         "warning: rate: unknown in 2 of 3 rows, where it is no number: row 3 is empty",
         "warning: p95.ms: unknown in 1 of 3 rows, where it is no number: row 4 has 'nan'",
