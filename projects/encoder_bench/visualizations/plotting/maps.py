@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -45,6 +44,8 @@ if TYPE_CHECKING:
 COLUMNS, ROW_HEIGHT = 2, 330
 GRID = 60
 PERCENTILES = (0, 5, 10, 25, 50, 75, 90, 100)
+VISIBLE = 1.05
+"""The least ratio between two levels of a map."""
 BUSY_VUS = 20
 """From here on a server is loaded; below, the cost says more of the load than of the server."""
 MINIMUM_VUS = "minimum_vus"
@@ -58,8 +59,8 @@ class CostMap(Plot):
     name: ClassVar[str] = "Cost over virtual users and batch size"
     kpis = ("1B_cost",)
     how_to_read: ClassVar[str] = (
-        "Dark is cheap; colours follow the percentiles of all costs shown. Between the points the cost is interpolated "
-        "in logarithms, and outside of what was measured nothing is drawn. Star: the lowest mean of a variant; red "
+        "Dark is cheap; colours and lines follow the percentiles of all costs shown. Between the points the cost is "
+        "interpolated in logarithms, and outside of what was measured nothing is drawn. Star: the lowest mean of a variant; red "
         "dots: the points that can't be told apart from it."
     )
 
@@ -146,6 +147,18 @@ def cost_maps(frame: pandas.DataFrame, kpi: KPIDefinition, best: Mapping[str, Gr
         place = {"row": number // columns + 1, "col": number % columns + 1}
         part = frame[frame[VARIANT] == variant]
         _draw(figure, part, best[variant], kpi, levels, place, with_legend=number == 0)
+    figure.update_layout(
+        coloraxis={
+            "colorscale": "Viridis",
+            "cmin": 0,
+            "cmax": max(len(levels) - 1, 1),
+            "colorbar": {
+                "title": f"{kpi.name}<br>({kpi.unit})",
+                "tickvals": list(range(len(levels))),
+                "ticktext": [kpi.show(cost, unit=False) for cost in levels],
+            },
+        }
+    )
     sizes = [float(size) for size in frame[BATCH_SIZE]]
     for values, axes in ((list(frame[VUS]), figure.update_xaxes), (sizes, figure.update_yaxes)):
         axes(type="log", **template.log_axis(values), showticklabels=True)
@@ -180,12 +193,12 @@ def _draw(
     frame: pandas.DataFrame,
     best: Group,
     kpi: KPIDefinition,
-    levels: list[tuple[float, float]],
+    levels: list[float],
     place: dict[str, int],
     *,
     with_legend: bool,
 ) -> None:
-    has_surface = _draw_surface(figure, frame, kpi, levels, place, with_scale=with_legend)
+    has_surface = _draw_surface(figure, frame, kpi, levels, place)
     users = list(frame[VUS])
     mark = {"hovertemplate": "%{hovertext}<extra></extra>", "mode": "markers+text", "showlegend": with_legend}
     white = {"width": 1, "color": "white"}
@@ -216,10 +229,8 @@ def _draw_surface(
     figure: go.Figure,
     frame: pandas.DataFrame,
     kpi: KPIDefinition,
-    levels: list[tuple[float, float]],
+    levels: list[float],
     place: dict[str, int],
-    *,
-    with_scale: bool,
 ) -> bool:
     """What lies between the points of *frame*, if they are enough for that; gives whether they are."""
     import numpy
@@ -228,20 +239,21 @@ def _draw_surface(
     grid = surface(users, sizes, list(frame[kpi.name]))
     if grid is None:
         return False
-    figure.add_heatmap(
+    steps = numpy.interp(numpy.log(grid), numpy.log(levels), range(len(levels)))
+    figure.add_contour(
         x=list(numpy.geomspace(min(users), max(users), GRID)),
         y=list(numpy.geomspace(min(sizes), max(sizes), GRID)),
-        z=[[None if math.isnan(cell) else _level(float(cell), levels) for cell in row] for row in grid],
-        colorscale="Viridis",
-        zmin=0,
-        zmax=100,
-        showscale=with_scale,
-        colorbar={
-            "title": f"{kpi.name}<br>({kpi.unit})",
-            "tickvals": [percentile for percentile, _ in levels],
-            "ticktext": [kpi.show(value, unit=False) for _, value in levels],
+        z=[[None if math.isnan(cell) else cell for cell in row] for row in steps.tolist()],
+        coloraxis="coloraxis",
+        contours={
+            "coloring": "heatmap",
+            "start": 1,
+            "end": len(levels) - 2,
+            "size": 1,
+            "showlabels": True,
+            "labelfont": {"size": 11, "color": "white"},
         },
-        zsmooth="best",
+        line={"color": "rgba(255, 255, 255, .55)", "width": 1, "smoothing": 0.6},
         hoverinfo="skip",
         **place,
     )
@@ -253,27 +265,16 @@ def _middle(users: Sequence[float]) -> float:
     return math.sqrt(min(users) * max(users))
 
 
-def _levels(costs: Sequence[float]) -> list[tuple[float, float]]:
-    """Percentiles and the costs at them, each cost once."""
+def _levels(costs: Sequence[float]) -> list[float]:
+    """The costs at PERCENTILES that differ visibly: colours and lines are evenly spaced between them."""
     import numpy
 
-    values = [float(numpy.percentile(costs, percentile)) for percentile in PERCENTILES]
-    levels: list[tuple[float, float]] = []
-    for percentile, value in zip(PERCENTILES, values, strict=True):
-        if not levels or value > levels[-1][1]:
-            levels.append((percentile, value))
-    return levels
-
-
-def _level(cost: float, levels: Sequence[tuple[float, float]]) -> float:
-    """At which percentile *cost* is, between the levels by its logarithm."""
-    if cost <= levels[0][1]:
-        return levels[0][0]
-    for (low, low_cost), (high, high_cost) in itertools.pairwise(levels):
-        if cost <= high_cost:
-            share = math.log(cost / low_cost) / math.log(high_cost / low_cost)
-            return low + share * (high - low)
-    return levels[-1][0]
+    lowest, *others, highest = (float(cost) for cost in numpy.percentile(costs, PERCENTILES))
+    levels = [lowest]
+    for cost in others:
+        if levels[-1] * VISIBLE < cost < highest / VISIBLE:
+            levels.append(cost)
+    return [*levels, highest] if highest > lowest else levels
 
 
 def _is_positive(label: str) -> bool:
