@@ -10,18 +10,31 @@ import collections
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..analyze.words import plural
-from ..matrix import Entry
+from ..analyze.words import count_of, cut_inside, plural
+from ..filters import show
+from ..matrix import NOT_SET, Entry, typed
+from .template import wrapped
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
-
-    from ..matrix import Entry
 
 
 def run_of(runs: Sequence[Entry]) -> str | None:
     """The id of the first of *runs*."""
     return runs[0].test_uuid
+
+
+def hover(runs: Sequence[Entry], *lines: str) -> str:
+    """What a mark says under the mouse: *lines*, which are escaped, the settings that its *runs* share, their names."""
+    settings = [
+        f"{name} {show(value)}"
+        for name, value in runs[0].settings.items()
+        if all(typed(run.settings.get(name, NOT_SET)) == typed(value) for run in runs)
+    ]
+    named = " · ".join(cut_inside(run.name, LONGEST_NAME) for run in runs[:NAMED])
+    more = f" and {len(runs) - NAMED} more" if len(runs) > NAMED else ""
+    said = [wrapped(" · ".join(settings), WIDTH, 6), wrapped(f"{count_of(len(runs), 'run')}: {named}{more}", WIDTH, 4)]
+    return "<br>".join([*lines, *filter(None, said)])
 
 
 def marks(ids: Iterable[str | None], *others: Iterable[Any]) -> list[list[Any]]:
@@ -40,6 +53,7 @@ def plain(figure: go.Figure) -> go.Figure:
 
 
 FAILED = "failed"
+NAMED, LONGEST_NAME, WIDTH = 5, 60, 70
 
 
 def not_shown(runs: Sequence[Entry], shown: Iterable[Entry], why: Callable[[Entry], str]) -> list[str]:

@@ -27,6 +27,7 @@ from ..analyze.words import cut_inside
 from ..errors import ConfigError, did_you_mean
 from ..kpi import KPIDefinition
 from ..matrix import typed
+from . import clicks
 from .base import Plot, View
 from .controls import Choice, Control
 from .series_frames import changes_frame, point_values
@@ -40,7 +41,6 @@ HEIGHT_OF_A_ROW, HEIGHT_AROUND = 190, 150
 TICKS, LONG_TICKS, LONGEST_TICK, LONGEST_TITLE = 8, 4, 16, 30
 LEAST_RANGE = 0.2
 """The height of an axis is at least this share of its values, so that noise looks like noise."""
-RUNS_NAMED = 3
 VERDICTS = {
     "better": (COLOURS[2], "star"),
     "worse": (COLOURS[1], "x"),
@@ -300,17 +300,13 @@ def _step_key(versions: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _hover(found: KPISeries, series: Series, index: int, texts: Sequence[str]) -> str:
     point = series.points[index]
-    runs = [short(entry.name, 60) for entry in point.entries[:RUNS_NAMED]]
-    if point.count > RUNS_NAMED:
-        runs.append(f"and {point.count - RUNS_NAMED} more")
-    lines = [
+    return clicks.hover(
+        point.entries,
         wrapped(series_text(found, series), 60, lines=3),
         text(point_text(found, point, texts)),
         *([text(time_text(point))] if found.axis is not None and point.time_us is not None else []),
         f"<b>{text(value_text(found.kpi, point))}</b>",
-        *(text(line) for line in runs),
-    ]
-    return "<br>".join(lines)
+    )
 
 
 def marks_frame(shown: Iterable[SeriesWithVerdict], places: Callable[[Series], Sequence[Any]]) -> pandas.DataFrame:

@@ -292,6 +292,26 @@ def test_few_or_collinear_points_have_no_surface(places: list[tuple[int, int]]) 
     assert maps.surface(*zip(*places, strict=True), [1.0] * len(places)) is None
 
 
+def test_the_map_has_lines_with_costs_on_them(encoder_bench: Workload) -> None:
+    entries = [entry("a", size, vus, 100.0 * vus / size) for vus in (32, 64, 128) for size in (8, 16, 32)]
+    figure, _ = draw(encoder_bench, "Cost over virtual users and batch size", *entries)
+    (surface,) = (trace for trace in figure.data if trace.type == "contour")
+    assert surface.contours.showlabels
+    scale = figure.layout.coloraxis.colorbar
+    assert scale.ticktext[0] == "100.00"
+    assert scale.ticktext[-1] == "1,600.00"
+    lines = range(int(surface.contours.start), int(surface.contours.end) + 1)
+    assert [scale.ticktext[line] for line in lines] == ["140.00", "180.00", "200.00", "400.00", "800.00", "960.00"]
+
+
+def test_a_mark_says_the_settings_of_its_runs_but_not_what_differs_between_them(encoder_bench: Workload) -> None:
+    figure, _ = draw(encoder_bench, "Cost over virtual users", *(entry("<a>", 8, 4, cost) for cost in (10.0, 12.0)))
+    (said,) = {text for trace in figure.data for text in (trace.hovertext if trace.hovertext is not None else ())}
+    assert "image\u00a0&lt;a&gt; · engine\u00a0onnx · batch_size\u00a08 · vus\u00a04" in said
+    assert "1B_cost 11.00 USD" in said
+    assert "2\u00a0runs:" in said
+
+
 def test_the_map_falls_back_to_the_points_alone(encoder_bench: Workload) -> None:
     entries = [entry("a", 8, vus, 10.0 * vus) for vus in (1, 2, 4)]
     figure, (text,) = draw(encoder_bench, "Cost over virtual users and batch size", *entries)

@@ -196,5 +196,5 @@ def test_where_the_script_could_see_no_failure_their_number_is_unknown_and_not_z
     (entry,) = matrix
     assert entry.lts.results.failed_requests == failed
     assert entry.kpis.get("error_rate") == (None if error_rate is None else pytest.approx(error_rate))
-    sentence = failed_conclusion(failed_frame(matrix, []))
+    sentence = failed_conclusion(failed_frame(matrix))
     assert sentence.startswith("No run says how many" if failed is None else "100 of 1,000 requests failed")

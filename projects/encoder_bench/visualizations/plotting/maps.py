@@ -60,8 +60,8 @@ class CostMap(Plot):
     kpis = ("1B_cost",)
     how_to_read: ClassVar[str] = (
         "Dark is cheap; colours and lines follow the percentiles of all costs shown. Between the points the cost is "
-        "interpolated in logarithms, and outside of what was measured nothing is drawn. Star: the lowest mean of a variant; red "
-        "dots: the points that can't be told apart from it."
+        "interpolated in logarithms, and outside of what was measured nothing is drawn. Star: the lowest mean of a "
+        "variant; red dots: the points that can't be told apart from it."
     )
 
     def controls(self) -> Sequence[Control]:

@@ -11,7 +11,7 @@ from matrix_benchmarking.analyze.intervals import summarise
 from matrix_benchmarking.analyze.points import ExclusionCause, by_point, varying
 from matrix_benchmarking.analyze.study import Study
 from matrix_benchmarking.analyze.wording.ranking import condition_label
-from matrix_benchmarking.analyze.words import count_of, variant_label
+from matrix_benchmarking.analyze.words import variant_label
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
 from matrix_benchmarking.plausible import is_number
@@ -188,7 +188,7 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         FIRST_RUN: run_of(runs),
         POINT: point_of(runs),
     }
-    lines = [row[VARIANT], f"batch size {row[BATCH_SIZE]}, {row[VUS]} virtual users"]
+    lines = [row[VARIANT]]
     for kpi in kpis:
         values = [entry.kpis[kpi.name] for entry in runs if kpi.name in entry.kpis]
         mean = summarise(values).mean if values else math.nan
@@ -198,8 +198,7 @@ def _row(runs: Sequence[Entry], kpis: Sequence[KPIDefinition], names: Sequence[s
         row[f"{kpi.name} below"] = mean - min(values) if repeated else math.nan
         some = f", known of {len(values)} of the runs" if 0 < len(values) < len(runs) else ""
         lines.append(f"{kpi.name} {kpi.show(mean) if values else 'unknown'}{some}")
-    tests = [text(entry.name) for entry in runs[:5]]
-    row["hover"] = "<br>".join([*lines, f"{count_of(len(runs), 'run')}: {', '.join(tests)}"])
+    row["hover"] = clicks.hover(runs, *lines)
     return row
 
 

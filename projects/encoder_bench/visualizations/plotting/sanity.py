@@ -50,20 +50,19 @@ class FailedRequests(Plot):
         return super().height_px() if any(entry.kpis.get("error_rate") for entry in self.matrix) else SENTENCE_PX
 
     def draw(self, view: View) -> tuple[Any, Any]:
-        frame = failed_frame(view.runs, view.ordered_vars)
+        frame = failed_frame(view.runs)
         known = frame.dropna(subset=[FAILED])
         figure = failed_requests(known) if known[FAILED].gt(0).any() else None
         return figure, failed_conclusion(frame)
 
 
-def failed_frame(entries: Iterable[Entry], names: Iterable[str]) -> pandas.DataFrame:
-    """One row a run: its ``run`` and id (``first run``), ``settings`` in words, ``requests`` and ``failed requests``.
+def failed_frame(entries: Iterable[Entry]) -> pandas.DataFrame:
+    """One row a run: its ``run`` and id (``first run``), ``requests``, ``failed requests`` and ``hover``.
 
     NaN where unknown. Failed requests are all requests minus those that were answered rightly.
     """
     import pandas
 
-    names = list(names)
     rows = []
     for entry in entries:
         results = getattr(entry.lts, "results", None)
@@ -71,12 +70,12 @@ def failed_frame(entries: Iterable[Entry], names: Iterable[str]) -> pandas.DataF
             {
                 RUN: template.text(entry.name),
                 FIRST_RUN: entry.test_uuid,
-                "settings": template.text(entry.get_name(names)),
                 TOTAL: getattr(results, "requests", None),
-                FAILED: getattr(results, "failed_requests", None),
+                FAILED: (failed := getattr(results, "failed_requests", None)),
+                "hover": clicks.hover([entry], *([] if failed is None else [count_of(failed, "failed request")])),
             }
         )
-    frame = pandas.DataFrame(rows, columns=[RUN, FIRST_RUN, "settings", TOTAL, FAILED])
+    frame = pandas.DataFrame(rows, columns=[RUN, FIRST_RUN, TOTAL, FAILED, "hover"])
     return frame.astype({TOTAL: "float64", FAILED: "float64"})
 
 
@@ -93,11 +92,12 @@ def failed_requests(frame: pandas.DataFrame) -> go.Figure:
         y=RUN,
         orientation="h",
         custom_data=[FIRST_RUN],
-        hover_data={"settings": True, TOTAL: ":,", FAILED: ":,", "share": ":.2%"},
+        hover_name="hover",
         labels={"share": "share of the run's requests that failed", RUN: ""},
         color_discrete_sequence=[template.COLOURS[1]],
     )
     figure.update_xaxes(tickformat=".0%", rangemode="tozero")
+    figure.update_traces(hovertemplate="%{hovertext}<extra></extra>")
     return template.apply(clicks.plain(figure), height=120 + 22 * len(worst))
 
 
@@ -210,8 +210,9 @@ def stopped_at(frame: pandas.DataFrame, kpi: KPIDefinition, all_variants: Sequen
             marker_color=[colours[places[line][0]] for line in present],
             customdata=clicks.marks(found.loc[present, FIRST_RUN]),
             text=[as_percent(highest[line] / final[line]) if final[line] else "" for line in present],
-            hovertemplate=f"%{{y}}<br>highest up to {limit:g} virtual users: %{{x:,.1f}} {kpi.unit} "
-            "(%{text} of what was found in the end)<extra></extra>",
+            hovertext=list(found.loc[present, "hover"]),
+            hovertemplate=f"highest up to {limit:g} virtual users (%{{text}} of what was found in the end):<br>"
+            "%{hovertext}<extra></extra>",
             showlegend=False,
         )
     figure.update_layout(
@@ -409,9 +410,12 @@ def runs_by_variant(
             y=[row + 0.6 * (number % LANES - LANES // 2) / LANES for number in range(len(cluster.values))],
             mode="markers",
             marker={"size": 7, "opacity": 0.7, "color": colours[cluster.variant]},
-            text=[template.text(entry.name) for entry in cluster.entries],
+            hovertext=[
+                clicks.hover([entry], f"{kpi.name} {kpi.show(value)}")
+                for entry, value in zip(cluster.entries, cluster.values, strict=True)
+            ],
             customdata=clicks.marks(entry.test_uuid for entry in cluster.entries),
-            hovertemplate=f"%{{text}}<br>{kpi.name} %{{x}}<extra></extra>",
+            hovertemplate="%{hovertext}<extra></extra>",
             name=cluster.variant,
             showlegend=False,
         )

@@ -93,7 +93,7 @@ def bars(steps: Sequence[Step], made: Sequence[Change], colours: Mapping[str, st
             insidetextanchor="middle",
             customdata=clicks.marks([clicks.run_of(step.runs) for step in steps]),
             hovertext=[
-                f"{label}<br>{rate(one.value)} {at(step)}<br>{behind(step)}"
+                clicks.hover(step.runs, label, f"{rate(one.value)} {at(step)}", behind(step))
                 for label, one, step in zip(labels, known, steps, strict=True)
             ],
             hovertemplate="%{hovertext}<extra></extra>",
@@ -258,4 +258,4 @@ def _hover(change: Change, place: int) -> str:
         f"concurrency {place}: {before.mean:,.2f} → {after.mean:,.2f} requests/s ({signed(compared)})",
         verdict_label(compared),
     ]
-    return "<br>".join(template.text(line) for line in lines)
+    return clicks.hover(change.new.runs, *(template.text(line) for line in lines))

@@ -304,4 +304,4 @@ def _cell(step: Step, place: int, limit: Bottleneck | None) -> Cell:
 def _hover(step: Step, place: int, limit: Bottleneck) -> str:
     throughput = rate(step.throughput(place).mean)
     lines = [step.label, f"concurrency {place}: {throughput}", _loads(step, place), limit.value]
-    return "<br>".join(template.text(line) for line in lines)
+    return clicks.hover(step.runs, *(template.text(line) for line in lines))

@@ -15,7 +15,7 @@ from matrix_benchmarking.analyze.wording import ranking as wording
 from matrix_benchmarking.analyze.wording import verdicts
 from matrix_benchmarking.analyze.words import as_percent, plural
 from matrix_benchmarking.plotting import Plot, Report, View, template
-from matrix_benchmarking.plotting.clicks import not_shown, run_of
+from matrix_benchmarking.plotting.clicks import hover, not_shown, run_of
 from matrix_benchmarking.plotting.template import text
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -102,7 +102,7 @@ def _row(step: Step, name: str, place: int, rates: Sequence[float], records: Seq
         ABOVE: max(rates) - mean if repeated else math.nan,
         BELOW: mean - min(rates) if repeated else math.nan,
         RUN: run_of(step.runs),
-        HOVER: "<br>".join(lines),
+        HOVER: hover(step.runs, *lines),
     }
 
 

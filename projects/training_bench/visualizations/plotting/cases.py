@@ -11,8 +11,7 @@ from matrix_benchmarking.analyze.points import by_point, varying
 from matrix_benchmarking.analyze.words import variant_label
 from matrix_benchmarking.filters import Scalar, show
 from matrix_benchmarking.matrix import NOT_SET, Entry, Matrix
-from matrix_benchmarking.plotting import template
-from matrix_benchmarking.plotting.clicks import not_shown
+from matrix_benchmarking.plotting import clicks, template
 
 from ..analyze import speed_of
 
@@ -56,7 +55,7 @@ def left_out(entries: Sequence[Entry], cases: Iterable[TrainingCase], what: str 
     Where that is a KPI, a repeat that lacks it is in none.
     """
     shown = [run for case in cases for run in _with(case.runs, what) or case.runs]
-    return not_shown(
+    return clicks.not_shown(
         entries, shown, lambda run: f"without {what if what and DURATION in run.kpis else 'an epoch that counts'}"
     )
 
@@ -90,10 +89,7 @@ def strategy_order(cases: Iterable[TrainingCase]) -> list[str]:
 
 def hover(case: TrainingCase, *lines: str) -> str:
     """What a mark says of its case."""
-    runs = "1 run" if len(case.runs) == 1 else f"{len(case.runs)} runs"
-    tests = ", ".join(template.text(run.name) for run in case.runs[:5])
-    head = f"{template.text(case.label)}, {template.text(case.speed)}"
-    return "<br>".join([head, *lines, f"{runs}: {tests}"])
+    return clicks.hover(case.runs, f"{template.text(case.label)}, {template.text(case.speed)}", *lines)
 
 
 def on_cpu(run: Entry) -> bool:
