@@ -24,7 +24,7 @@ sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "benchmarks")]
 
 import detector_series as made  # noqa: E402
 
-from matrix_benchmarking.analyze.detect import Kind, change_points, judge  # noqa: E402
+from matrix_benchmarking.analyze.detect import Kind, Minimum, change_points, judge  # noqa: E402
 
 SEED = 271828
 BEFORE, SINCE = 40, 10
@@ -213,7 +213,7 @@ def over_time(table: Table, methods: Methods, count: int) -> None:
 
 def _ever_regressed(values: list[float]) -> bool:
     counts = range(SINCE, len(values) + 1)
-    return any(judge(values[:c], lower_is_better=True, minimum_effect=0.0).kind is Kind.REGRESSION for c in counts)
+    return any(judge(values[:c], lower_is_better=True, minimum=Minimum(0.0)).kind is Kind.REGRESSION for c in counts)
 
 
 def delays(table: Table, methods: Methods, count: int) -> None:

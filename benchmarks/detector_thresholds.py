@@ -19,7 +19,7 @@ import numpy as np
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(REPOSITORY)]
 
-from matrix_benchmarking.analyze.detect import change_points, evidence, logarithms, splits  # noqa: E402
+from matrix_benchmarking.analyze.detect import change_points, evidence, splits  # noqa: E402
 
 LENGTHS = (30, 100, 300, 1000, 10_000)
 EXCESSES = (-2.5, -2.0, -1.5, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25)
@@ -49,7 +49,7 @@ def _alarms(length: int, count: int, excess: float = 0.0) -> float:
         if excess:  # what else an alarm needs would hide weak evidence
             patches.enter_context(mock.patch.object(evidence, "threshold", raised))
             patches.enter_context(mock.patch.object(splits, "_WORTH_A_LOOK", 0.5))
-            patches.enter_context(mock.patch.object(logarithms, "LESS_ON_LOGARITHMS", np.inf))
+            patches.enter_context(mock.patch.object(splits, "LESS_ON_LOGARITHMS", np.inf))
         found = [change_points(100.0 + np.random.default_rng([7, n]).standard_normal(length)) for n in range(count)]
     return sum(map(bool, found)) / count
 

@@ -13,11 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from matrix_benchmarking.analyze.detect import Change, Kind
 from matrix_benchmarking.analyze.detect.series import Blocks
 from matrix_benchmarking.analyze.select.selection import SelectedSeries
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarms_of
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged_together
-from matrix_benchmarking.analyze.verdict.model import Change, Status
+from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.kpi import KPIDefinition
 from matrix_benchmarking.workload import MinimumEffect
 
@@ -272,9 +273,8 @@ def _suspected(kpi: KPIDefinition, runs: Floats, most: int = 100) -> str:
     """How many series are suspected in a version, at a few of them."""
     stops: Sequence[int] = range(12, RELEASES + 1, 12)
     found = [one.judgement.suspicion for stop in stops for one in judged(kpi, runs[:most, :stop])]
-    return (
-        f" (suspected in a version: {np.mean([one is not None and one.worse is True for one in found]):.1%} of series)"
-    )
+    share = np.mean([one is not None and one.kind is Kind.REGRESSION for one in found])
+    return f" (suspected in a version: {share:.1%} of series)"
 
 
 def _false(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..analyze.detect import Change
 from ..analyze.select.series import SeriesPoint, time_text, value_text
-from ..analyze.verdict.model import Change, Outcome, SeriesVerdict
+from ..analyze.verdict.model import Outcome, SeriesVerdict
 from ..analyze.wording import verdicts
 from ..analyze.words import cut_inside, difference, percent
 from ..kpi import KPIDefinition

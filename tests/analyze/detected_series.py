@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from matrix_benchmarking.analyze.detect import Minimum
 from matrix_benchmarking.analyze.detect.evidence import Floats
 from matrix_benchmarking.analyze.detect.series import Blocks
 
@@ -56,7 +57,7 @@ def of_single_runs() -> dict[str, Case]:
         "two glitches": (twice, None, LOWER),
         "gaps": (gaps, None, {}),
         "values beyond reason": (wild, None, LOWER),
-        "no direction, other confidence": (singles(10, 40, (31, 4.0)), None, {"confidence": 0.8}),
+        "no direction": (singles(10, 40, (31, 4.0)), None, {}),
         "correlated": (singles(11, 80, (60, 2.5), correlation=0.6), None, LOWER),
         "negatively correlated": (singles(12, 60, (45, 2.0), correlation=-0.5), None, LOWER),
         "around zero": (singles(13, 60, (46, 3.0)) - 100.0, None, LOWER),
@@ -76,9 +77,9 @@ def of_single_runs() -> dict[str, Case]:
         "exact": (np.repeat([4096.0, 4160.0, 4100.0], [14, 9, 5]), None, LOWER),
         "zero, then little": (np.array([0.0] * 16 + [0.02, 0.03, 0.02, 0.02, 0.03]), None, LOWER),
         "steps that add up": (100.0 + 0.05 * (singles(25, 120) - 100.0) + np.repeat([0.0, 0.6, 1.2], 40), None, LOWER),
-        "an absolute minimum": (singles(26, 56, (45, 4.0)), None, {**LOWER, "minimum_effect_absolute": 3.5}),
-        "too small a step": (singles(27, 56, (45, 4.0)), None, {**LOWER, "minimum_effect": 0.3}),
-        "any size": (singles(44, 56, (45, 3.0)), None, {**LOWER, "minimum_effect": 0.0}),
+        "an absolute minimum": (singles(26, 56, (45, 4.0)), None, {**LOWER, "minimum": Minimum(0.01, 3.5)}),
+        "too small a step": (singles(27, 56, (45, 4.0)), None, {**LOWER, "minimum": Minimum(0.3)}),
+        "any size": (singles(44, 56, (45, 3.0)), None, {**LOWER, "minimum": Minimum(0.0)}),
     }
 
 

@@ -11,7 +11,7 @@ import pytest
 from scipy import special, stats
 
 from matrix_benchmarking.analyze.detect import evidence
-from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weighed
+from matrix_benchmarking.analyze.detect.evidence import Floats, Prior, Split, Weight
 
 SPLIT = Split(
     before=30.0,
@@ -139,7 +139,7 @@ def test_where_nothing_spreads_any_shift_is_certain() -> None:
 
 
 def is_confirmed(prior: Prior = PRIOR, deviation: float = 1.0, **changes: float) -> bool:
-    return bool(evidence.confirmed(split(**changes), Weighed(0.0, deviation, 0.0, 0.0, 0.0), prior))
+    return bool(evidence.confirmed(split(**changes), Weight(0.0, deviation, 0.0, 0.0, 0.0), prior))
 
 
 @pytest.mark.parametrize("degrees", [0.0, 5.0])

@@ -98,19 +98,19 @@ def test_a_p_value_falls_no_further_than_a_hundred_standard_deviations_take_it()
 @pytest.mark.parametrize(("minimum", "found"), [(9.9, [12]), (10.1, [])])
 def test_a_minimum_is_in_the_unit_of_the_values(minimum: float, found: list[int]) -> None:
     values = [100.0 + 0.1 * (place % 3) for place in range(12)] + [110.0 + 0.1 * (place % 3) for place in range(6)]
-    assert change_points(values, minimum_effect_absolute=minimum) == found
-    assert len(p_values(watch(values), 0.0, minimum)) == len(found)
+    assert change_points(values, minimum=Minimum(0.0, minimum)) == found
+    assert len(p_values(watch(values), Minimum(0.0, minimum))) == len(found)
 
 
 def test_the_p_value_of_a_change_that_the_next_level_first_showed_is_that_without_it() -> None:
     points = np.repeat([100.0, 105.0, 115.0], [18, 5, 4]) + np.random.default_rng(3).standard_normal(27)
     assert [(one.first, one.seen) for one in judge(points).changes] == [(18, 23), (23, 25)]
-    before, last = p_values(watch(points), 0.0, 0.0)
+    before, last = p_values(watch(points), Minimum(0.0))
     assert (before, last) == (judge(points[:23]).p_value, judge(points).p_value)
     assert judge(points[:24]).p_value != before
     later = np.repeat([100.0, 103.0, 115.0], [18, 5, 4]) + np.random.default_rng(13).standard_normal(27)
     assert [(one.first, one.seen) for one in judge(later).changes] == [(18, 24), (23, 25)]
-    assert p_values(watch(later), 0.0, 0.0)[0] == judge(later[:23]).p_value == pytest.approx(0.0276, abs=1e-4)
+    assert p_values(watch(later), Minimum(0.0))[0] == judge(later[:23]).p_value == pytest.approx(0.0276, abs=1e-4)
 
 
 @pytest.mark.parametrize(

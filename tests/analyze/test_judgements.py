@@ -6,7 +6,6 @@ Where that was meant, ``python tests/analyze/test_judgements.py`` records them a
 from __future__ import annotations
 
 import dataclasses
-import enum
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +21,20 @@ if __name__ == "__main__":
 
 from detected_series import CASES
 
-from matrix_benchmarking.analyze.detect import change_points, changes_of, judge, judge_watched, p_values, watch
-from matrix_benchmarking.analyze.detect.changes import Step, level
+from matrix_benchmarking.analyze.detect import (
+    Judgement,
+    Kind,
+    Minimum,
+    change_points,
+    changes_of,
+    judge,
+    judge_watched,
+    p_values,
+    watch,
+)
+from matrix_benchmarking.analyze.detect.changes import Estimate, Move, level
 from matrix_benchmarking.analyze.detect.evidence import Floats
-from matrix_benchmarking.analyze.detect.judge import _change, _without_drifts
+from matrix_benchmarking.analyze.detect.judge import _changes, _without_drifts
 from matrix_benchmarking.analyze.detect.scan import NewLevel
 
 RECORDED = Path(__file__).parent / "judgements.json"
@@ -37,20 +46,37 @@ def found(name: str) -> list[list[Any]]:
     values, blocks, options = CASES[name]
     whole = watch(values, blocks=blocks)
     alarms = [number for alarm in whole.walk.alarms for number in dataclasses.astuple(alarm)]
-    minimum = {key: value for key, value in options.items() if key.startswith("minimum")}
-    points = change_points(values, blocks=blocks, **minimum)
+    minimum = options.get("minimum", Minimum(0.0))
+    points = change_points(values, blocks=blocks, minimum=minimum)
     stops = [stop for stop in range(len(values) - NEWEST, len(values) + 1, 2) if stop > 2]
     judged = (judge_watched(whole.until(stop), **options) for stop in stops)
-    then = p_values(whole, minimum.get("minimum_effect", 0.0), minimum.get("minimum_effect_absolute", 0.0))
-    return [alarms, points, then, *([*flat(dataclasses.astuple(one))] for one in judged)]
+    then = p_values(whole, minimum)
+    return [alarms, points, then, *(list(flat(one)) for one in judged)]
 
 
-def flat(numbers: tuple[Any, ...]) -> Iterator[Any]:
-    for one in numbers:
-        if isinstance(one, tuple):
-            yield from flat(one)
-        else:
-            yield one.value if isinstance(one, enum.Enum) else one
+def flat(judged: Judgement) -> Iterator[Any]:
+    yield judged.kind.value
+    yield from (*bounds(judged.effect), *bounds(judged.difference), judged.old_level, judged.new_level)
+    yield from (judged.first_bad, judged.last_good, judged.p_value)
+    yield from (judged.runs_before, judged.runs_after, judged.reruns)
+    for one in judged.changes:
+        yield from (one.first, one.seen, one.last_before, one.old_level, one.new_level, one.is_worse)
+    yield from of_suspicion(judged.suspicion)
+    yield from (None,) if judged.would_show is None else judged.would_show
+    yield judged.is_one_block
+
+
+def of_suspicion(seen: Judgement | None) -> Iterator[Any]:
+    if seen is None:
+        yield None
+        return
+    yield from (seen.first_bad, seen.last_good, seen.old_level, seen.new_level)
+    yield from (*bounds(seen.effect), *bounds(seen.difference), seen.runs_before, seen.runs_after)
+    yield {Kind.REGRESSION: True, Kind.IMPROVEMENT: False, Kind.CHANGE: None}[seen.kind]
+
+
+def bounds(estimate: Estimate | None) -> tuple[float | None, ...]:
+    return (None,) if estimate is None else dataclasses.astuple(estimate)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -63,8 +89,7 @@ def test_series_are_judged_as_they_were(name: str) -> None:
 def test_changes_are_those_that_are_judged(name: str) -> None:
     values, blocks, options = CASES[name]
     whole = watch(values, blocks=blocks)
-    limits: dict[str, Any] = {"minimum_effect": 0.01, **options}
-    assert changes_of(whole, **limits) == judge_watched(whole, **limits).changes
+    assert changes_of(whole, **options) == judge_watched(whole, **options).changes
 
 
 def test_what_is_small_in_its_unit_counts_as_what_is_large() -> None:
@@ -79,7 +104,7 @@ def test_a_step_goes_on_a_drift_by_the_points_up_to_where_it_was_seen() -> None:
     def kept(points: Floats, *firsts: int) -> list[int]:
         alarm = NewLevel(0, 0, 0.0, 0.0, 0.0)
         found = [
-            Step(first, first + 2, (first - 5, first), alarm, level(points[first - 5 : first])) for first in firsts
+            Move(first, first + 2, (first - 5, first), alarm, level(points[first - 5 : first])) for first in firsts
         ]
         return [step.first for step in _without_drifts(points, found)]
 
@@ -96,11 +121,10 @@ def test_a_step_goes_on_a_drift_by_the_points_up_to_where_it_was_seen() -> None:
 
 def test_a_change_stays_what_it_was_called_when_it_was_seen() -> None:
     points = np.array([10.0] * 5 + [11.0, 11.0, -50.0, 11.0])
-    step = Step(5, 6, (0, 5), NewLevel(5, 6, 0.0, 0.0, 0.0), 10.0)
-    change = _change(points, np.arange(9), 2.0, [step], 0, True)
-    assert (change.worse, change.old_level, change.first, change.seen, change.last_before) == (True, 20.0, 5, 6, 4)
-    assert _change(points, np.arange(9), 2.0, [step], 0, False).worse is False
-    assert _change(points, np.arange(9), 2.0, [step], 0, None).worse is None
+    step = Move(5, 6, (0, 5), NewLevel(5, 6, 0.0, 0.0, 0.0), 10.0)
+    (change,) = _changes(points, np.arange(9), 2.0, [step], True)
+    assert (change.is_worse, change.old_level, change.first, change.seen, change.last_before) == (True, 20.0, 5, 6, 4)
+    assert [_changes(points, np.arange(9), 2.0, [step], lower)[0].is_worse for lower in (False, None)] == [False, None]
 
 
 def recorded() -> str:

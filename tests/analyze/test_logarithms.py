@@ -11,14 +11,15 @@ from detected_series import repeated, singles
 
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate
-from matrix_benchmarking.analyze.detect.logarithms import (
+from matrix_benchmarking.analyze.detect.series import prepare
+from matrix_benchmarking.analyze.detect.splits import (
     _shrinking,
     as_clear_on_logarithms,
     clearer_on_logarithms,
+    every_lag,
     is_doubled,
+    weigh,
 )
-from matrix_benchmarking.analyze.detect.series import prepare
-from matrix_benchmarking.analyze.detect.splits import every_lag, weigh
 
 
 def skewed(seed: int, sign: float, spread: float = 0.4, step: float = 4.0) -> Floats:
@@ -68,7 +69,7 @@ def test_levels_with_a_factor_of_two_between_them_are_as_clear_as_their_logarith
         far = (found.excess < 0.0) & ((ratio > 2.0) | ((ratio < 0.5) & (ratio > 0.0)))
         expected = np.where(far, np.maximum(found.excess, of_logarithms(values, 34) - 0.3), found.excess)
         assert clear.excess == pytest.approx(expected)
-        assert clear.weighed.score - found.weighed.score == pytest.approx(expected - found.excess)
+        assert clear.weight.score - found.weight.score == pytest.approx(expected - found.excess)
         raised += int((expected > found.excess).sum())
     assert raised >= 5
 
@@ -124,10 +125,8 @@ def test_by_how_much_scores_may_shrink() -> None:
     found = dataclasses.replace(found, split=dataclasses.replace(found.split, shift=shifts))
     old = np.array([levels.level[levels.counts.tolist().index(int(count))] for count in found.split.before])
     over = np.array([0, 2, 5])
-    expected = found.weighed.score * (
-        1.0 - 0.3 / old * np.log1p(np.abs(shifts) / old) / (np.abs(shifts) / old + 1e-300)
-    )
-    expected[0] = found.weighed.score[0]
+    expected = found.weight.score * (1.0 - 0.3 / old * np.log1p(np.abs(shifts) / old) / (np.abs(shifts) / old + 1e-300))
+    expected[0] = found.weight.score[0]
     assert _shrinking(found, over, levels, 0.3) == pytest.approx(expected[over])
 
 

@@ -185,6 +185,6 @@ def test_evidence_that_just_reaches_its_threshold_raises_the_alarm() -> None:
     assert found.excess[3] > 0.0 and found.confirmed[3]
     for excess, is_raised in ((0.0, True), (-1e-9, False)):
         just = dataclasses.replace(found, excess=np.where(found.split.after == 4.0, excess, -9.0))
-        alarm = scan._raised(just, series, 0, levels, series.prior, 8)
+        alarm = scan._raised(just, series, 0, levels, series.prior)
         assert (alarm is not None) is is_raised
         assert alarm is None or (alarm.start, alarm.seen, alarm.excess) == (36, 39, 0.0)

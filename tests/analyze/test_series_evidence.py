@@ -10,7 +10,7 @@ import pytest
 
 from matrix_benchmarking.analyze.detect import change_points, judge, judge_all
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
-from matrix_benchmarking.analyze.detect.series import Blocks, finite, power_of_two, precision, prepare, single_runs
+from matrix_benchmarking.analyze.detect.series import Blocks, power_of_two, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.splits import _unsettled
 from matrix_benchmarking.analyze.verdict.returns import returns
 
@@ -131,10 +131,9 @@ def test_values_are_divided_by_a_power_of_two() -> None:
 
 
 def test_runs_without_a_value_are_left_out() -> None:
-    assert finite([1.0, None, math.nan, math.inf, 2.0]) == [1.0, 2.0]
     assert [*map(single_runs, ([1.0, None], [[1.0, 2.0]], [1.0, math.inf], [[None]]))] == [None] * 4
     assert [[*(single_runs(values) or [])] for values in ([1.0, 2.0], [[1.0], [2.0]])] == [[1.0, 2.0]] * 2
-    mixed, index, scale = prepare([1.0, [2.0, 4.0], None, [None]])
+    mixed, index, scale = prepare([1.0, [2.0, None, 4.0, math.nan, math.inf], None, [None]])
     assert ((mixed.points * scale).tolist(), index.tolist()) == ([1.0, 3.0], [0, 1])
     assert [prepare(nothing)[2] for nothing in ([], [None], [[None]])] == [1.0] * 3
 

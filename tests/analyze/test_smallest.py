@@ -10,8 +10,7 @@ import pytest
 from detected_series import singles
 
 from matrix_benchmarking.analyze.detect import change_points, judge, scan
-from matrix_benchmarking.analyze.detect.changes import Minimum, level
-from matrix_benchmarking.analyze.detect.effects import FOUR_OF_FIVE, VERSIONS, smallest_steps
+from matrix_benchmarking.analyze.detect.changes import FOUR_OF_FIVE, VERSIONS, Minimum, level, smallest_steps
 from matrix_benchmarking.analyze.detect.evidence import Floats, normal_score, ratio_of
 from matrix_benchmarking.analyze.detect.series import Blocks, prepare
 
@@ -25,7 +24,7 @@ def noise(random: np.random.Generator, versions: int, relative: float = 0.03, re
 def step_of(
     values: Floats, blocks: Blocks | None = None, minimum: float = 0.0, absolute: float = 0.0
 ) -> tuple[float, int]:
-    found = judge(values.tolist(), minimum_effect=minimum, minimum_effect_absolute=absolute, blocks=blocks).would_show
+    found = judge(values.tolist(), minimum=Minimum(minimum, absolute), blocks=blocks).would_show
     assert found is not None
     return found
 
@@ -120,8 +119,8 @@ def test_a_step_of_more_than_a_thousandfold_is_beyond_reason_where_values_have_l
     assert found is not None
 
     def step(times: float) -> float:
-        wider = dataclasses.replace(found[1].weighed, error=times * found[1].weighed.error)
-        steps, _ = smallest_steps(series, 0, dataclasses.replace(found[1], weighed=wider), Minimum(0.0, 0.0))
+        wider = dataclasses.replace(found[1].weight, error=times * found[1].weight.error)
+        steps, _ = smallest_steps(series, 0, dataclasses.replace(found[1], weight=wider), Minimum(0.0, 0.0))
         return float(steps[0])
 
     assert math.isfinite(step(1e6)) is not has_logarithm

@@ -13,16 +13,7 @@ from detected_series import CASES, repeated, singles
 
 from matrix_benchmarking.analyze.detect import evidence, side_by_side, splits
 from matrix_benchmarking.analyze.detect.evidence import Prior
-from matrix_benchmarking.analyze.detect.levels import (
-    Noise,
-    counts_up_to,
-    estimate,
-    even_width,
-    joined,
-    noise,
-    noise_once,
-    spread,
-)
+from matrix_benchmarking.analyze.detect.levels import counts_up_to, estimate, even_width, noise, spread
 from matrix_benchmarking.analyze.detect.series import Blocks, TimeSeries, prepare
 from matrix_benchmarking.analyze.detect.splits import LAGS, _sums, candidates, every_lag, weigh
 
@@ -92,27 +83,10 @@ def test_levels_of_series_beside_each_other_are_those_of_each() -> None:
     together = noise(three, levels, which)
     for row in range(3):
         alone = estimate(three[row], counts)
-        part = levels.part(slice(row * len(counts), (row + 1) * len(counts)))
+        part = evidence.only(levels, slice(row * len(counts), (row + 1) * len(counts)))
         assert all(np.array_equal(getattr(part, name), getattr(alone, name)) for name in ("counts", *LEVEL_FIELDS))
     assert together.tail_up[3] == noise(three[2:], estimate(three[2], counts), np.array([len(counts) - 1])).tail_up[0]
     assert together.products[2] == noise(three[1:], estimate(three[1], counts), np.array([0])).products[0]
-
-
-def test_what_is_known_of_many_points_is_remembered_and_goes_with_the_levels() -> None:
-    points = singles(7, 2300)
-    levels = estimate(points, counts_up_to(2300))
-    last = len(levels.counts) - 1
-    which = np.array([3, last])
-    found, plain = noise_once(points[None], levels, which), noise(points[None], levels, which)
-    assert all(getattr(found, name) == pytest.approx(getattr(plain, name)) for name in Noise.__dataclass_fields__)
-    assert sorted(levels.noises) == levels.counts[which].tolist()
-    levels.noises[int(levels.counts[3])] = (1.0, 2.0, 3.0, 4.0)
-    assert noise_once(points[None], levels, which).outliers.tolist() == [4.0, plain.outliers[1]]
-    assert [*levels.part(slice(4)).noises] == [levels.counts[3]]
-    assert joined(levels.part(slice(4)), levels.part(slice(4, None))).noises == levels.noises
-    fewer = estimate(points, counts_up_to(1999))
-    noise_once(points[None], fewer, np.array([len(fewer.counts) - 1]))
-    assert fewer.noises == {}
 
 
 @pytest.mark.parametrize("begin", [0, 7])

@@ -111,7 +111,7 @@ def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
     minimum: float, absolute: float, seed: int
 ) -> None:
     values, of = zip(*many(250, seed), strict=True)
-    options: dict[str, Any] = {"minimum_effect": minimum, "minimum_effect_absolute": absolute, "lower_is_better": True}
+    options: dict[str, Any] = {"minimum": Minimum(minimum, absolute), "lower_is_better": True}
     expected = [judge(one, blocks=each, **options) for one, each in zip(values, of, strict=True)]
     assert judge_all(values, blocks=of, **options) == expected
     seen = watched_together(values, [Minimum(minimum, absolute)] * len(values), blocks=of)
@@ -127,9 +127,9 @@ def test_series_of_many_kinds_are_judged_together_as_they_are_one_by_one(
 def test_recorded_series_are_judged_together_as_they_are_one_by_one(cut: int) -> None:
     cases = [(values[: len(values) - cut], of and of[: len(values) - cut]) for values, of, _ in CASES.values()]
     values, of = zip(*cases, strict=True)
-    expected = [judge(one, blocks=each, confidence=0.9) for one, each in cases]
-    assert judge_all(values, blocks=of, confidence=0.9) == expected
-    seen = watched_together(values, [Minimum(0.01, 0.0)] * len(values), blocks=of, confidence=0.9)
+    expected = [judge(one, blocks=each) for one, each in cases]
+    assert judge_all(values, blocks=of) == expected
+    seen = watched_together(values, [Minimum(0.01, 0.0)] * len(values), blocks=of)
     there = sum(one.kind is Kind.NO_CHANGE and one.suspicion is None for one in expected)
     assert sum(isinstance(one, Judgement) for one in seen) >= there - 12
 
@@ -144,10 +144,8 @@ def test_each_series_has_its_own_minimum_scale_and_runs() -> None:
     for place, minimum in enumerate([Minimum(0.0, 3e-5), Minimum(0.5, 0.0), *[Minimum(0.0, 0.0)] * 3]):
         minima = [Minimum(9.0, 9.0)] * 5
         minima[place] = minimum
-        alone = judge(
-            values[place], minimum_effect=minimum.relative, minimum_effect_absolute=minimum.absolute, confidence=0.5
-        )
-        seen = watched_together(values, minima, confidence=0.5)
+        alone = judge(values[place], minimum=minimum)
+        seen = watched_together(values, minima)
         assert seen[place] == alone or not isinstance(seen[place], Judgement)
     assert sum(isinstance(one, Judgement) for one in watched_together(values, [Minimum(0.0, 0.0)] * 5)) >= 3
 
@@ -221,7 +219,7 @@ def test_how_many_more_runs_would_raise_the_alarm_is_the_same_after_few_versions
     values = [repeated_runs(seed, 12, (9, 1.2 + 0.04 * seed)).tolist() for seed in range(20)]
     seen = watched_together(values, [Minimum(0.0, 0.0)] * 20)
     quiet = [(one, of) for one, of in zip(seen, values, strict=True) if isinstance(one, Judgement)]
-    alone = [judge(of, minimum_effect=0.0) for _, of in quiet]
+    alone = [judge(of, minimum=Minimum(0.0)) for _, of in quiet]
     assert [one for one, _ in quiet] == alone
     assert sum(bool(one.reruns) for one in alone) >= 3
 
@@ -288,9 +286,7 @@ def test_no_series_at_all_is_no_judgement_and_a_threshold_that_cannot_be_is_an_e
     with pytest.raises(ValueError, match="shorter"):
         judge_all([[1.0] * 20] * 2, blocks=[None])
     with pytest.raises(InvalidThresholdError, match=r"not -1\.0"):
-        judge_all([[1.0] * 20], minimum_effect=-1.0)
-    with pytest.raises(InvalidThresholdError, match=r"not 1\.5"):
-        judge_all([[1.0] * 20], confidence=1.5)
+        judge_all([[1.0] * 20], minimum=Minimum(-1.0))
 
 
 def test_estimates_of_series_beside_each_other_are_those_of_each() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from detected_series import CASES, singles
 
-from matrix_benchmarking.analyze.detect import Judgement, Kind, change_points, judge, judge_all
+from matrix_benchmarking.analyze.detect import Judgement, Kind, Minimum, change_points, judge, judge_all
 from matrix_benchmarking.analyze.detect.evidence import Floats
 from matrix_benchmarking.analyze.detect.series import TimeSeries, prepare, scale_of
 
@@ -25,8 +25,8 @@ def in_unit(value: Any, unit: float) -> Any:
 
 
 def decided(found: Judgement) -> tuple[Any, ...]:
-    changes = [(change.first, change.seen, change.worse) for change in found.changes]
-    suspected = found.suspicion and (found.suspicion.first, found.suspicion.worse)
+    changes = [(change.first, change.seen, change.is_worse) for change in found.changes]
+    suspected = found.suspicion and (found.suspicion.first_bad, found.suspicion.kind)
     shown = found.would_show and found.would_show[1]
     return found.kind, found.first_bad, found.last_good, found.reruns, changes, suspected, shown, found.is_one_block
 
@@ -40,9 +40,11 @@ def amounts(found: Judgement, unit: float) -> list[float]:
 def test_a_series_is_judged_alike_in_any_unit(unit: float) -> None:
     for values, blocks, options in CASES.values():
         limits = dict(options)
-        least = limits.pop("minimum_effect_absolute", 0.0)
-        one = judge_all([values], blocks=[blocks], minimum_effect_absolute=least, **limits)[0]
-        (other,) = judge_all([in_unit(values, unit)], blocks=[blocks], minimum_effect_absolute=least * unit, **limits)
+        least = limits.pop("minimum", Minimum())
+        one = judge_all([values], blocks=[blocks], minimum=least, **limits)[0]
+        (other,) = judge_all(
+            [in_unit(values, unit)], blocks=[blocks], minimum=Minimum(least.relative, least.absolute * unit), **limits
+        )
         assert decided(other) == decided(one)
         assert amounts(other, unit) == pytest.approx(amounts(one, 1.0), rel=0.05)  # of equal values one comes first
 

@@ -5,23 +5,20 @@ each of many, `compare_levels` says how far two parts of a series lie apart, `q_
 share of false alarms over many series.
 """
 
-from .changes import Minimum
-from .effects import EmptyLevelError, InvalidThresholdError, compare_levels
+from .changes import EmptyLevelError, Estimate, InvalidThresholdError, Minimum, compare_levels
 from .evidence import discoveries, q_values
-from .judge import change_points, changes_of, judge, judge_watched, p_values
-from .judgement import Estimate, Judgement, Kind, LevelChange, Suspicion
+from .judge import Change, Judgement, Kind, change_points, changes_of, judge, judge_watched, p_values
 from .scan import Watched, watch
 from .together import judge_all, watched_together
 
 __all__ = [
+    "Change",
     "EmptyLevelError",
     "Estimate",
     "InvalidThresholdError",
     "Judgement",
     "Kind",
-    "LevelChange",
     "Minimum",
-    "Suspicion",
     "Watched",
     "change_points",
     "changes_of",

@@ -1,4 +1,4 @@
-"""Alarms that matter: which new levels are far enough from the old one, where all levels lie, and which are a drift."""
+"""Changes that matter: which new levels are far enough from the old one, how far they are, and which are a drift."""
 
 from __future__ import annotations
 
@@ -9,32 +9,65 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from scipy import special
 
-from .evidence import Flags, Floats
+from ...errors import MatbenchError
+from . import evidence
+from .evidence import FEWEST_DEGREES, Flags, Floats, Integers, Numbers, Split, Weight, only, ratio_of
 from .levels import LONGEST, estimate, spread
 from .scan import NewLevel, median_of
+from .series import TimeSeries, Values, prepare
+from .splits import FEWEST_BLOCKS, LESS_ON_LOGARITHMS, Candidates
 
+CONFIDENCE = 0.95
 _ENOUGH_FOR_FENCES = 4
+
+
+class InvalidThresholdError(MatbenchError):
+    """A minimum effect that can't be."""
+
+
+class EmptyLevelError(MatbenchError):
+    """A part of a series that has no value."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Minimum:
-    """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold."""
+    """The smallest effect that counts: a fraction of the old level, and a difference in the values' unit; both hold.
 
-    relative: Any
-    absolute: Any
+    Raises:
+        InvalidThresholdError: one of them is negative or not a number.
+    """
 
-    def reached(self, old: Any, new: Any) -> Flags:
+    relative: Numbers = 0.01
+    absolute: Numbers = 0.0
+
+    def __post_init__(self) -> None:
+        for value in (self.relative, self.absolute):  # those of an array were checked one by one
+            if not isinstance(value, np.ndarray) and not (value >= 0.0 and math.isfinite(value)):
+                raise InvalidThresholdError(f"A minimum effect is zero or a positive number, not {value}.")
+
+    def at(self, level: Numbers) -> Numbers:
+        """In the values' unit: elementwise."""
+        return np.maximum(self.relative * np.abs(level), self.absolute)
+
+    def reached(self, old: Numbers, new: Numbers) -> Flags:
         """Which of the new levels are that far from the old one: elementwise."""
-        return np.asarray(np.abs(new - old) >= np.maximum(self.relative * np.abs(old), self.absolute))
+        return np.asarray(np.abs(new - old) >= self.at(old))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Step:
-    """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*.
+class Estimate:
+    """A value with its 95 % confidence interval; a bound that isn't known is infinite."""
 
-    *old_level* is where the old one lies.
-    """
+    value: float
+    low: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Move:
+    """A change of level that matters: the old level's points are ``old[0]:old[1]``, the new one's start at *first*."""
 
     first: int
     seen: int
@@ -59,16 +92,14 @@ def levels_of(points: Floats) -> Floats:
     return estimate(points, np.array([points.shape[1]])).level
 
 
-def steps(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Step]:
+def moves(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Move]:
     """The alarms whose new level was ever, since it was seen, as far from the last level that counted as is asked for.
 
     Small steps are measured from where the last step that counted led, so that many of them add up. A step counts from
     the point on at which it first reached the minimum effect, and doesn't cease to.
     """
-    found: list[Step] = []
-    if not alarms:
-        return found
-    old = (0, alarms[0].start)
+    found: list[Move] = []
+    old = (0, alarms[0].start if alarms else 0)
     any_size = minimum.relative == 0.0 and minimum.absolute == 0.0
     for place, alarm in enumerate(alarms):
         following = alarms[place + 1] if place + 1 < len(alarms) else None
@@ -78,7 +109,7 @@ def steps(points: Floats, alarms: list[NewLevel], minimum: Minimum) -> list[Step
         old_level = level(points[slice(*old)])
         seen = alarm.seen if any_size else _reached(points, alarm, until, old_level, minimum)
         if seen is not None:
-            found.append(Step(alarm.start, seen, old, alarm, old_level))
+            found.append(Move(alarm.start, seen, old, alarm, old_level))
             old = (alarm.start, following.start if following else len(points))
     return found
 
@@ -95,12 +126,12 @@ def _reached(points: Floats, alarm: NewLevel, until: int, old: float, minimum: M
 
 
 FEWEST = 6
+# By how many times the variance a level that is put where it fits best lowers the sum of squares.
 ADVANTAGE = 8.0
-"""By how many times the variance a level that is put where it fits best lowers the sum of squares."""
+# In units of the median step from one point to the next, which is about the standard deviation of a point.
 _SPIKE = 8.0
-"""In units of the median step from one point to the next, which is about the standard deviation of a point."""
+# So many points on its last level, or twice as many again and again, are asked whether a drift is over.
 _LASTING = 16
-"""So many points on its last level, or twice as many again and again, are asked whether a drift is over."""
 
 
 def goes_on(points: Floats, starts: Sequence[int]) -> bool:
@@ -157,3 +188,143 @@ def is_over(points: Floats, starts: list[int]) -> bool:
     """Whether the drift from the first of *points* ended with the last of its levels, which has lasted since."""
     lasted = (starts[-1] + (_LASTING << times) for times in range(len(points).bit_length()))
     return any(not goes_on(points[:stop], starts) for stop in lasted if stop <= len(points))
+
+
+def compare_levels(values: Values, old: tuple[int, int], new: tuple[int, int]) -> tuple[Estimate | None, Estimate]:
+    """How far the versions ``new[0]:new[1]`` of a series, as those of `judge`, lie from the versions ``old[0]:old[1]``.
+
+    Returns:
+        New level / old level − 1, None if the old level isn't positive; and new level − old level in the values' unit.
+        A bound that can't be known, such as those from one run on each side, is infinite.
+
+    Raises:
+        EmptyLevelError: there is no value in one of the ranges.
+    """
+    series, index, scale = prepare(values)
+    (old_from, old_to), (new_from, new_to) = _places(index, old), _places(index, new)
+    before, after = series.points[old_from:old_to], series.points[new_from:new_to]
+    split = split_of(before, after, series.precision[new_from:new_to], series.runs[new_from:new_to])
+    start, shift = level(before), float(split.shift)
+    if len(before) + len(after) + series.prior.degrees < 3.0:  # no spread is known
+        low = -1.0 if start + shift > 0.0 else -math.inf
+        effect = Estimate(shift / start, low, math.inf) if start > 0.0 else None
+        return effect, Estimate(shift * scale, -math.inf, math.inf)
+    if split.before == 1.0 and series.prior.degrees == 0.0:  # the side with more than one point tells the error
+        split = dataclasses.replace(
+            split,
+            before=split.after,
+            after=split.before,
+            squares_before=split.squares_after,
+            squares_after=split.squares_before,
+        )
+    return estimates(shift, start, float(reach(evidence.weigh(split, series.prior))), scale)
+
+
+def _places(index: Integers, part: tuple[int, int]) -> tuple[int, int]:
+    """The points of a part of the versions."""
+    first, stop = (int(place) for place in np.searchsorted(index, part))
+    if first >= stop:
+        raise EmptyLevelError(f"None of the versions {part[0]} to {part[1] - 1} of the series has a value.")
+    return first, stop
+
+
+def split_of(old: Floats, new: Floats, precision: Floats, runs: Floats) -> Split:
+    """The newest points of the old and of the new level as one split, with outliers on both sides held back."""
+    old, new, precision, runs = (each[-LONGEST:] for each in (old, new, precision, runs))
+    before, after = _spread(old), _spread(new)
+    numbers: dict[str, Any] = {  # plain numbers, where others have arrays
+        "before": float(len(old)),
+        "after": float(len(new)),
+        "shift": after[0] - before[0],
+        "squares_before": before[1],
+        "squares_after": after[1],
+        "products": before[2] + after[2],
+        "tail": 1.0,
+        "outliers": 0.0,
+        "far": 0.0,
+        "others": 0.0,
+        "precision": float(precision.mean()),
+        "blocks": float(len(new)),
+        "runs": float(runs.sum()),
+    }
+    return Split(**numbers)
+
+
+def _spread(points: Floats) -> tuple[float, float, float]:
+    """Level, sum of squared deviations and sum of products of successive ones."""
+    if len(points) < _ENOUGH_FOR_FENCES:
+        return level(points), _squares(points), 0.0
+    return spread(points)
+
+
+def reach(weight: Weight) -> Floats:
+    """How far the interval of a shift reaches to both sides: elementwise."""
+    return np.asarray(special.stdtrit(np.maximum(weight.degrees, 1.0), 0.5 + CONFIDENCE / 2.0) * weight.error)
+
+
+def estimates(shift: float, old: float, reach: float, scale: float) -> tuple[Estimate | None, Estimate]:
+    """The effect relative to the old level, None if that isn't positive, and the difference.
+
+    The interval reaches so far to both sides; that of the ratio is symmetric on the logarithmic scale, by the delta
+    method.
+    """
+    difference = Estimate(shift * scale, (shift - reach) * scale, (shift + reach) * scale)
+    new = old + shift
+    if old <= 0.0 or new <= 0.0:
+        relative = None if old <= 0.0 else Estimate(shift / old, (shift - reach) / old, (shift + reach) / old)
+        return relative, difference
+    factor = reach / min(old, new)
+    ratio = new / old
+    high = ratio * math.exp(factor) - 1.0 if factor < 500.0 else math.inf
+    return Estimate(ratio - 1.0, ratio * math.exp(-factor) - 1.0, high), difference
+
+
+VERSIONS = 5
+"""A step is asked for that began so many versions ago; longer ago where fewer blocks stand behind these."""
+LARGEST = 7.0
+"""The logarithm of a step that is beyond reason: a thousandfold."""
+FOUR_OF_FIVE = 0.8416
+"""So many standard errors more a step has to have, to be seen in four of five cases (quantile of a normal .8)."""
+
+
+def smallest_steps(series: TimeSeries, begin: int, newest: Candidates, minimum: Minimum) -> tuple[Floats, Integers]:
+    """The smallest step that would have been an alarm by now in four of five cases, and the number of versions since.
+
+    That is the shift with which the newest versions would reach the detector's threshold, given how they and those
+    before them spread; on the logarithmic scale, too, where values have one.
+
+    Args:
+        series: one, or several beside each other.
+        begin: of the level on which it ends.
+        newest: all splits of that level up to its last point.
+        minimum: the smallest effect that counts, in the unit of the points.
+
+    Returns:
+        Of each series, in the unit of its points, NaN where the noise isn't known or no step within reason is enough;
+        and 0 versions where only one block speaks for each new level that there could be.
+    """
+    points = series.points[begin:].reshape(series.beside, -1)
+    chosen, versions = asked_about(series, begin, newest)
+    weight, excess, tail = only(newest.weight, chosen), newest.excess[chosen], newest.split.tail[chosen]
+    needed, degrees = weight.score - excess, np.maximum(weight.degrees, FEWEST_DEGREES)
+    old = np.abs(levels_of(points))
+    steps = (ratio_of(needed, degrees) * tail + FOUR_OF_FIVE) * weight.error
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = (ratio_of(needed - LESS_ON_LOGARITHMS, degrees) * tail + FOUR_OF_FIVE) * weight.error / old
+    has_logarithms = (points.min(axis=1) > 0.0) | (points.max(axis=1) < 0.0)
+    factors = np.where(reach < LARGEST, np.expm1(np.minimum(reach, LARGEST)), np.nan)
+    steps = np.where(has_logarithms, np.maximum(steps, old * factors), steps)
+    return np.where(weight.error > 0.0, np.maximum(steps, minimum.at(old)), np.nan), versions
+
+
+def asked_about(series: TimeSeries, begin: int, newest: Candidates) -> tuple[Integers, Integers]:
+    """Of each series with which of the splits a step is asked for, and the number of versions: see `smallest_steps`."""
+    after = newest.split.after
+    first = begin + newest.last + 1 - after.astype(np.int64)
+    told = (after > 1.0) & (series.blocks_from(first, begin + newest.last) >= FEWEST_BLOCKS)
+    lags, enough = after.reshape(series.beside, -1), told.reshape(series.beside, -1)
+    near = enough & (lags <= VERSIONS)
+    most = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
+    place = np.where(near.any(axis=1), most, enough.argmax(axis=1))
+    chosen = place + lags.shape[1] * np.arange(series.beside)
+    return chosen, np.where(told[chosen], after[chosen], 0).astype(np.int64)

@@ -12,16 +12,16 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from .evidence import Flags, Floats, Prior, normal_score
-from .levels import Integers, Levels
+from .evidence import Flags, Floats, Integers, Prior, normal_score
+from .levels import Levels
 
+# What a point may lie off, in standard deviations, without adding to the sum: half of the shift it is best for.
 ALLOWANCE = 0.5
-"""What a point may lie off, in standard deviations, without adding to the sum: half of the shift it is best for."""
+# Where the sum is an alarm: in normal noise after some 7,000 points in each direction (Siegmund's approximation).
 LIMIT = 7.0
-"""Where the sum is an alarm: in normal noise after some 7,000 points in each direction (Siegmund's approximation)."""
 NEWEST_LEFT_OUT = 20
+# A point counts for no more than that, so that an alarm takes four of them at least.
 MOST_OF_ONE = 2.5
-"""A point counts for no more than that, so that an alarm takes four of them at least."""
 # So many of the newest steps from point to point say how the noise spreads today.
 _RECENT = 12
 _LENT_DEGREES = 4.0
@@ -35,15 +35,10 @@ def first_crossing(
     since: int,
     is_enough: Callable[[int, int], bool] = lambda seen, start: True,
 ) -> tuple[int, int] | None:
-    """Where the sum is first beyond its limit, and where it began to rise: places in *points*; None for nowhere.
+    """Where the sum is first beyond its limit, and where it began to rise: places in the *points* of a level, or None.
 
-    Args:
-        points: those of one level, from its first one on.
-        levels: what is known of it after so many points.
-        prior: what was known of the noise before.
-        speaks: whether each point adds to the sum: see `Series.speaks`.
-        since: crossings before this place are known not to be there.
-        is_enough: whether both places have blocks enough behind them; the sum is asked for as long as it is beyond.
+    Only points that each *speaks* for add to the sum. Crossings before *since* are known not to be there, and such
+    places don't count behind which there isn't *is_enough*.
     """
     first = int(levels.counts[0])
     if len(points) <= first:
@@ -55,19 +50,15 @@ def first_crossing(
 
 
 def crosses(points: Floats, levels: Levels, prior: Prior, speaks: Flags) -> Flags:
-    """Of several series beside each other, shape (series, n), whether the sum is ever beyond its limit.
-
-    The prior's numbers have shape (series, 1).
-    """
+    """Of several series, shape (series, n), whether the sum is ever beyond its limit; *prior* has shape (series, 1)."""
     scores = _scores(points, levels.counts[: len(levels.counts) // len(points)], levels, prior, speaks)
     return np.asarray((_over(_path(scores)) | _over(_path(-scores))).any(axis=1))
 
 
 def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior, speaks: Flags) -> Floats:
-    """How far each point from the first on that has a level before it lies off that, as normal scores.
+    """How far each point that has a level before it lies off that, as normal scores; NaN for one that doesn't speak.
 
-    Shape (series, points); NaN for a point that doesn't speak. *levels* are estimates from so many *counts* points of
-    each series.
+    Shape (series, points). *levels* are estimates from so many *counts* points of each series.
     """
     places = np.arange(int(counts[0]), points.shape[1])
     which = counts.searchsorted(places, side="right") - 1
@@ -83,10 +74,7 @@ def _scores(points: Floats, counts: Integers, levels: Levels, prior: Prior, spea
 
 
 def _of_recent(ratios: Floats) -> Floats:
-    """By how much the newest *ratios* of each series spread more than 1, from each to the next, save the farthest step.
-
-    A new level doesn't show in steps from point to point, a spread that grew does.
-    """
+    """By how much the newest *ratios* of each series spread more than 1, by steps, where a new level doesn't show."""
     steps = np.hstack([np.zeros((len(ratios), _RECENT)), np.diff(ratios, axis=1) ** 2 / 2.0])
     windows = np.lib.stride_tricks.sliding_window_view(steps, _RECENT, axis=1)
     count = np.clip(np.arange(ratios.shape[1]) - 1.0, 0.0, _RECENT - 1.0)
@@ -95,10 +83,9 @@ def _of_recent(ratios: Floats) -> Floats:
 
 
 def _of_correlation(scores: Floats) -> Floats:
-    """By how much a positive correlation of successive points widens their sum.
+    """By how much a positive correlation of successive points, beyond two standard errors, widens their sum.
 
-    What is known of it up to each point, beyond two standard errors, leaves the newest ones out, as a shift in them
-    looks like a correlation.
+    The newest ones are left out, as a shift in them looks like a correlation.
     """
     known = np.arange(scores.shape[1]) - NEWEST_LEFT_OUT
     nothing = np.zeros((len(scores), 1))

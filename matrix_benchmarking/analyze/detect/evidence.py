@@ -1,7 +1,6 @@
 """How strongly the last points of a series speak for a new level, and how strong is strong enough: pure formulas.
 
-All functions take floats or arrays of one shape, in units of the values or without a unit, and know nothing of where in
-a series the numbers come from.
+All of them are elementwise, of numbers or arrays of one shape.
 """
 
 from __future__ import annotations
@@ -9,14 +8,19 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Floats = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+Numbers = float | Floats
 
 # How far the evidence has to go, in standard deviations of a normal distribution, by the number of points on the new
 # level; straight lines over the logarithm between them. `benchmarks/detector_thresholds.py` measures what they give: a
@@ -52,108 +56,97 @@ CERTAIN = 99.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Prior:
-    """What is known of the noise before a level begins, from the levels before it, or from repeats: floats, or arrays.
+    """What is known of the noise before a level begins, from the levels before it, or from repeats."""
 
-    Attributes:
-        degrees: number of points that this knowledge is worth; 0 for none.
-        deviation: standard deviation of a point, in the values' unit.
-        correlation: between successive points.
-    """
-
-    degrees: Any = 0.0
-    deviation: Any = 0.0
-    correlation: Any = 0.0
+    degrees: Numbers = 0.0  # points that this knowledge is worth; 0 for none
+    deviation: Numbers = 0.0  # of a point, in the values' unit
+    correlation: Numbers = 0.0  # between successive points
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Split:
-    """A candidate (or an array of them): so many points on the old level, then so many on what may be a new one.
+    """Candidates, or one: so many points on the old level, then so many on what may be a new one."""
 
-    Attributes:
-        before, after: number of points.
-        shift: new level − old level, in the values' unit.
-        squares_before, squares_after: sums of squared deviations from each level.
-        products: sum of the products of successive deviations, both sides together.
-        tail: by how much the old level's own outliers, in the direction of the shift, exceed those of a normal
-            distribution; at least 1.
-        outliers: number of points of the old level that lie far off.
-        far: number of blocks of the new level that lie far off the old one, in the direction of the shift.
-        others: how far the other points of the new level lie off together, in standard errors of their mean.
-        precision: variance of a point of the new level, relative to one of the old (repeats lower it).
-        blocks: number of blocks behind the points of the new level, counted point by point.
-        runs: number of runs behind them.
-    """
-
-    before: Any
-    after: Any
-    shift: Any
-    squares_before: Any
-    squares_after: Any
-    products: Any
-    tail: Any
-    outliers: Any
-    far: Any
-    others: Any
-    precision: Any
-    blocks: Any
-    runs: Any
+    before: Floats
+    after: Floats
+    shift: Floats  # new level − old level, in the values' unit
+    squares_before: Floats  # sums of squared deviations from each level
+    squares_after: Floats
+    products: Floats  # sum of the products of successive deviations, both sides together
+    tail: Floats  # by how much the old level's outliers towards the shift exceed those of normal noise; at least 1
+    outliers: Floats  # points of the old level that lie far off
+    far: Floats  # blocks of the new level that lie far off the old one, in the direction of the shift
+    others: Floats  # how far the other points of the new level lie off together, in standard errors of their mean
+    precision: Floats  # variance of a point of the new level, relative to one of the old (repeats lower it)
+    blocks: Floats  # behind the points of the new level, counted point by point
+    runs: Floats  # behind them
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Weighed:
-    """The evidence of a split.
+class Weight:
+    """What a split weighs."""
 
-    Attributes:
-        score: in standard deviations of a normal distribution.
-        deviation: standard deviation of a point, in the values' unit.
-        error: standard error of the shift, in the values' unit.
-        correlation: between successive points.
-        degrees: degrees of freedom.
-    """
-
-    score: Any
-    deviation: Any
-    error: Any
-    correlation: Any
-    degrees: Any
+    score: Floats  # in standard deviations of a normal distribution
+    deviation: Floats  # of a point, in the values' unit
+    error: Floats  # standard error of the shift, likewise
+    correlation: Floats  # between successive points
+    degrees: Floats  # of freedom
 
 
-N = TypeVar("N", Prior, Split, Weighed)
+N = TypeVar("N", bound="DataclassInstance")
 
 
-def only(numbers: N, which: Any) -> N:
+def only(numbers: N, which: int | slice | Integers | tuple[Integers | int, int]) -> N:
     """Those of some of the splits, or of the one."""
-    return type(numbers)(*[getattr(numbers, name)[which] for name in numbers.__dataclass_fields__])
+    fields = (getattr(numbers, name) for name in numbers.__dataclass_fields__)
+    return type(numbers)(*[one[which] if isinstance(one, np.ndarray) else only(one, which) for one in fields])
 
 
-def variance_of_mean(count: Any, correlation: Any) -> Any:
+def behind(parts: Sequence[N], rows: int = 1) -> N:
+    """The numbers of several parts one behind the other; of each part those of so many *rows*, row by row."""
+    if len(parts) == 1:
+        return parts[0]
+    made = []
+    for name in parts[0].__dataclass_fields__:
+        each = [getattr(part, name) for part in parts]
+        if not isinstance(each[0], np.ndarray):
+            made.append(behind(each, rows))
+        elif rows == 1:
+            made.append(np.concatenate(each))
+        else:
+            made.append(np.hstack([one.reshape(rows, -1) for one in each]).ravel())
+    return type(parts[0])(*made)
+
+
+def variance_of_mean(count: Floats, correlation: Floats) -> Floats:
     """Variance of the mean of *count* points of variance 1, of which successive ones are correlated (AR(1))."""
     rest = 1.0 - correlation
-    return ((1.0 + correlation) / rest - 2.0 * correlation * (1.0 - correlation**count) / (count * rest**2)) / count
+    ends = 2.0 * correlation * (1.0 - correlation**count) / (count * rest**2)
+    return ((1.0 + correlation) / rest - ends) / count
 
 
-def normal_score(ratio: Any, degrees: Any) -> Any:
-    """The standard normal deviate as improbable as Student's t = *ratio* ≥ 0.
-
-    Wallace 1959, Ann. Math. Statist. 30(4), 1124–1130.
-    """
-    return np.sqrt(degrees * np.log1p(ratio * ratio / degrees)) * (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
+def normal_score(ratio: Floats, degrees: Floats) -> Floats:
+    """The standard normal deviate as improbable as Student's t = *ratio* ≥ 0 (Wallace 1959, Ann. Math. Stat. 30)."""
+    root: Floats = np.sqrt(degrees * np.log1p(ratio * ratio / degrees))
+    return root * (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0)
 
 
-def ratio_of(score: Any, degrees: Any) -> Any:
+def ratio_of(score: Floats, degrees: Floats) -> Floats:
     """Student's t that is as improbable as *score* standard deviations: what :func:`normal_score` undoes."""
     root = score * (8.0 * degrees + 3.0) / (8.0 * degrees + 1.0)
-    return np.sqrt(degrees * np.expm1(np.minimum(root * root / degrees, 700.0)))
+    ratio: Floats = np.sqrt(degrees * np.expm1(np.minimum(root * root / degrees, 700.0)))
+    return ratio
 
 
-def threshold(after: Any, length: Any) -> Any:
+def threshold(after: Floats, length: Numbers) -> Floats:
     """The score that raises an alarm: *after* points on the new level, *length* points on both together."""
     base = np.interp(np.log(after), _LOG_LAGS, _THRESHOLDS)
     growing = _GROWTH * np.maximum(np.log(length / _LENGTHS[-1]), 0.0)
-    return base + np.interp(length, _LENGTHS, _BY_LENGTH) + growing
+    score: Floats = base + np.interp(length, _LENGTHS, _BY_LENGTH) + growing
+    return score
 
 
-def weigh(split: Split, prior: Prior) -> Weighed:
+def weigh(split: Split, prior: Prior) -> Weight:
     """Student's ratio of the shift, with the spread pooled from both sides, as a normal score.
 
     The correlation of successive points widens the error of both means, and narrows the spread that is seen in them.
@@ -172,11 +165,14 @@ def weigh(split: Split, prior: Prior) -> Weighed:
     new = np.maximum(pooled, (_PRIOR_OF_THE_NEW * before + squares_after) / (_PRIOR_OF_THE_NEW + points_after))
     variance = new * of_new * split.precision + pooled * np.maximum(of_old - 2.0 * shared, 0.0)
     degrees = (split.before + split.after - 2.0) * (1.0 - correlation**2) / (1.0 + correlation**2) + prior.degrees
-    score = normal_score(_ratio(split.shift, variance) / split.tail, np.maximum(degrees, FEWEST_DEGREES))
-    return Weighed(_certain(score, split.shift, variance), np.sqrt(pooled), np.sqrt(variance), correlation, degrees)
+    ratio = np.abs(split.shift) / np.sqrt(np.where(variance > 0.0, variance, 1.0))
+    score = normal_score(ratio / split.tail, np.maximum(degrees, FEWEST_DEGREES))
+    # Where nothing spreads, any shift at all is certain.
+    score = np.where(variance > 0.0, score, np.where(split.shift != 0.0, CERTAIN, 0.0))
+    return Weight(score, np.sqrt(pooled), np.sqrt(variance), correlation, degrees)
 
 
-def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
+def confirmed(split: Split, weight: Weight, prior: Prior) -> Flags:
     """Whether there is too much on the new level for it to be a coincidence of outliers.
 
     That is the chance of so many outliers among its points, at the rate of the old level, while the others lie where
@@ -186,23 +182,15 @@ def confirmed(split: Split, weighed: Weighed, prior: Prior) -> Any:
     ways = special.gammaln(split.blocks + 1.0) - special.gammaln(split.far + 1.0)
     ways = ways - special.gammaln(split.blocks - split.far + 1.0)
     chance = ways + split.far * np.log(rate) + special.log_ndtr(-split.others)
-    glitch = (split.runs < 3.0) & (np.abs(split.shift) > _GLITCH * weighed.deviation)
-    return ((split.far == 0.0) | (chance < math.log(_COINCIDENCE))) & ~glitch
+    glitch = (split.runs < 3.0) & (np.abs(split.shift) > _GLITCH * weight.deviation)
+    enough: Flags = ((split.far == 0.0) | (chance < math.log(_COINCIDENCE))) & ~glitch
+    return enough
 
 
-def _certain(score: Any, shift: Any, variance: Any) -> Any:
-    """The score; where nothing spreads, any shift at all is certain."""
-    return np.where(variance > 0.0, score, np.where(shift != 0.0, CERTAIN, 0.0))
-
-
-def _ratio(shift: Any, variance: Any) -> Any:
-    return np.abs(shift) / np.sqrt(np.where(variance > 0.0, variance, 1.0))
-
-
-def _correlation(split: Split, prior: Prior) -> Any:
+def _correlation(split: Split, prior: Prior) -> Floats:
     """Lag-1 correlation, corrected for its bias (Marriott and Pope 1954) and, where it seems positive, rounded up.
 
-    A correlation that is overlooked raises false alarms, one that is assumed only delays true ones.
+    One that is overlooked raises false alarms, one that is assumed only delays true ones.
     """
     points = split.before + split.after
     squares = split.squares_before + split.squares_after
@@ -217,7 +205,7 @@ def _correlation(split: Split, prior: Prior) -> Any:
     return np.minimum(np.maximum(cautious, assumed), _MAX_CORRELATION)
 
 
-def _covariance(split: Split, correlation: Any) -> Any:
+def _covariance(split: Split, correlation: Floats) -> Floats:
     """Covariance of the two means, of points of variance 1: their near ends are neighbours."""
     ends = (1.0 - correlation**split.before) * (1.0 - correlation**split.after)
     return correlation * ends / (split.before * split.after * (1.0 - correlation) ** 2)

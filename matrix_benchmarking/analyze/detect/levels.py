@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy import special
 
-from .evidence import Floats
+from .evidence import Floats, Integers, behind
 
-Integers = npt.NDArray[np.int64]
 LEAST = 8
 _EVERY_UP_TO = 64
 _NARROWEST = 32
 _IN_ONE_GO = 128
-_MANY = 2000  # longer than what lies beside others
 _GROWTH = 1.06
 FENCE = 1.7
 QUARTILES = np.array([[0.25], [0.75]])
@@ -33,53 +29,27 @@ _TAIL_ROOM = 0.15  # how far, in standard deviations, the second-largest deviati
 class Levels:
     """Estimates from the first *counts* points, each an array of shape (number of estimates,).
 
-    Those of several series of one length lie one behind the other, from the same counts each.
-
-    Points beyond 1.7 interquartile ranges from the quartiles (3 standard deviations of a normal distribution) count as
-    if they lay there.
-
-    Attributes:
-        counts: number of points.
-        level: their mean.
-        squares: sum of squared deviations from it.
-        low, high: the values at which outliers are held back.
-        second_low, second_high: the second-smallest and the second-largest value.
-        noises: what else was computed of those of many points, by their counts.
+    Those of several series of one length lie one behind the other, from the same counts each. Points beyond 1.7
+    interquartile ranges from the quartiles (3 standard deviations of a normal distribution) count as if they lay there.
     """
 
     counts: Integers
-    level: Floats
-    squares: Floats
-    low: Floats
+    level: Floats  # the mean
+    squares: Floats  # sum of squared deviations from it
+    low: Floats  # the values at which outliers are held back
     high: Floats
-    second_low: Floats
+    second_low: Floats  # the second-smallest and the second-largest value
     second_high: Floats
-    noises: dict[int, tuple[float, ...]] = dataclasses.field(default_factory=dict)
-
-    def part(self, some: slice) -> Levels:
-        """Those at some of the counts."""
-        arrays = {name: getattr(self, name)[some] for name in _ARRAYS}
-        noises = {count: self.noises[count] for count in arrays["counts"].tolist() if count in self.noises}
-        return Levels(**arrays, noises=noises)
-
-
-_ARRAYS = [name for name in Levels.__dataclass_fields__ if name != "noises"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Noise:
-    """What else is known of some of the levels, each an array of shape (number of levels,).
+    """What else is known of some of the levels, each an array of shape (number of levels,)."""
 
-    Attributes:
-        products: sum of products of successive deviations.
-        tail_up, tail_down: by how much the second-largest deviation exceeds that of a normal distribution; at least 1.
-        outliers: number of points more than four standard deviations off.
-    """
-
-    products: Floats
-    tail_up: Floats
+    products: Floats  # sum of products of successive deviations
+    tail_up: Floats  # by how much the second-largest deviation exceeds that of normal noise; at least 1
     tail_down: Floats
-    outliers: Floats
+    outliers: Floats  # number of points more than four standard deviations off
 
 
 def counts_up_to(count: int, least: int = LEAST) -> Integers:
@@ -95,10 +65,7 @@ def counts_up_to(count: int, least: int = LEAST) -> Integers:
 
 
 def estimate(points: Floats, counts: Integers) -> Levels:
-    """Estimates from the first ``counts[i]`` of *points*, at least two of them and in rising order.
-
-    Points are those of one series, or of several of one length, shape (series, n).
-    """
+    """From the first ``counts[i]``, at least two and rising, of the points of series, shape (n,) or (series, n)."""
     points = np.atleast_2d(points)
     parts, start = [], 0
     while start < len(counts):
@@ -108,17 +75,11 @@ def estimate(points: Floats, counts: Integers) -> Levels:
         stop = int(counts.searchsorted(width, side="right"))
         parts.append(_estimate(points, counts[start:stop], width))
         start = stop
-    if len(parts) == 1:
-        return Levels(*parts[0])
-    columns = zip(*parts, strict=True)
-    arrays: list[Any] = [np.hstack([of.reshape(len(points), -1) for of in column]).ravel() for column in columns]
-    return Levels(*arrays)
+    return behind(parts, len(points))
 
 
-def _estimate(
-    points: Floats, counts: Integers, width: int
-) -> tuple[Integers, Floats, Floats, Floats, Floats, Floats, Floats]:
-    """The fields of `Levels` from the first *counts* points of each series, as sums over *width* numbers.
+def _estimate(points: Floats, counts: Integers, width: int) -> Levels:
+    """From the first *counts* points of each series, as sums over *width* numbers.
 
     The width is a power of two, beyond 128 that of the count and not of its neighbours: sums are always rounded alike.
     """
@@ -143,7 +104,7 @@ def _estimate(
     kept *= kept
     # The floor is what rounding does to equal values.
     squares = kept.sum(axis=2).ravel() + every * (ROUNDING * level) ** 2
-    return every, level, squares, low, high, *second
+    return Levels(every, level, squares, low, high, *second)
 
 
 def spread(points: Floats) -> tuple[float, float, float]:
@@ -209,26 +170,6 @@ def noise(points: Floats, levels: Levels, which: Integers) -> Noise:
         np.maximum(np.maximum((level - levels.second_low[which]) / far, 1.0), 1.0 - _PER_SKEW * (skew + _SKEW_ROOM)),
         np.count_nonzero(off, axis=1).astype(float),
     )
-
-
-def noise_once(points: Floats, levels: Levels, which: Integers) -> Noise:
-    """The same; of many points, which one series alone has, it is computed once: a walk asks for it again and again."""
-    counts = levels.counts[which].tolist()
-    if counts[-1] < _MANY:
-        return noise(points, levels, which)
-    for place, count in zip(which, counts, strict=True):
-        if count not in levels.noises:
-            found = noise(points, levels, np.array([place]))
-            levels.noises[count] = tuple(float(getattr(found, name)[0]) for name in Noise.__dataclass_fields__)
-    return Noise(*np.array([levels.noises[count] for count in counts]).T)
-
-
-def joined(first: Levels | None, second: Levels) -> Levels:
-    """Both, one behind the other."""
-    if first is None:
-        return second
-    arrays: dict[str, Any] = {name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in _ARRAYS}
-    return Levels(**arrays, noises={**first.noises, **second.noises})
 
 
 def _fences(ordered: Floats, counts: Integers, rows: Integers) -> tuple[Floats, Floats]:

@@ -9,16 +9,23 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Any
 
 import numpy as np
 
 from .cumulative import first_crossing
-from .evidence import Flags, Floats, Prior
-from .levels import LEAST, LONGEST, Integers, Levels, counts_up_to, estimate, joined
-from .logarithms import as_clear_on_logarithms, clearer_on_logarithms
-from .series import ARRAYS, LEAST_DEGREES, OF_THE_PRIOR, Blocks, TimeSeries, Values, precision, prepare
-from .splits import FEWEST_BLOCKS, LAGS, Evidence, candidates, every_lag, weigh
+from .evidence import Flags, Floats, Integers, Prior, behind, only
+from .levels import LEAST, LONGEST, Levels, counts_up_to, estimate
+from .series import LEAST_DEGREES, OF_THE_PRIOR, Blocks, TimeSeries, Values, precision, prepare
+from .splits import (
+    FEWEST_BLOCKS,
+    LAGS,
+    Candidates,
+    as_clear_on_logarithms,
+    candidates,
+    clearer_on_logarithms,
+    every_lag,
+    weigh,
+)
 
 _FIRST_CHUNK = 128
 _LEAST_LATER = 5
@@ -29,35 +36,28 @@ MOST_CARRIED = 20.0
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class NewLevel:
-    """A new level: from where it lasts, at which point it was seen, and how far the evidence exceeded its threshold."""
+    """A new level: from where it lasts, and at which point it was seen."""
 
     start: int
     seen: int
-    excess: float
+    excess: float  # of the evidence over its threshold
     deviation: float
     correlation: float
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Walk:
-    """What was decided along the first *count* points of a series.
-
-    Attributes:
-        alarms: in order.
-        begin: of the level on which it ends.
-        prior: what was known of the noise before that level.
-        levels: what was estimated of each level on the way.
-    """
+    """What was decided along the first *count* points of a series."""
 
     count: int
     alarms: list[NewLevel]
-    begin: int
-    prior: Prior
-    levels: list[Levels | None]
+    begin: int  # of the level on which it ends
+    prior: Prior  # what was known of the noise before that level
+    levels: list[Levels | None]  # what was estimated of each level on the way
 
 
-def walk(series: TimeSeries, known: Walk | None = None, looks: Evidence | None = None) -> Walk:
-    """Once along the whole series; from where *known* ends, which is that along its first points.
+def walk(series: TimeSeries, known: Walk | None = None, looks: Candidates | None = None) -> Walk:
+    """Once along the whole series, from where *known* ends.
 
     *looks* are the splits up to the next point that may raise an alarm, where they were weighed before.
     """
@@ -65,10 +65,9 @@ def walk(series: TimeSeries, known: Walk | None = None, looks: Evidence | None =
     found, levels, begin, prior = [*known.alarms], known.levels[:-1], known.begin, known.prior
     there, same = known.levels[-1], known.count - begin
     while True:
-        least = _LEAST_LATER if found else least_history(prior)
-        alarm = None if looks is None or there is None else _raised(looks, series, begin, there, prior, least)
+        alarm = None if looks is None or there is None else _raised(looks, series, begin, there, prior)
         if alarm is None:
-            alarm, there = _first(series, begin, prior, least, there, same)
+            alarm, there = _first(series, begin, prior, there, same)
         levels.append(there)
         if alarm is None:
             return Walk(len(series.points), found, begin, prior, levels)
@@ -83,9 +82,11 @@ def up_to(whole: Walk, count: int, prior: Prior) -> Walk:
     begin = 0
     for alarm in known:
         begin, prior = alarm.start, _prior(alarm, begin, prior)
-    return Walk(
-        count, known, begin, prior, [*whole.levels[: len(known)], _first_of(whole.levels[len(known)], count - begin)]
-    )
+    levels = whole.levels[len(known)]
+    if levels is not None:
+        few = int(levels.counts.searchsorted(count - begin, side="right"))
+        levels = only(levels, slice(few)) if few else None
+    return Walk(count, known, begin, prior, [*whole.levels[: len(known)], levels])
 
 
 def _prior(alarm: NewLevel, begin: int, prior: Prior) -> Prior:
@@ -94,24 +95,18 @@ def _prior(alarm: NewLevel, begin: int, prior: Prior) -> Prior:
     return Prior(degrees, alarm.deviation, alarm.correlation)
 
 
-def _first_of(levels: Levels | None, count: int) -> Levels | None:
-    """Those that were estimated from the first *count* points, or fewer."""
-    if levels is None or levels.counts[0] > count:
-        return None
-    few = int(levels.counts.searchsorted(count, side="right"))
-    return levels.part(slice(few))
-
-
 def least_history(prior: Prior) -> int:
     """The number of points that an old level needs."""
     return LEAST if prior.degrees < LEAST_DEGREES else _LEAST_WITH_REPEATS
 
 
-def newest(series: TimeSeries, seen: Walk) -> tuple[Levels, Evidence] | None:
-    """All splits of the level on which *seen* ends up to the last point, whether or not they raise an alarm.
+def _least(begin: int, prior: Prior) -> int:
+    """The same of the level that starts at *begin*: after an alarm the noise is known."""
+    return _LEAST_LATER if begin else least_history(prior)
 
-    And what is known of that level; None if there are none.
-    """
+
+def newest(series: TimeSeries, seen: Walk) -> tuple[Levels, Candidates] | None:
+    """What is known of the level on which *seen* ends, and all its splits up to the last point, if there are any."""
     points = series.points[seen.begin :]
     least = least_history(seen.prior)
     last = len(points) - 1
@@ -129,47 +124,44 @@ def _known(points: Floats, counts: Integers, levels: Levels | None) -> Levels:
     first = counts[counts < levels.counts[0]]
     first = first[np.isin(len(points) - first, LAGS)]  # the others no split asks for
     there = slice(*levels.counts.searchsorted([counts[0], counts[-1] + 1]))
-    return joined(estimate(points, first) if len(first) else None, levels.part(there))
+    return behind([*([estimate(points, first)] if len(first) else []), only(levels, there)])
 
 
-def suspicious(series: TimeSeries, seen: Walk, levels: Levels, found: Evidence) -> int | None:
-    """Which of the splits up to the last point speaks most for a new level that isn't confirmed.
-
-    It has one block behind it, or so few points that it may be a coincidence. None where none is over its threshold.
-    """
+def suspicious(series: TimeSeries, seen: Walk, levels: Levels, found: Candidates) -> int | None:
+    """Which of the splits up to the last point speaks most for a new level that isn't confirmed; None for none."""
     over = np.flatnonzero(unconfirmed(series, found, len(series.points) - 1))
     if len(over):
         over = as_clear_on_logarithms(series, seen.begin, levels, found, over, seen.prior)
     return int(over[np.argmax(found.excess[over])]) if len(over) else None
 
 
-def unconfirmed(series: TimeSeries, found: Evidence, last: Any) -> Flags:
+def unconfirmed(series: TimeSeries, found: Candidates, last: int | Integers) -> Flags:
     """Which of the splits that end at *last* are over their threshold, but for the evidence of a second block."""
     alone = series.blocks_from(last + 1 - found.split.after.astype(np.int64), last) < FEWEST_BLOCKS
     return np.asarray((found.excess >= 0.0) & (alone | ~found.confirmed))
 
 
 def _first(
-    series: TimeSeries, begin: int, prior: Prior, least: int, levels: Levels | None, same: int
+    series: TimeSeries, begin: int, prior: Prior, levels: Levels | None, same: int
 ) -> tuple[NewLevel | None, Levels | None]:
     """The first alarm of the level that starts at *begin*, and what was estimated of it on the way.
 
-    Args:
-        levels: what is known of it already.
-        same: so many of its first points are known to raise no alarm.
+    *levels* are known already, and that the *same* points from its first one on raise no alarm.
     """
-    points = series.points[begin:]
+    points, least = series.points[begin:], _least(begin, prior)
     counts = counts_up_to(len(points), least)
     start, step = max(least, same), _FIRST_CHUNK
     while start < len(points):
         stop = min(len(points), start + step)
         done = 0 if levels is None else len(levels.counts)
         new = counts[done:][counts[done:] < stop]
-        levels = joined(levels, estimate(points, new)) if len(new) else levels
+        if len(new):
+            further = estimate(points, new)
+            levels = further if levels is None else behind([levels, further])
         assert levels is not None
         found = candidates(series, begin, levels, (start, stop), prior)
-        alarm = _earliest(found, series, begin, levels, prior, least)
-        alarm = _or_creeping(alarm, series, begin, levels, prior, least, (start, stop))
+        alarm = _earliest(found, series, begin, levels, prior)
+        alarm = _or_creeping(alarm, series, begin, levels, prior, (start, stop))
         if alarm is not None:
             return alarm, levels
         start, step = stop, 2 * step
@@ -177,42 +169,34 @@ def _first(
 
 
 def _earliest(
-    found: tuple[Integers, Integers], series: TimeSeries, begin: int, levels: Levels, prior: Prior, least: int
+    found: tuple[Integers, Integers], series: TimeSeries, begin: int, levels: Levels, prior: Prior
 ) -> NewLevel | None:
-    """The alarm of the earliest point; few splits are weighed at once, as nothing after that point is of interest."""
+    """The alarm of the earliest point; few splits are weight at once, as nothing after that point is of interest."""
     last, lag = found
     done, few = 0, _FIRST_SPLITS
     while done < len(last):
         stop = int(last.searchsorted(last[min(done + few, len(last)) - 1], side="right"))
         weighed = weigh(series, begin, levels, (last[done:stop], lag[done:stop]), prior)
-        alarm = _raised(weighed, series, begin, levels, prior, least)
+        alarm = _raised(weighed, series, begin, levels, prior)
         if alarm is not None:
             return alarm
         done, few = stop, 4 * few
     return None
 
 
-def _raised(
-    found: Evidence, series: TimeSeries, begin: int, levels: Levels, prior: Prior, least: int
-) -> NewLevel | None:
+def _raised(found: Candidates, series: TimeSeries, begin: int, levels: Levels, prior: Prior) -> NewLevel | None:
     """The alarm of the earliest point up to which one of the splits that were *found* raises one."""
     found = clearer_on_logarithms(series, begin, levels, found, prior)
     over = (found.excess >= 0.0) & found.confirmed
     for seen in dict.fromkeys(found.last[over].tolist()):  # in rising order
-        alarm = _alarm(found, np.flatnonzero(over & (found.last == seen)), series, begin, levels, prior, least)
+        alarm = _alarm(found, np.flatnonzero(over & (found.last == seen)), series, begin, levels, prior)
         if alarm is not None:
             return alarm
     return None
 
 
 def _or_creeping(
-    alarm: NewLevel | None,
-    series: TimeSeries,
-    begin: int,
-    levels: Levels,
-    prior: Prior,
-    least: int,
-    span: tuple[int, int],
+    alarm: NewLevel | None, series: TimeSeries, begin: int, levels: Levels, prior: Prior, span: tuple[int, int]
 ) -> NewLevel | None:
     """*alarm*, or an earlier one of the cumulative sum, where repeats say what the noise is."""
     if series.prior.degrees == 0.0:
@@ -223,7 +207,7 @@ def _or_creeping(
         points = points[: alarm.seen - begin]
 
     def begins(seen: int, rising: int) -> int:
-        return begin + _locate(points[: seen + 1], seen - rising + 1, least)
+        return begin + _locate(points[: seen + 1], seen - rising + 1, _least(begin, prior))
 
     def is_enough(seen: int, rising: int) -> bool:
         return bool(series.blocks_from(begins(seen, rising), begin + seen) >= FEWEST_BLOCKS)
@@ -232,35 +216,25 @@ def _or_creeping(
     if crossing is None:
         return alarm
     start, seen = begins(*crossing), begin + crossing[0]
-    return NewLevel(start, seen, 0.0, _deviation(levels, start - begin, prior), 0.0)
-
-
-def _deviation(levels: Levels, count: int, prior: Prior) -> float:
-    """The standard deviation of a point, as known from the first *count* of a level."""
-    which = int(levels.counts.searchsorted(count, side="right")) - 1
+    which = int(levels.counts.searchsorted(start - begin, side="right")) - 1
     squares = float(levels.squares[which]) + prior.degrees * prior.deviation**2
-    return float(np.sqrt(squares / (float(levels.counts[which]) - 1.0 + prior.degrees)))
+    deviation = float(np.sqrt(squares / (float(levels.counts[which]) - 1.0 + prior.degrees)))
+    return NewLevel(start, seen, 0.0, deviation, 0.0)
 
 
 def _alarm(
-    found: Evidence, over: Integers, series: TimeSeries, begin: int, levels: Levels, prior: Prior, least: int
+    found: Candidates, over: Integers, series: TimeSeries, begin: int, levels: Levels, prior: Prior
 ) -> NewLevel | None:
     """The best supported of the splits *over* their threshold, if it is so on the logarithmic scale too."""
     over = as_clear_on_logarithms(series, begin, levels, found, over, prior)
     if not len(over):
         return None
-    best = int(over[np.argmax(found.weighed.score[over])])
-    last, weighed = int(found.last[best]), found.weighed
-    start = _locate(series.points[begin : begin + last + 1], int(found.split.after[best]), least)
-    if series.blocks_from(begin + start, begin + last) < FEWEST_BLOCKS:  # the split had a point of the old level in it
+    best = int(over[np.argmax(found.weight.score[over])])
+    seen, weight = begin + int(found.last[best]), only(found.weight, best)
+    start = begin + _locate(series.points[begin : seen + 1], int(found.split.after[best]), _least(begin, prior))
+    if series.blocks_from(start, seen) < FEWEST_BLOCKS:  # the split had a point of the old level in it
         return None
-    return NewLevel(
-        begin + start,
-        begin + last,
-        float(found.excess[best]),
-        float(weighed.deviation[best]),
-        float(weighed.correlation[best]),
-    )
+    return NewLevel(start, seen, float(found.excess[best]), float(weight.deviation), float(weight.correlation))
 
 
 def _locate(points: Floats, after: int, least: int) -> int:
@@ -287,21 +261,13 @@ def median_of(points: Floats) -> float:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Watched:
-    """A series that was gone along so far.
+    """A series that was gone along so far."""
 
-    Attributes:
-        series: up to there.
-        index: of each of its points in the values.
-        scale: what these were divided by.
-        walk: what was seen.
-        whole: the series and the index with what follows.
-    """
-
-    series: TimeSeries
-    index: Integers
-    scale: float
+    series: TimeSeries  # up to there
+    index: Integers  # of each of its points in the values
+    scale: float  # what these were divided by
     walk: Walk
-    whole: tuple[TimeSeries, Integers]
+    whole: tuple[TimeSeries, Integers]  # with what follows
 
     @property
     def is_whole(self) -> bool:
@@ -319,18 +285,16 @@ class Watched:
     def until(self, stop: int) -> Watched:
         """As if the values ended before *stop*."""
         count = self._place(stop)
-        series = _first_points(self.series, count)
-        walk_there = up_to(self.walk, count, series.prior)
-        return Watched(series, self.index[:count], self.scale, walk_there, (series, self.index[:count]))
+        series, index = _first_points(self.series, count), self.index[:count]
+        return Watched(series, index, self.scale, up_to(self.walk, count, series.prior), (series, index))
 
     def without(self, first: int, stop: int) -> Watched:
-        """As if the values from *first* to before *stop* weren't there; what lies before them isn't looked at again.
-
-        The first three versions, which say what is known of the noise before, can't be left out.
-        """
+        """As if the values from *first* to before *stop* weren't there; not the first three, which tell of noise."""
         begin, end = self._place(first), self._place(stop)
         series, index = self.whole
-        left = _without(series, begin, end)
+        left = series.part(lambda array: np.concatenate([array[:begin], array[end:]]))
+        if "precision" not in series.common:  # else there are neither repeats nor campaigns, and that stays so
+            left = dataclasses.replace(left, precision=precision(left.runs, left.stretches))
         known = up_to(self.walk, begin, series.prior)
         whole = left, np.concatenate([index[:begin], index[end:] - (stop - first)])
         return self._to(len(self.index) - (end - begin), whole, known)
@@ -354,14 +318,4 @@ def watch(values: Values, points: int | None = None, blocks: Blocks | None = Non
 
 def _first_points(series: TimeSeries, count: int) -> TimeSeries:
     """Its first points: nothing is copied."""
-    return dataclasses.replace(series, **{name: getattr(series, name)[:count] for name in ARRAYS})
-
-
-def _without(series: TimeSeries, begin: int, end: int) -> TimeSeries:
-    arrays = {name: getattr(series, name) for name in ARRAYS}
-    # Of single runs several are one array.
-    made = {id(array): np.concatenate([array[:begin], array[end:]]) for array in arrays.values()}
-    left: dict[str, Any] = {name: made[id(array)] for name, array in arrays.items()}
-    if "precision" not in series.common:  # else there are neither repeats nor campaigns, and that stays so
-        left["precision"] = precision(left["runs"], left["stretches"])
-    return dataclasses.replace(series, **left)
+    return series.part(lambda array: array[:count])

@@ -10,13 +10,14 @@ import functools
 import itertools
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .evidence import Flags, Floats, Prior
-from .levels import LEAST, Integers
+from .evidence import Flags, Floats, Integers, Numbers, Prior
+from .levels import LEAST
 
 Values = Sequence["float | Sequence[float | None] | None"]
 Blocks = Sequence[Sequence[tuple[int, int | None]]]
@@ -24,82 +25,74 @@ Blocks = Sequence[Sequence[tuple[int, int | None]]]
 
 A round below zero is that of one version, in a campaign that nobody recorded and that measured versions in their order.
 """
+Places = int | Integers
 
 # Half of the spread is taken to be between versions and half between repeats: repeats of one version share a machine
 # and a build. Where versions don't seem to differ more than their repeats do, less of it.
 _SHARED = 0.5
 _SHARED_AT_LEAST = 0.25
+# The variance of the median of a few normal values, relative to that of their mean.
 _OF_A_MEDIAN = 1.35
-"""The variance of the median of a few normal values, relative to that of their mean."""
+# In units of what the runs of a version spread without the farthest, which is about half a standard deviation.
 _USUAL_ROOM = 3.0
-"""In units of what the runs of a version spread without the farthest, which is about half a standard deviation."""
+# Standard deviation of three normal values, relative to their median distance from the middle one.
 _OF_THREE = 1.7
-"""Standard deviation of three normal values, relative to their median distance from the middle one."""
+# In units of the median distance of the first versions' runs from the middle one of theirs.
 _USUAL_OF_THE_FIRST = 6.0
-"""In units of the median distance of the first versions' runs from the middle one of theirs."""
+# So much larger is the variance of a version within a campaign that goes on: it widens the error of a new level.
 _HELD_MOOD = 2.0
-"""So much larger is the variance of a version within a campaign that goes on: it widens the error of a new level."""
 LEAST_DEGREES = 6.0
 _BETWEEN_DEGREES = 8.0
 _MOST_DEGREES = 20.0
+# Below `LEAST_DEGREES`, so that eight versions are the least history, as where nothing is known of the noise.
 _SHARED_DEGREES = 5.9
-"""Below `LEAST_DEGREES`, so that eight versions are the least history, as where nothing is known of the noise."""
+# So many first versions say what is known of the noise before.
 OF_THE_PRIOR = 3
-"""So many first versions say what is known of the noise before."""
+# In units of the first values.
 FARTHEST = 2.0**200
-"""In units of the first values."""
+# Rounds in common with earlier versions are evidence of their own from so many on.
 FEWEST_ROUNDS = 2
-"""Rounds in common with earlier versions are evidence of their own from so many on."""
+# So many versions of a campaign before a change in it say how much its versions differ anyway.
 ENOUGH_BEFORE = 5
-"""So many versions of a campaign before a change in it say how much its versions differ anyway."""
+# So many versions of such a campaign after the first one on a new level count as another block.
 AS_ONE_BLOCK = 2
-"""So many versions of such a campaign after the first one on a new level count as another block."""
+# So many versions before a campaign say whether its mood is another one.
 NEAR_BEFORE = 20
-"""So many versions before a campaign say whether its mood is another one."""
+# What the mean of points may be off, relative to them.
 _ROUNDING = 1e-9
-"""What the mean of points may be off, relative to them."""
+# In units of the first points: larger ones would drown all others in the rounding of running sums.
 _DROWNING = 1e6
-"""In units of the first points: larger ones would drown all others in the rounding of running sums."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TimeSeries:
-    """A series without gaps.
-
-    Attributes:
-        points: one value a version, shape (n,).
-        runs: number of runs behind each, shape (n,).
-        precision: variance of each point relative to one with the usual number of runs, shape (n,).
-        prior: what repeats say of the noise, before the first point.
-        blocks: number of blocks that speak for each by itself, shape (n,).
-        fresh: how many of them don't speak for the point before it, shape (n,).
-        squares: sum of squares of its runs within it, without the farthest one, shape (n,).
-        stretches: equal for neighbours that one campaign measured one after the other, else rising, shape (n,).
-        means: of the runs of each, of which none counts as farther off the median than is usual: better known than
-            *points*, and one block can move them, shape (n,).
-        beside: so many series of one length lie one behind the other; *prior* is that of each, or an array of theirs.
-    """
+    """A series without gaps, or several of one length one behind the other: arrays with one entry a version."""
 
     points: Floats
-    runs: Floats
-    precision: Floats
-    prior: Prior
-    blocks: Floats
-    fresh: Floats
-    squares: Floats
-    stretches: Integers
-    means: Floats
-    beside: int = 1
+    runs: Floats  # number of runs behind each
+    precision: Floats  # variance of each point relative to one with the usual number of runs
+    prior: Prior  # what repeats say of the noise, before the first point
+    blocks: Floats  # number of blocks that speak for each by itself
+    fresh: Floats  # how many of them don't speak for the point before it
+    squares: Floats  # sum of squares of its runs within it, without the farthest one
+    stretches: Integers  # equal for neighbours that one campaign measured one after the other, else rising
+    means: Floats  # of the runs of each, held back where far off: better known than points, and one block can move them
+    beside: int = 1  # so many series; the prior is that of each, or an array of theirs
 
-    def blocks_from(self, first: Any, last: Any) -> Any:
-        """How many blocks speak for the points from *first* to *last* together: places, or arrays of them.
+    def part(self, of: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> TimeSeries:
+        """What *of* gives of each of the arrays; of single runs several are one."""
+        made: dict[int, Any] = {id(one): of(one) for one in (getattr(self, name) for name in ARRAYS)}
+        return dataclasses.replace(self, **{name: made[id(getattr(self, name))] for name in ARRAYS})
+
+    def blocks_from(self, first: Places, last: Places) -> Numbers:
+        """How many blocks speak for the points from *first* to *last* together.
 
         What measured the points before *first* too shares its mood with both sides, so its further points count.
         """
         sums = self._fresh_until
         return self.blocks[first] + sums[last] - sums[first] + self._within(first, last)
 
-    def _within(self, first: Any, last: Any) -> Any:
+    def _within(self, first: Places, last: Places) -> Places:
         """The blocks beyond the first that the campaign which measured *first* and the points before it adds.
 
         None where these points lie nearer to the new ones than to those before the campaign: its mood may differ.
@@ -143,10 +136,7 @@ class TimeSeries:
 
     @functools.cached_property
     def _in_turn(self) -> tuple[Integers, Integers, Floats] | None:
-        """Of each point where its stretch begins and ends, and running sums; None where each is its own.
-
-        The sums are one more than the points of each series, one series behind the other.
-        """
+        """Of each point where its stretch begins and ends, and running sums from 0; None where each is its own."""
         if (np.diff(self.stretches) > 0).all():
             return None
         starts = self.stretches.searchsorted(self.stretches)
@@ -161,17 +151,17 @@ ARRAYS = [name for name in TimeSeries.__dataclass_fields__ if name not in ("prio
 def prepare(values: Values, blocks: Blocks | None = None) -> tuple[TimeSeries, Integers, float]:
     """A series, the index of each of its points in *values*, and the factor that its points are to be multiplied with.
 
-    A version is the median of its blocks, each of which is the median of its runs. Versions without a finite value are
-    left out. Without *blocks*, each version was measured by itself, as one block.
+    A version is the median of its blocks, each of which is the median of its runs; without *blocks*, it is one.
     """
     single = single_runs(values)
     if single is not None:
         return _alone(np.array(single), None if blocks is None else campaigns(blocks))
     if blocks is None and all(value is None or isinstance(value, float | int) for value in values):
         return _alone(np.array(values, dtype=np.float64))
+    repeats = [value if isinstance(value, Sequence | np.ndarray) else [value] for value in values]
     if blocks is None:
-        blocks = [[(place, None)] * _runs_of(value) for place, value in enumerate(values)]
-    every = [_finite(value, of) for value, of in zip(values, blocks, strict=True)]
+        blocks = [[(place, None)] * len(runs) for place, runs in enumerate(repeats)]
+    every = [_finite(runs, of) for runs, of in zip(repeats, blocks, strict=True)]
     index = np.array([place for place, runs in enumerate(every) if runs], dtype=np.int64)
     kept = [runs for runs in every if runs]
     # A version of many disturbed runs is one of the first values, not all of them.
@@ -211,10 +201,6 @@ def single_runs(values: Values) -> array[float] | None:
     return points if math.isfinite(sum(points)) else None
 
 
-def _runs_of(value: float | Sequence[float | None] | None) -> int:
-    return len(value) if isinstance(value, Sequence | np.ndarray) else 1
-
-
 def _alone(values: Floats, of: tuple[Flags, Integers] | None = None) -> tuple[TimeSeries, Integers, float]:
     """As `prepare`, faster, for versions of one run each; gaps are NaN. Without gaps, *of* is what `campaigns` says."""
     index = np.flatnonzero(np.isfinite(values))
@@ -240,23 +226,16 @@ def campaigns(blocks: Blocks) -> tuple[Flags, Integers]:
 _Run = tuple[float, tuple[int, int | None]]
 
 
-def _finite(value: float | Sequence[float | None] | None, blocks: Sequence[tuple[int, int | None]]) -> list[_Run]:
+def _finite(runs: Sequence[float | None], blocks: Sequence[tuple[int, int | None]]) -> list[_Run]:
     """The runs that have a value, with their blocks."""
-    runs = value if isinstance(value, Sequence | np.ndarray) else [value]
     return [(float(run), block) for run, block in zip(runs, blocks, strict=True)
             if run is not None and math.isfinite(run)]  # fmt: skip
-
-
-def finite(value: Sequence[float | None]) -> list[float]:
-    """The runs that have a value."""
-    return [float(run) for run in value if run is not None and math.isfinite(run)]
 
 
 def _evidence(versions: list[list[_Run]]) -> tuple[list[int], list[int]]:
     """How many blocks speak for each version by itself, and how many of them didn't for the version before it.
 
-    Rounds that earlier versions have runs in, too, are one each; else campaigns are, however many rounds they had. So
-    they are where few of the earlier versions share them: the others are of other moods.
+    Rounds that enough of the earlier versions have runs in, too, are one each; else campaigns are.
     """
     own, fresh = [], []
     earlier: dict[int, int] = {}
@@ -324,11 +303,8 @@ def _held(value: float) -> float:
     return 0.0 if abs(value) < 1.0 / FARTHEST else min(max(value, -FARTHEST), FARTHEST)
 
 
-def held(values: Floats, scale: Any) -> Floats:
-    """*values* divided by their *scale*; what is still beyond reason is held back, so that no square overflows.
-
-    What is as far below it is nothing, so that no quotient does.
-    """
+def held(values: Floats, scale: Numbers) -> Floats:
+    """*values* divided by their *scale*, and held back, or nothing, so that no square or quotient overflows."""
     with np.errstate(over="ignore", under="ignore"):
         kept = np.minimum(np.maximum(values / scale, -FARTHEST), FARTHEST)
     return np.where(np.abs(kept) < 1.0 / FARTHEST, 0.0, kept)

@@ -4,44 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from . import scan
-from .evidence import Flags, Floats, Prior, only
-from .judgement import Judgement
-from .levels import FENCE, LEAST, QUARTILES, ROUNDING, Integers, Levels, counts_up_to, estimate
+from .evidence import Flags, Floats, Integers, Prior, behind, only
+from .judge import Judgement
+from .levels import FENCE, LEAST, QUARTILES, ROUNDING, Levels, counts_up_to, estimate
 from .scan import Watched, watch
 from .series import ARRAYS, Blocks, TimeSeries, Values, campaigns, held, precision, prepare, scale_of, single_runs
 
+T = TypeVar("T")
 S = TypeVar("S", np.float64, np.bool_)
 
+# So many points estimates may be of at a time: with fewer, numpy's calls cost more than what they compute.
 _AT_ONCE = 7_000_000
-"""So many points estimates may be of at a time: with fewer, numpy's calls cost more than what they compute."""
+# A series of more points has arrays of its own that are long enough.
 LONGEST_TOGETHER = 1000
-"""A series of more points has arrays of its own that are long enough."""
 _POINTS_AT_ONCE = 1_000_000
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Beside:
-    """Series of one length beside each other.
+    """Series of one length beside each other."""
 
-    Attributes:
-        places: of each among all that were asked about.
-        series: one behind the other.
-        prior: that of each, numbers of shape (series, 1).
-        scales: what the values of each were divided by.
-        index: of the points of each in its values, shape (series, n).
-    """
-
-    places: Integers
-    series: TimeSeries
-    prior: Prior
-    scales: Floats
-    index: Integers
+    places: Integers  # of each among all that were asked about
+    series: TimeSeries  # one behind the other
+    prior: Prior  # that of each, numbers of shape (series, 1)
+    scales: Floats  # what the values of each were divided by
+    index: Integers  # of the points of each in its values, shape (series, n)
 
     @property
     def length(self) -> int:
@@ -62,8 +55,7 @@ class Beside:
             yield self.only(np.arange(start, min(start + few, len(self.places))))
 
     def only(self, rows: Integers) -> Beside:
-        arrays = {name: self.rows(getattr(self.series, name))[rows].ravel() for name in ARRAYS}
-        series = TimeSeries(**arrays, prior=self.series.prior, beside=len(rows))
+        series = dataclasses.replace(self.series.part(lambda array: self.rows(array)[rows].ravel()), beside=len(rows))
         return Beside(self.places[rows], series, only(self.prior, rows), self.scales[rows], self.index[rows])
 
 
@@ -77,7 +69,7 @@ def side_by_side(
     groups: dict[tuple[int, int, bool], list[tuple[int, TimeSeries, float, Integers]]] = {}
     alone: dict[int, list[tuple[int, bytes, tuple[Flags, Integers] | None]]] = {}
     known: dict[int, tuple[Blocks, tuple[Flags, Integers]]] = {}  # series of the same runs share their blocks
-    fewest = least(Prior())
+    fewest = _least(Prior())
     for place, (one, of) in enumerate(zip(values, blocks, strict=True)):
         if len(one) > LONGEST_TOGETHER:
             found[place] = watch(one, points, of)
@@ -90,10 +82,10 @@ def side_by_side(
             alone.setdefault(len(single), []).append((place, single.tobytes(), told))
             continue
         series, index, scale = prepare(one, of)
-        if len(series.points) < least(series.prior):
+        if len(series.points) < _least(series.prior):
             found[place] = Watched(series, index, scale, scan.walk(series), (series, index))
         else:
-            group = groups.setdefault((len(series.points), least(series.prior), series.prior.degrees > 0.0), [])
+            group = groups.setdefault((len(series.points), _least(series.prior), bool(series.prior.degrees > 0.0)), [])
             group.append((place, series, scale, index))
     for length, singles in alone.items():
         for some in _some(singles, length):
@@ -103,12 +95,12 @@ def side_by_side(
             yield _of_prepared(*zip(*those, strict=True))
 
 
-def least(prior: Prior) -> int:
+def _least(prior: Prior) -> int:
     """So many points a series needs to be judged."""
     return scan.least_history(prior) + 2
 
 
-def _some(series: Sequence[Any], length: int) -> Iterator[Sequence[Any]]:
+def _some(series: Sequence[T], length: int) -> Iterator[Sequence[T]]:
     """So many series at a time that the arrays over them stay below a hundred megabytes."""
     few = max(_POINTS_AT_ONCE // length, 1)
     return (series[start : start + few] for start in range(0, len(series), few))
@@ -151,10 +143,10 @@ def _apart(stretches: Sequence[Integers]) -> Integers:
     return np.concatenate([each + place * len(each) for place, each in enumerate(stretches)])
 
 
+# Up to so many points are inserted, of which numpy adds a row in one go; few counts beyond are asked about.
 _INSERTED = 128
-"""Up to so many points are inserted, of which numpy adds a row in one go; few counts beyond are asked about."""
+# In so many running sums numpy adds a row.
 _LANES = 8
-"""In so many running sums numpy adds a row."""
 
 
 def estimate_beside(points: Floats, counts: Integers) -> Levels:
@@ -164,13 +156,9 @@ def estimate_beside(points: Floats, counts: Integers) -> Levels:
     each count; sums are rounded as those of one series are, to the last digit.
     """
     few = counts[counts <= _INSERTED]
-    columns = [row.T for row in _inserted(np.ascontiguousarray(points[:, :_INSERTED].T), few)]
-    if len(few) < len(counts):
-        rest = estimate(points, counts[len(few) :])
-        names = ("level", "squares", "low", "high", "second_low", "second_high")
-        others = [getattr(rest, name).reshape(len(points), -1) for name in names]
-        columns = [np.hstack(each) for each in zip(columns, others, strict=True)]
-    return Levels(np.tile(counts, len(points)), *[column.ravel() for column in columns])
+    inserted = _inserted(np.ascontiguousarray(points[:, :_INSERTED].T), few)
+    first = Levels(np.tile(few, len(points)), *[row.T.ravel() for row in inserted])
+    return first if len(few) == len(counts) else behind([first, estimate(points, counts[len(few) :])], len(points))
 
 
 def _inserted(points: Floats, counts: Integers) -> Floats:

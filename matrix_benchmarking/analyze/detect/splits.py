@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from . import evidence
-from .evidence import Flags, Floats, Prior, Split, Weighed
-from .levels import FAR_OFF, Integers, Levels, Noise, even_width, noise_once
+from .evidence import Flags, Floats, Integers, Numbers, Prior, Split, Weight, behind
+from .levels import FAR_OFF, Levels, estimate, even_width, noise
 from .series import TimeSeries
 
+# What one block alone supports, however large, is its mood as likely: it raises no alarm.
 FEWEST_BLOCKS = 2
-"""What one block alone supports, however large, is its mood as likely: it raises no alarm."""
 LAGS = np.array([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 17, 20, 24, 30, 40, 56, 80, 112, 160])
 _ORDERED_UP_TO = 24
 # How far from the middle, in standard deviations of the old level, points of a new one count in full, by their number.
@@ -32,20 +31,22 @@ _MANY_SPLITS = 500
 # So many of the newest points of the old level say how it spreads today; each counts for so many variances at most.
 _RECENT = 10
 _MOST_OF_ONE_SQUARE = 9.0
+# Beyond reason, and no variance times that overflows.
 _MOST_RESTLESS = 2.0**100
-"""Beyond reason, and no variance times that overflows."""
+# How far below the threshold the evidence on the logarithmic scale may stay, and how far above it it has to be alone.
+LESS_ON_LOGARITHMS = 0.3
+_MORE_ON_LOGARITHMS = 0.3
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Evidence:
-    """Splits of a level (arrays): the last point, what they weigh, by how much that exceeds the threshold, and whether
-    there are points enough for it."""
+class Candidates:
+    """Splits of a level, in arrays."""
 
-    last: Integers
+    last: Integers  # the last point of each
     split: Split
-    weighed: Weighed
-    excess: Floats
-    confirmed: Flags
+    weight: Weight
+    excess: Floats  # by how much its score exceeds the threshold
+    confirmed: Flags  # whether there are points enough for it
 
 
 def every_lag(levels: Levels, last: int) -> tuple[Integers, Integers]:
@@ -59,7 +60,7 @@ def candidates(
 ) -> tuple[Integers, Integers]:
     """Last points and lags of the splits in *span* of which the plain means differ: the others can't raise an alarm.
 
-    Of several series beside each other, *span* is the same in each, and the prior's numbers have shape (series, 1).
+    Of several series, *span* is the same in each, and the prior's numbers have shape (series, 1).
     """
     beside, counts = series.beside, levels.counts[: len(levels.counts) // series.beside]
     (start, stop), least = span, int(counts[0])
@@ -86,10 +87,7 @@ def candidates(
 def _lag_by_lag(
     span: tuple[int, int], since: int, length: int, level: Floats, bar: Floats, sums: Floats, counts: Integers
 ) -> tuple[Integers, Integers]:
-    """Those of many series, or of one that is long, so that what is computed at a time is small: see `candidates`.
-
-    All numbers are of points from *since* on.
-    """
+    """As `candidates`, so that little is computed at a time; all numbers are of points from *since* on."""
     start, stop = (place - since for place in span)
     found = []
     for lag in LAGS[stop >= LAGS].tolist():
@@ -128,24 +126,24 @@ def weigh(
     prior: Prior,
     *,
     at_best: bool = False,
-) -> Evidence:
-    """The full weight of the splits that were found, and by how much it exceeds the threshold.
+) -> Candidates:
+    """What the splits weigh of which these are the last points and lags.
 
     *at_best* is what they weigh if successive points aren't correlated and the old level has no outliers: no less, of
     at least eight points of which nothing was known before, and sooner computed. Then all are taken for confirmed.
     """
     last, lag = found
     split = _split(series, begin, levels, last, lag, at_best=at_best)
-    weighed = evidence.weigh(split, prior)
-    place = last % (len(series.points) // series.beside)
-    excess = weighed.score - evidence.threshold(split.after, length_of(begin, place + 1.0, prior))
+    weight = evidence.weigh(split, prior)
+    points = (last % (len(series.points) // series.beside) + 1).astype(float)
+    excess = weight.score - evidence.threshold(split.after, length_of(begin, points, prior))
     if series.prior.degrees > 0.0:
         excess = excess + np.where(split.after == 2.0, _LESS_OF_TWO_MEDIANS, 0.0)
-    confirmed = np.ones(len(lag), dtype=bool) if at_best else evidence.confirmed(split, weighed, prior)
-    return Evidence(last, split, weighed, excess, confirmed)
+    confirmed = np.ones(len(lag), dtype=bool) if at_best else evidence.confirmed(split, weight, prior)
+    return Candidates(last, split, weight, excess, confirmed)
 
 
-def length_of(begin: int, points: Any, prior: Prior) -> Any:
+def length_of(begin: int, points: Numbers, prior: Prior) -> Numbers:
     """The number of points that a threshold goes by: with what earlier levels contribute to what is known of the noise.
 
     Repeats, which are all that is known before the first point, make a history short in looks and not in knowledge.
@@ -178,7 +176,9 @@ def _split(series: TimeSeries, begin: int, levels: Levels, last: Integers, lag: 
     else:
         rows = np.flatnonzero(np.bincount(every))
         which = rows.searchsorted(every)
-        known = _noise(points, levels, rows)
+        # Of few levels at a time: what it holds is as large as all points of these.
+        starts = range(0, len(rows), _NOISES_AT_ONCE)
+        known = behind([noise(points, levels, rows[start : start + _NOISES_AT_ONCE]) for start in starts])
         products, outliers = known.products[which] + products, known.outliers[which]
         tail = np.where(new > old, known.tail_up[which], known.tail_down[which])
     return Split(
@@ -198,14 +198,7 @@ def _split(series: TimeSeries, begin: int, levels: Levels, last: Integers, lag: 
     )
 
 
-def _noise(points: Floats, levels: Levels, rows: Integers) -> Noise:
-    """What `noise_once` says, of few of the levels at a time: what it holds is as large as all points of these."""
-    starts = range(0, len(rows), _NOISES_AT_ONCE)
-    parts = [noise_once(points, levels, rows[start : start + _NOISES_AT_ONCE]) for start in starts]
-    return Noise(*[np.concatenate([getattr(part, name) for part in parts]) for name in Noise.__dataclass_fields__])
-
-
-def _of_like_lags(lag: Integers) -> list[Any]:
+def _of_like_lags(lag: Integers) -> list[Integers] | list[slice]:
     """The splits in groups of which the lags are much the same, so that little is computed in vain; few together."""
     if len(lag) < _MANY_SPLITS:
         return [slice(None)]
@@ -215,11 +208,8 @@ def _of_like_lags(lag: Integers) -> list[Any]:
 
 def _new_levels(
     series: TimeSeries, begin: int, last: Integers, lag: Integers, old: Floats, spread: Floats, *, at_best: bool
-) -> tuple[Floats, Floats, Any, Any, Any]:
-    """The new level of each split, the sums of squares and of products about it, and the blocks far off the *old* one.
-
-    And how far the others are: see :class:`.evidence.Split`. *at_best* products are the least, and nothing is far off.
-    """
+) -> tuple[Floats, Floats, Floats, Numbers, Numbers]:
+    """Of each split the new level, the sums of squares and of products about it, what lies far off and the rest."""
     inside, windows = _windows(series.points[begin:], last, lag)
     kept, counted = _held(windows, inside, old, spread, lag), inside.astype(float)
     kept *= counted
@@ -246,10 +236,7 @@ def _new_levels(
 
 
 def _restless(series: TimeSeries, begin: int, last: Integers, lag: Integers) -> Floats:
-    """By how much the runs of new points vary more than those of the old ones did; 1 where they don't, or nobody knows.
-
-    The variance of few new runs is moderated by that of the old ones.
-    """
+    """By how much the runs of new points vary more than those of the old ones; 1 where they don't, or nobody knows."""
     if not series.has_repeats:
         return np.ones(len(lag))
     freedom = np.maximum(series.runs[begin:] - 2.0, 0.0).reshape(series.beside, -1)
@@ -267,7 +254,7 @@ def _restless(series: TimeSeries, begin: int, last: Integers, lag: Integers) -> 
 def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats, variance: Floats) -> Floats:
     """By how much the *newest* of *count* points of an old level vary more than all of it does; below 1 if they don't.
 
-    A spread that grew goes both ways before it looks like a new level. Few points say little, so they are moderated.
+    A spread that grew goes both ways before it looks like a new level.
     """
     inside, windows = _windows(points, newest, np.minimum(count, _RECENT))
     unit = np.where(variance > 0.0, variance, np.inf)
@@ -276,10 +263,7 @@ def _unsettled(points: Floats, newest: Integers, count: Integers, level: Floats,
 
 
 def _windows(points: Floats, last: Integers, lag: Integers) -> tuple[Flags, Floats]:
-    """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (len(last), width).
-
-    The width is even, so that a row's sum doesn't depend, by rounding, on what the others are.
-    """
+    """Which of them count, and the *lag* points up to each of *last*, the newest first: shape (last, even width)."""
     width, first, stop = even_width(int(lag.max())), int(last.min()), int(last.max())
     newest_first = np.zeros(stop - first + width)
     shown = points[max(first - width + 1, 0) : stop + 1]
@@ -323,3 +307,89 @@ def _held(windows: Floats, inside: Flags, old: Floats, spread: Floats, lag: Inte
     kept *= sign
     kept += middle[:, None]
     return kept
+
+
+def as_clear_on_logarithms(
+    series: TimeSeries, begin: int, levels: Levels, found: Candidates, over: Integers, prior: Prior
+) -> Integers:
+    """Those of the splits *over* their threshold that are so, or nearly, if logarithms are compared.
+
+    Where the noise grows with the value, as that of latencies does, the largest values look further off than they are.
+    """
+    points = _with_logarithms(series, begin, found, over)
+    if points is None:
+        return over
+    unsure = _shrinking(found, over, levels, float(points.min())) > found.excess[over] + LESS_ON_LOGARITHMS
+    if not unsure.any():
+        return over
+    again = _on_logarithms(series, begin, levels, found, over[unsure], points, prior)
+    unsure[unsure] = again.excess < -LESS_ON_LOGARITHMS
+    return over[~unsure]
+
+
+def clearer_on_logarithms(
+    series: TimeSeries, begin: int, levels: Levels, found: Candidates, prior: Prior
+) -> Candidates:
+    """*found*, in which levels with a factor of two between them are as clear as they are on the logarithmic scale.
+
+    Where the noise grows with the value, a new level is the more restless the higher it is, and twenty times the
+    latency would be harder to see than five times.
+    """
+    far = np.flatnonzero((found.excess < 0.0) & is_doubled(levels, found.split))
+    if not len(far):
+        return found
+    far = far[found.last[far] < _first_without(series.points[begin : begin + int(found.last[far].max()) + 1])]
+    points = _with_logarithms(series, begin, found, far) if len(far) else None
+    if points is None:
+        return found
+    again = _on_logarithms(series, begin, levels, found, far, points, prior)
+    excess = found.excess.copy()
+    excess[far] = np.maximum(excess[far], again.excess - _MORE_ON_LOGARITHMS)
+    weight = dataclasses.replace(found.weight, score=found.weight.score + excess - found.excess)
+    return dataclasses.replace(found, weight=weight, excess=excess)
+
+
+def is_doubled(levels: Levels, split: Split, row: Integers | int = 0, beside: int = 1) -> Flags:
+    """Of which splits, each of the series *row* of so many *beside* each other, a level is twice the other one."""
+    each = len(levels.counts) // beside
+    old = levels.level[row * each + levels.counts[:each].searchsorted(split.before)]
+    new = old + split.shift
+    return np.asarray((old * new > 0.0) & (np.maximum(np.abs(old), np.abs(new)) > 2.0 * np.minimum(abs(old), abs(new))))
+
+
+def _first_without(points: Floats) -> int:
+    """The first point that has another sign than the first one: it says nothing of the splits before it."""
+    others = points * points[0] <= 0.0
+    return int(others.argmax()) if others.any() else len(points)
+
+
+def _with_logarithms(series: TimeSeries, begin: int, found: Candidates, which: Integers) -> Floats | None:
+    """The points, or all of them with another sign, up to the end of the last of the splits; None if one has none."""
+    points = series.points[begin : begin + int(found.last[which].max()) + 1]
+    points = -points if points[0] < 0.0 else points
+    return points if float(points.min()) > 0.0 else None
+
+
+def _on_logarithms(
+    series: TimeSeries, begin: int, levels: Levels, found: Candidates, asked: Integers, points: Floats, prior: Prior
+) -> Candidates:
+    """What the splits that are *asked* about weigh on the logarithmic scale; *points* are those that have one."""
+    span = slice(begin, begin + len(points))
+    logarithms, squares = np.zeros(len(series.points)), series.squares.copy()
+    # About 1, as the floor of a spread, which is what rounding leaves, goes by the level: in any unit the same.
+    logarithms[span] = 1.0 + np.log(points / abs(float(levels.level[0])))
+    squares[span] /= points
+    squares[span] /= points
+    splits = found.last[asked], found.split.after[asked].astype(np.int64)
+    which = np.searchsorted(levels.counts, splits[0] - splits[1] + 1, side="right") - 1
+    needed = estimate(logarithms[span], np.unique(levels.counts[which]))
+    relative = Prior(prior.degrees, prior.deviation / abs(float(levels.level[0])), prior.correlation)
+    return weigh(dataclasses.replace(series, points=logarithms, squares=squares), begin, needed, splits, relative)
+
+
+def _shrinking(found: Candidates, over: Integers, levels: Levels, smallest: float) -> Floats:
+    """By how much scores may shrink on the logarithmic scale: no deviation is stretched by more than 1 / *smallest*."""
+    before = found.split.before[over].astype(np.int64)
+    old = np.abs(levels.level[levels.counts.searchsorted(before)])
+    shift = np.abs(found.split.shift[over]) / old
+    return np.asarray(found.weight.score[over] * (1.0 - smallest / old * np.log1p(shift) / np.maximum(shift, 1e-9)))

@@ -8,44 +8,35 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
 
 import numpy as np
 
 from . import scan
-from .changes import Minimum, levels_of
+from .changes import Minimum, asked_about, levels_of, reach, smallest_steps
 from .cumulative import crosses
-from .effects import CONFIDENCE, asked_about, check_confidence, checked, reach, smallest_steps
-from .evidence import Flags, Floats, Split, Weighed, only
-from .judge import MINIMUM_EFFECT, chance_of_none, doubtful, judge_watched, no_change, reruns, sight
-from .judgement import Judgement
-from .levels import Integers, Levels, counts_up_to
-from .logarithms import is_doubled
+from .evidence import Flags, Floats, Integers, Split, Weight, behind, only
+from .judge import MINIMUM, Judgement, chance_of_none, doubtful, judge_watched, no_change, reruns, sight
+from .levels import Levels, counts_up_to
 from .scan import Watched
-from .series import ARRAYS, Blocks, TimeSeries, Values
+from .series import Blocks, Values
 from .side_by_side import Beside, estimate_beside, side_by_side
-from .splits import FEWEST_BLOCKS, Evidence, candidates, every_lag, weigh
-
-T = TypeVar("T", Split, Weighed)
+from .splits import FEWEST_BLOCKS, Candidates, candidates, every_lag, is_doubled, weigh
 
 _FIRST_SPLITS = 32
 _RERUNS_AT_ONCE = 256
+# What lies so little below a threshold may be above it by the rounding of another order of sums.
 _NEAR = 1e-6
-"""What lies so little below a threshold may be above it by the rounding of another order of sums."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Newest:
-    """Of each of the series at *places* the split that looks most like a change now, and what it weighs: all (series,).
-
-    And the smallest step that would have been seen, and for how many versions: see :func:`.effects.smallest_steps`.
-    """
+    """Of each of the series at *places* the split that looks most like a change now: all (series,)."""
 
     places: Integers
     split: Split
-    weighed: Weighed
+    weight: Weight
     excess: Floats
-    steps: Floats
+    steps: Floats  # see `changes.smallest_steps`
     versions: Integers
 
 
@@ -53,32 +44,13 @@ def judge_all(
     values: Sequence[Values],
     *,
     lower_is_better: bool | None = None,
-    minimum_effect: float = MINIMUM_EFFECT,
-    minimum_effect_absolute: float = 0.0,
-    confidence: float = CONFIDENCE,
+    minimum: Minimum = MINIMUM,
     blocks: Sequence[Blocks | None] | None = None,
 ) -> list[Judgement]:
-    """The verdict on each of many series: what `judge` says of it, ten times as fast where most of them are quiet.
-
-    Args:
-        values, blocks: of each series as those of `judge`, and so are the others.
-
-    Raises:
-        InvalidThresholdError: a minimum effect is negative or not a number, the confidence isn't between 0 and 1.
-    """
-    minimum = checked(minimum_effect, minimum_effect_absolute)
-    check_confidence(confidence)
-    found = watched_together(values, [minimum] * len(values), blocks=blocks, confidence=confidence)
+    """The verdict on each of many series: what `judge` says of it, ten times as fast where most of them are quiet."""
+    found = watched_together(values, [minimum] * len(values), blocks=blocks)
     return [
-        seen
-        if isinstance(seen, Judgement)
-        else judge_watched(
-            seen,
-            lower_is_better=lower_is_better,
-            minimum_effect=minimum_effect,
-            minimum_effect_absolute=minimum_effect_absolute,
-            confidence=confidence,
-        )
+        seen if isinstance(seen, Judgement) else judge_watched(seen, lower_is_better=lower_is_better, minimum=minimum)
         for seen in found
     ]
 
@@ -88,26 +60,21 @@ def watched_together(
     minima: Sequence[Minimum],
     *,
     blocks: Iterable[Blocks | None] | None = None,
-    confidence: float = CONFIDENCE,
     points: int | None = None,
 ) -> list[Judgement | Watched]:
     """What `judge` says of each of the series in which nothing shows, and what `watch` sees along the others.
 
-    Args:
-        values: of each series as those of `judge`.
-        minima: the smallest effect that counts, of each series, in the values' unit.
-        blocks: of each series.
-        confidence: of the intervals.
-        points: so many of a series that is too long to lie beside others; all unless given.
+    Of each series the *values*, the smallest effect that counts, and the *blocks*; so many *points* of one that is too
+    long to lie beside others, all unless given.
     """
     found: dict[int, Judgement | Watched] = {}
     for every in side_by_side(values, [None] * len(minima) if blocks is None else blocks, points, found):
         looks = [_looked_at(part, _minimum(part, minima)) for part in every.parts()]
         found.update(each for _, others in looks for each in others.items())
-        newest = _joined([one for one, _ in looks])
+        newest = behind([one for one, _ in looks])
         if len(newest.places):
             chosen = every.only(np.flatnonzero(np.isin(every.places, newest.places)))
-            judgements = _judgements(chosen, newest, _minimum(chosen, minima), confidence)
+            judgements = _judgements(chosen, newest, _minimum(chosen, minima))
             found.update(zip(newest.places.tolist(), judgements, strict=True))
     return [found[place] for place in range(len(minima))]
 
@@ -131,18 +98,15 @@ def _looked_at(part: Beside, minimum: Minimum) -> tuple[_Newest, dict[int, Judge
     quiet &= ~part.rows(is_doubled(levels, found.split, every.repeat(lags), len(every))).any(axis=1)
     best = best[quiet]
     steps, versions = smallest_steps(part.series, 0, found, minimum)
-    split, weighed = only(found.split, best), only(found.weighed, best)
-    newest = _Newest(part.places[quiet], split, weighed, found.excess[best], steps[quiet], versions[quiet])
+    split, weight = only(found.split, best), only(found.weight, best)
+    newest = _Newest(part.places[quiet], split, weight, found.excess[best], steps[quiet], versions[quiet])
     others = np.flatnonzero(~quiet).tolist()
     watched = (_watched(part, row, levels, int(quiet_until[row]), looks.get(row)) for row in others)
     return newest, dict(zip(part.places[others].tolist(), watched, strict=True))
 
 
-def _newest_splits(part: Beside, levels: Levels) -> Evidence:
-    """All splits of each series up to its last point; in full only those that may look most like a change.
-
-    And those with which a step is asked for. The others are as they are at best.
-    """
+def _newest_splits(part: Beside, levels: Levels) -> Candidates:
+    """All splits of each series up to its last point, at best; as they are where they may be best or are asked for."""
     last, lag = every_lag(levels, part.length - 1)
     rows = np.arange(len(part.places)).repeat(len(lag))
     splits = last[0] + part.length * rows, np.tile(lag, len(part.places))
@@ -158,28 +122,28 @@ def _newest_splits(part: Beside, levels: Levels) -> Evidence:
     return found
 
 
-def _weigh_in_full(part: Beside, levels: Levels, found: Evidence, which: Integers) -> None:
+def _weigh_in_full(part: Beside, levels: Levels, found: Candidates, which: Integers) -> None:
     """Of what was *found* at best, some of the splits as they are."""
     if not len(which):
         return
     splits = found.last[which], found.split.after[which].astype(np.int64)
     full = weigh(part.series, 0, levels, splits, only(part.prior, (splits[0] // part.length, 0)))
     found.excess[which] = full.excess
-    for there, now in ((found.split, full.split), (found.weighed, full.weighed)):
+    for there, now in ((found.split, full.split), (found.weight, full.weight)):
         for name in there.__dataclass_fields__:
             getattr(there, name)[which] = getattr(now, name)
 
 
-def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, dict[int, Evidence]]:
+def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, dict[int, Candidates]]:
     """Of each series the first point up to which a split is near its threshold; its length where none is.
 
-    And those splits, where they were weighed together.
+    And those splits, where they were weight together.
     """
     length = part.length
     last, lag = candidates(part.series, 0, levels, (least, length), part.prior)
-    until, looks = np.full(len(part.places), length), dict[int, Evidence]()
+    until, looks = np.full(len(part.places), length), dict[int, Candidates]()
     row, few = last // length, _FIRST_SPLITS
-    while len(last):  # of each series the earliest splits are weighed first
+    while len(last):  # of each series the earliest splits are weight first
         number = np.arange(len(row)) - row.searchsorted(row)
         near, later = np.flatnonzero(number < few), last[number >= few]
         if part.series.prior.degrees == 0.0:
@@ -191,37 +155,30 @@ def _quiet_until(part: Beside, levels: Levels, least: int) -> tuple[Integers, di
             for one in np.unique(row[near]).tolist():
                 there = one * length + until[one]
                 if there not in later:
-                    looks[one] = _at(found, np.flatnonzero(is_near & (found.last == there)), length)
+                    look = only(found, np.flatnonzero(is_near & (found.last == there)))
+                    looks[one] = dataclasses.replace(look, last=look.last % length)
         left = (number >= few) & (until[row] == length)
         last, lag, row, few = last[left], lag[left], row[left], 4 * few
     return until, looks
 
 
-def _at(found: Evidence, which: Integers, length: int) -> Evidence:
-    """Some of the splits, all of one series, as those of a series that lies beside no others."""
-    split, weighed = only(found.split, which), only(found.weighed, which)
-    return Evidence(found.last[which] % length, split, weighed, found.excess[which], found.confirmed[which])
-
-
-def _near(part: Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> tuple[Flags, Evidence]:
+def _near(part: Beside, levels: Levels, last: Integers, lag: Integers, *, at_best: bool) -> tuple[Flags, Candidates]:
     """Which of the splits come near their threshold; *at_best* they may, see :func:`.splits.weigh`. And all of them."""
     row = last // part.length
     found = weigh(part.series, 0, levels, (last, lag), only(part.prior, (row, 0)), at_best=at_best)
     return (found.excess >= -_NEAR) | is_doubled(levels, found.split, row, len(part.places)), found
 
 
-def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Evidence | None) -> Watched:
+def _watched(part: Beside, row: int, levels: Levels, quiet_until: int, looks: Candidates | None) -> Watched:
     """What is seen along one of the series, in which nothing shows up to the point *quiet_until*: how that *looks*."""
-    prior = only(part.prior, (row, 0))
-    arrays = {name: part.rows(getattr(part.series, name))[row] for name in ARRAYS}
-    series = TimeSeries(**arrays, prior=prior)
+    prior, index = only(part.prior, (row, 0)), part.index[row]
+    series = dataclasses.replace(part.series.part(lambda array: part.rows(array)[row]), prior=prior, beside=1)
     each = len(levels.counts) // len(part.places)
-    known = scan.Walk(quiet_until, [], 0, prior, [levels.part(slice(row * each, (row + 1) * each))])
-    index = part.index[row]
+    known = scan.Walk(quiet_until, [], 0, prior, [only(levels, slice(row * each, (row + 1) * each))])
     return Watched(series, index, float(part.scales[row]), scan.walk(series, known, looks), (series, index))
 
 
-def _judgements(every: Beside, newest: _Newest, minimum: Minimum, confidence: float) -> Iterator[Judgement]:
+def _judgements(every: Beside, newest: _Newest, minimum: Minimum) -> Iterator[Judgement]:
     split, length = newest.split, every.length
     first = length - split.after.astype(np.int64)
     old = np.empty(len(first))
@@ -231,7 +188,7 @@ def _judgements(every: Beside, newest: _Newest, minimum: Minimum, confidence: fl
     more = _more(every, newest, old, minimum)
     runs = np.hstack([np.zeros((len(old), 1)), every.rows(every.series.runs).cumsum(axis=1)])
     before = runs[np.arange(len(first)), first]
-    wide, p_values = reach(newest.weighed, confidence), chance_of_none(newest.excess)
+    wide, p_values = reach(newest.weight), chance_of_none(newest.excess)
     of_runs = before.astype(int), (runs[:, -1] - before).astype(int)
     columns = [split.shift, wide, old, every.scales, p_values, *of_runs, more, newest.steps, newest.versions]
     rows = zip(*[one.tolist() for one in columns], strict=True)
@@ -256,16 +213,3 @@ def _minimum(part: Beside, minima: Sequence[Minimum]) -> Minimum:
         np.array([getattr(minima[place], name) for place in part.places]) for name in ("relative", "absolute")
     )
     return Minimum(relative, absolute / part.scales)
-
-
-def _joined(parts: Sequence[_Newest]) -> _Newest:
-    places, *others = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("places", "excess", "steps", "versions")
-    )
-    return _Newest(places, _behind([part.split for part in parts]), _behind([part.weighed for part in parts]), *others)
-
-
-def _behind(parts: Sequence[T]) -> T:
-    """One behind the other."""
-    names = parts[0].__dataclass_fields__
-    return type(parts[0])(*[np.concatenate([getattr(part, name) for part in parts]) for name in names])

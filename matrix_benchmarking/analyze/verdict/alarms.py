@@ -14,10 +14,11 @@ from collections.abc import Mapping, Sequence
 from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
+from ..detect import Change
 from ..select.selection import SelectedSeries, series_id
 from .levels import middles
 from .lifecycle import Known, is_expired
-from .model import Alarm, Analysis, Change, Status, amount
+from .model import Alarm, Analysis, Status, amount
 from .returns import FURTHEST, returns
 
 LEFT_AFTER_A_FIX = 0.25

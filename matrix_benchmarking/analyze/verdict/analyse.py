@@ -15,7 +15,7 @@ from ...lts.heads import times_of_entry
 from ...matrix import Entry
 from ...workload import MinimumEffect, Workload
 from ..blocks import blocks_of
-from ..detect import Judgement, Kind, Suspicion, compare_levels, q_values
+from ..detect import Change, Judgement, Kind, compare_levels, q_values
 from ..detect.changes import slope
 from ..detect.evidence import RATE
 from ..detect.series import OF_THE_PRIOR, Blocks
@@ -25,7 +25,7 @@ from ..words import plural
 from .alarms import Raised, alarms_of, levels_known
 from .levels import JudgedSeries, judged_together, middles
 from .lifecycle import known_alarms
-from .model import Analysis, Change, Outcome, SeriesVerdict, severity, unjudged
+from .model import Analysis, Outcome, SeriesVerdict, severity, unjudged
 
 ONE_BLOCK = (
     "measured in one block, one version after the other, a difference may be the machine's mood; "
@@ -191,7 +191,7 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         return _about(base, one, raised.worst, Outcome.REGRESSION)
     if judgement.suspicion is not None and _is_suspected(judgement.suspicion, one.series):
         seen = judgement.suspicion
-        base = dataclasses.replace(base, outcome=Outcome.SUSPECTED, first_bad=seen.first, last_good=seen.last_before)
+        base = dataclasses.replace(base, outcome=Outcome.SUSPECTED, first_bad=seen.first_bad, last_good=seen.last_good)
         return dataclasses.replace(_measured(base, seen), is_new=True)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
@@ -222,14 +222,17 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
     return dataclasses.replace(verdict, would_show=size, would_show_in=versions)
 
 
-def _is_suspected(suspicion: Suspicion, series: SelectedSeries) -> bool:
+def _is_suspected(seen: Judgement, series: SelectedSeries) -> bool:
     """Whether it is for the worse, and not one of two levels that the machine has."""
-    old, new = suspicion.old_level, suspicion.new_level
-    change = Change(suspicion.first, suspicion.last_before, suspicion.first, old, new, is_worse=True)
-    return suspicion.worse is True and not levels_known([change], series.values)
+    assert seen.first_bad is not None
+    assert seen.last_good is not None
+    assert seen.old_level is not None
+    assert seen.new_level is not None
+    change = Change(seen.first_bad, seen.last_good, seen.first_bad, seen.old_level, seen.new_level, is_worse=True)
+    return seen.kind is Kind.REGRESSION and not levels_known([change], series.values)
 
 
-def _measured(base: SeriesVerdict, of: Judgement | Suspicion) -> SeriesVerdict:
+def _measured(base: SeriesVerdict, of: Judgement) -> SeriesVerdict:
     """*base* with the levels of what the detector says; of a change that counts for none, what it looked like."""
     return dataclasses.replace(
         base,

@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from ...workload import MinimumEffect
 from .. import detect
-from ..detect import Judgement, Watched, changes_of, judge_watched, p_values
+from ..detect import Change, Judgement, Minimum, Watched, changes_of, judge_watched, p_values
 from ..detect.changes import goes_on, level
 from ..detect.evidence import Floats
 from ..detect.series import Blocks, held, median, scale_of
 from ..select.selection import SelectedSeries
-from .model import Change, amount
+from .model import amount
 from .returns import FEWEST_OLD, LEFT, early_return
 
 NEARBY = 2
@@ -53,7 +52,7 @@ def judged_together(
 ) -> list[JudgedSeries]:
     """Each of *series* as :func:`judged` sees it; those in which nothing shows beside each other."""
     values = (one.values for one in series)
-    least = [detect.Minimum(one.relative, one.absolute) for one in minima]
+    least = [Minimum(one.relative, one.absolute) for one in minima]
     found = detect.watched_together(values, least, blocks=map(blocks, series), points=AT_ONCE)
     return [
         JudgedSeries(one, seen, (), (), None, minimum) if isinstance(seen, Judgement) else judged(one, minimum, seen)
@@ -64,21 +63,17 @@ def judged_together(
 def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> JudgedSeries:
     """*series*, *watched* so far, with its changes that reach the *minimum*."""
     values, kpi = series.values, series.kpi
-    options: dict[str, Any] = {
-        "lower_is_better": kpi.lower_better,
-        "minimum_effect": minimum.relative,
-        "minimum_effect_absolute": minimum.absolute,
-    }
+    limit = Minimum(minimum.relative, minimum.absolute)
     kept, series_values = list(range(len(values))), list(values)
     found: list[tuple[Change, float]] = []
     place = 0
 
     def p_value(stop: int) -> float:
-        seen = judge_watched(watched.until(stop), **options).p_value
+        seen = judge_watched(watched.until(stop), minimum=limit).p_value
         return 1.0 if seen is None else seen
 
     while True:
-        seen = _changes(changes_of(watched, **options))
+        seen = changes_of(watched, lower_is_better=kpi.lower_better, minimum=limit)
         changes = [change for change in seen if not _is_left_over(_placed(change, kept), [one for one, _ in found])]
         episode = _first_episode(series_values, changes, place, minimum, kpi.lower_better, watched.stop)
         if episode is None and not watched.is_whole:
@@ -96,13 +91,16 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> 
         del kept[away.first : back.first], series_values[away.first : back.first]
         place = away.first
     # What was seen up to a change depends on nothing later, so the series up to the next one gives its p-value.
-    p_of = dict(zip((one.first for one in seen), p_values(watched, minimum.relative, minimum.absolute), strict=True))
+    p_of = dict(zip((one.first for one in seen), p_values(watched, limit), strict=True))
     found += [(_placed(one, kept), p_of[one.first]) for one in changes]
     found.sort(key=lambda each: (each[0].first, each[0].takes_back is None))
-    judgement = judge_watched(watched, **options)
-    if judgement.suspicion is not None:
-        places = {name: kept[getattr(judgement.suspicion, name)] for name in ("first", "last_before")}
-        judgement = dataclasses.replace(judgement, suspicion=dataclasses.replace(judgement.suspicion, **places))
+    judgement = judge_watched(watched, lower_is_better=kpi.lower_better, minimum=limit)
+    suspicion = judgement.suspicion
+    if suspicion is not None and suspicion.first_bad is not None and suspicion.last_good is not None:
+        first, last = kept[suspicion.first_bad], kept[suspicion.last_good]
+        judgement = dataclasses.replace(
+            judgement, suspicion=dataclasses.replace(suspicion, first_bad=first, last_good=last)
+        )
     return JudgedSeries(
         series,
         judgement,
@@ -111,12 +109,6 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> 
         None if not seen else kept[seen[-1].first],
         minimum,
     )
-
-
-def _changes(found: Sequence[detect.LevelChange]) -> list[Change]:
-    return [
-        Change(one.first, one.last_before, one.seen, one.old_level, one.new_level, bool(one.worse)) for one in found
-    ]
 
 
 def _first_episode(

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...kpi import KPIDefinition
 from ...workload import MinimumEffect
-from ..detect import Estimate
+from ..detect import Change, Estimate
 from ..select.selection import NotAnalysed, SelectedSeries
 from ..select.series import SeriesPoint
 from ..words import percent
@@ -38,31 +38,6 @@ class Status(enum.Enum):
     """Somebody said that it is dealt with."""
     FIXED = "fixed"
     """A later version is back on the old level, or better."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Change:
-    """A new level of a series; indices are those of the series' points.
-
-    Attributes:
-        first: the first point on the new level: the identity of the change, which later runs never move.
-        last_before: the last point on the old level.
-        seen: the point at which the change could first be told.
-        old_level, new_level: in the KPI's unit; the new one is up to the next change.
-        is_worse: a regression; else an improvement.
-        takes_back: first point of the change that it took back sooner than the detector tells levels apart; None for a
-            change that the detector saw.
-        drifts_from: first point of the change that began the drift which it goes on; None for a step of its own.
-    """
-
-    first: int
-    last_before: int
-    seen: int
-    old_level: float
-    new_level: float
-    is_worse: bool
-    takes_back: int | None = None
-    drifts_from: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

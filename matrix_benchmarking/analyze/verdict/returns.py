@@ -16,10 +16,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from ..detect import Change
 from ..detect.changes import level
 from ..detect.evidence import Floats
 from ..detect.series import median, power_of_two
-from .model import Change
 
 LEFT = 0.25
 """How much of the step may be left."""

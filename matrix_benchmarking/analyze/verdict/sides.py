@@ -16,13 +16,13 @@ from ...matrix import Entry
 from ...workload import MinimumEffect
 from .. import pair
 from ..blocks import Block, blocks_of
-from ..detect import Estimate, q_values
+from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
 from ..intervals import Scale
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
 from ..select.selection import SelectedSeries, series_id
 from .lifecycle import Known, is_expired
-from .model import Alarm, Change, Outcome, SeriesVerdict, Status, amount
+from .model import Alarm, Outcome, SeriesVerdict, Status, amount
 
 IN_TURN = "measure both in turn, in one benchmark file with 'repeat: 3': matbench benchmark FILE --run"
 ONE_AFTER_THE_OTHER = f"measured one after the other, a difference may be the machine's mood; {IN_TURN}"

@@ -11,13 +11,13 @@ import pytest
 from report_support.analyses import LATENCY, THROUGHPUT, verdict
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze.detect import Estimate, Suspicion, compare_levels, judge, watch
+from matrix_benchmarking.analyze.detect import Change, Estimate, Judgement, Kind, compare_levels, judge, watch
 from matrix_benchmarking.analyze.detect.series import OF_THE_PRIOR
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
 from matrix_benchmarking.analyze.verdict import analyse as of
 from matrix_benchmarking.analyze.verdict.alarms import Raised
 from matrix_benchmarking.analyze.verdict.levels import JudgedSeries, judged
-from matrix_benchmarking.analyze.verdict.model import Change, Outcome
+from matrix_benchmarking.analyze.verdict.model import Outcome
 from matrix_benchmarking.workload import MinimumEffect
 
 
@@ -217,5 +217,8 @@ def test_worse_is_suspected_unless_it_is_one_of_two_levels_that_the_machine_has(
 ) -> None:
     series = selected([*[100.0] * 6, *[110.0, 110.0, 110.0, 100.0, 100.0, 100.0, 100.0] * times, *[100.0] * 6, 110.0])
     last, size = len(series.points) - 1, Estimate(10.0, 9.0, 11.0)
-    suspicion = Suspicion(last, last - 1, 100.0, 110.0, None, size, last, 1, worse)
+    kind = Kind.REGRESSION if worse else Kind.IMPROVEMENT
+    suspicion = Judgement(
+        kind=kind, difference=size, old_level=100.0, new_level=110.0, first_bad=last, last_good=last - 1
+    )
     assert of._is_suspected(suspicion, series) is is_suspected

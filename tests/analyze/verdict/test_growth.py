@@ -100,17 +100,3 @@ def test_a_series_that_is_gone_along_in_parts_has_the_changes_of_one_gone_along_
     monkeypatch.setattr(Watched, "further", lambda self, points: parts.append(points) or further(self, points))
     assert found() == at_once
     assert len(parts) >= 14
-
-
-@pytest.mark.parametrize("change", [one_step, steps, episodes], ids=lambda change: change.__name__)
-def test_what_is_remembered_of_a_level_holds_when_later_points_are_left_out(
-    change: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def found() -> Any:
-        analysis = analyse_runs(runs(900, change), workload(), data="x", kpi_filter=["cost"], now=NOW)
-        assert analysis.verdicts[0].changes
-        return [(one.changes, one.alarms, pytest.approx(one.p_value)) for one in analysis.verdicts]
-
-    computed_each_time = found()
-    monkeypatch.setattr("matrix_benchmarking.analyze.detect.levels._MANY", 1)
-    assert found() == computed_each_time

@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 from toy_runs import entry, workload
 
-from matrix_benchmarking.analyze.detect import judge, judge_watched, watch
+from matrix_benchmarking.analyze.detect import Change, judge, judge_watched, watch
 from matrix_benchmarking.analyze.detect.series import Blocks
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
 from matrix_benchmarking.analyze.verdict import levels as of
-from matrix_benchmarking.analyze.verdict.model import Change
 from matrix_benchmarking.workload import MinimumEffect
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from matrix_benchmarking.analyze.detect import Change
 from matrix_benchmarking.analyze.verdict import returns as of
-from matrix_benchmarking.analyze.verdict.model import Change
 from matrix_benchmarking.analyze.verdict.returns import early_return, returns
 
 QUIET = [100.0] * 6

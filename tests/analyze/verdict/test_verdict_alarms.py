@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from toy_runs import entry, workload
 
+from matrix_benchmarking.analyze.detect import Change
 from matrix_benchmarking.analyze.select.selection import SelectedSeries, select
 from matrix_benchmarking.analyze.verdict import alarms as of
 from matrix_benchmarking.analyze.verdict.alarms import Raised, alarm_id, alarms_of
 from matrix_benchmarking.analyze.verdict.lifecycle import ANALYSIS, Known, known_alarms
-from matrix_benchmarking.analyze.verdict.model import Change, Status
+from matrix_benchmarking.analyze.verdict.model import Status
 from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
 from matrix_benchmarking.workload import MinimumEffect
 
