@@ -7,12 +7,12 @@ import os
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..errors import MatbenchError, WorkloadError
 
 if TYPE_CHECKING:
-    from .tags import Node
+    from dash.development.base_component import Component
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -22,14 +22,14 @@ class BrokenPlotError(WorkloadError):
     """A plot or report that raises."""
 
 
-def box(*sentences: str) -> Node:
+def box(*sentences: str) -> Component:
     """A box that says what is wrong, for people and for screen readers."""
     from dash import html
 
     return html.Div([html.P(sentence) for sentence in sentences], className="problem", role="alert")
 
 
-def guarded(make: Callable[[], Any], what: str) -> Any:
+def guarded(make: Callable[[], T], what: str) -> T | Component:
     """What *make* gives, or a box that says why *what* can't be shown."""
     try:
         return make()
@@ -37,7 +37,7 @@ def guarded(make: Callable[[], Any], what: str) -> Any:
         return failed(what, error)
 
 
-def failed(what: str, error: Exception) -> Node:
+def failed(what: str, error: Exception) -> Component:
     """A box for an *error*; the stack trace of one that isn't the data's fault goes to the log."""
     if isinstance(error, BrokenPlotError) or not isinstance(error, MatbenchError):
         _log.error("%s can't be shown\n%s", what, "".join(traceback.format_exception(error)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..analyze.best import WIDEST, Best, Group
 from ..analyze.study import Study
@@ -16,6 +16,9 @@ from .environments import repeat_section
 from .point_tables import limit_table, setting_cells, setting_columns, value_cells, value_columns
 from .tables import Cell, Column, Row, table
 from .tags import Node, html
+
+if TYPE_CHECKING:
+    from dash.development.base_component import Component
 
 LIMIT = "limit"
 
@@ -110,7 +113,7 @@ def under_which(study: Study) -> str:
     return "" if limited is None else f"Ranked are the points {ranking.condition_label(limited.kpi, limited.limit)}."
 
 
-def verdict_box(study: Study, more: Sequence[Any] = ()) -> Node:
+def verdict_box(study: Study, more: Sequence[Node] = ()) -> Component:
     """The verdict in sentences, with the best point's warnings, and *more* lines."""
     best, limited = study.best, study.limited
     verdicts = ranking.verdict(best) if limited is None else ranking.verdict_under(limited)
@@ -171,7 +174,7 @@ def _kinds(warnings: Sequence[str]) -> str:
     return "; ".join(dict.fromkeys(warning.partition(":")[0] for warning in warnings)) or "none"
 
 
-def how_to_read(study: Study) -> Any:
+def how_to_read(study: Study) -> Node:
     """What the numbers of the tables mean."""
     groups = study.best.groups
     items = [

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 from ...analyze.check import AnswerKind
 from ...analyze.words import plural
@@ -35,6 +35,10 @@ MAX_TABS_TITLE = 48
 MANY_LINES = 3
 _KEPT_PAGES = 24
 T = TypeVar("T")
+Frame: TypeAlias = "tuple[Node, Node, Node]"
+"""Selectors, verdict and tabs."""
+Opened: TypeAlias = "tuple[Node, Node, str]"
+"""The page that is open, the inputs of its configuration, and its title."""
 
 
 class Pages:
@@ -45,15 +49,13 @@ class Pages:
         self.report_dest = report_dest
         self._deferred: OrderedDict[str, Deferred] = OrderedDict()
         self._lock = threading.Lock()
-        self._making: dict[Hashable, Future[Any]] = {}
+        self._making: dict[Hashable, Future[object]] = {}
         self._writing = threading.Lock()
 
-    def frame(self, query: str) -> tuple[Any, Any, Any]:
-        """Selectors, verdict and tabs."""
+    def frame(self, query: str) -> Frame:
         return self._once(("frame", query), lambda: self._frame(query))
 
-    def page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
-        """The page that is open, the inputs of its configuration, and its title."""
+    def page(self, query: str, wanted: list[int]) -> Opened:
         return self._once(("page", query, *wanted), lambda: self._page(query, wanted))
 
     def _once(self, asked: tuple[Hashable, ...], make: Callable[[], T]) -> T:
@@ -65,27 +67,28 @@ class Pages:
         if others is not None:
             return cast("T", others.result())
         try:
-            answer.set_result(make())
+            made = make()
         except BaseException as error:
             answer.set_exception(error)
             raise
+        else:
+            answer.set_result(made)
+            return made
         finally:
             with self._lock:
                 del self._making[key]
-        return cast("T", answer.result())
 
-    def _frame(self, query: str) -> tuple[Any, Any, Any]:
+    def _frame(self, query: str) -> Frame:
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             problem = self.data.progress.problem
-            if problem is not None:
-                return [], problems.box(*problem.splitlines()), []
-            return [], html.P("Reading the tests …", className="lead"), []
+            waiting = html.P("Reading the tests …", className="lead")
+            return [], waiting if problem is None else problems.box(*problem.splitlines()), []
         try:
             current = view.read(query)
         except MatbenchError:
             current = View()
-        said: Any = []
+        said: Node = []
         try:
             said = headline(snapshot, snapshot.catalogue(current.filters, current.order), current)
             if snapshot.problem:
@@ -96,7 +99,7 @@ class Pages:
             said = problems.failed("The verdict", error)
         return sidebar.selectors(snapshot.facets, current), said, tabs(snapshot, current)
 
-    def _page(self, query: str, wanted: list[int]) -> tuple[Any, Any, str]:
+    def _page(self, query: str, wanted: list[int]) -> Opened:
         snapshot = self.data.wait(FIRST_ANSWER_S)
         if snapshot is None:
             return [], [], ""
@@ -107,7 +110,7 @@ class Pages:
             return problems.box(*str(error).splitlines()), [], ""
         return page.elements, sidebar.panel(page.controls, current), page.title
 
-    def part(self, query: str, key: str, number: int) -> Any:
+    def part(self, query: str, key: str, number: int) -> Node:
         """The deferred part *number* of the page *key*, which is that of *query*."""
         deferred = self._deferred.get(key)
         if deferred is None:
@@ -120,7 +123,7 @@ class Pages:
                 return problems.box(*str(error).splitlines())
         return deferred.make(number)
 
-    def act(self, event: Mapping[str, Any], query: str) -> tuple[str | None, Any]:
+    def act(self, event: object, query: str) -> tuple[str | None, Node]:
         """What an *event* of the page's script leads to: another address or none, and a notice or none."""
         match event:
             case {"do": "read"}:
@@ -135,19 +138,17 @@ class Pages:
 
     def progress(self) -> str:
         """How far the reading is, or what came of it."""
-        progress = self.data.progress
+        progress, snapshot = self.data.progress, self.data.snapshot
         if progress.is_reading:
             return f"reading {progress.done:,} of {progress.total:,} tests" if progress.total else "reading"
         if progress.problem is not None:
-            return f"{progress.problem}"
-        snapshot = self.data.snapshot
+            return progress.problem
         return "" if snapshot is None else f"read at {snapshot.read_at:%H:%M:%S}"
 
     def version(self) -> int:
         """The number of the snapshot; 0 for none yet, -1 where the reading failed."""
-        snapshot = self.data.snapshot
-        if snapshot is not None:
-            return snapshot.number
+        if self.data.snapshot is not None:
+            return self.data.snapshot.number
         return 0 if self.data.progress.problem is None else -1
 
     def _content(self, snapshot: Snapshot, current: View, wanted: list[int]) -> Content:
@@ -164,7 +165,7 @@ class Pages:
                 self._deferred.popitem(last=False)
         return page
 
-    def _changed(self, event: Mapping[str, Any], current: View) -> View:
+    def _changed(self, event: object, current: View) -> View:
         match event:
             case {"do": "open", "run": str(run)}:
                 snapshot = self.data.snapshot
@@ -192,7 +193,7 @@ class Pages:
         entry = named[0] if named else find_run(snapshot.study.runs, text)
         return snapshot.short_ids.get(entry.test_uuid or "", text)
 
-    def _write(self, query: str) -> Any:
+    def _write(self, query: str) -> Node:
         snapshot, current = self.data.snapshot, view.read(query)
         if snapshot is None:
             return problems.box("There is nothing to write yet.")
@@ -218,12 +219,12 @@ class Content:
     """A page: its title, its elements, what waits until it is seen, and what can be configured."""
 
     title: str
-    elements: Any
+    elements: Node
     deferred: Deferred
     controls: Sequence[Control]
 
 
-def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
+def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Node:
     """What is best among what is selected, under the limit that was chosen, in the sentences of the reports."""
     matrix = catalogue.study.matrix
     if not len(matrix):
@@ -239,14 +240,14 @@ def headline(snapshot: Snapshot, catalogue: Catalogue, current: View) -> Any:
     address = next((view.write(current.on_page(slug)) for slug in checks), None)
     found = check_line(catalogue.study.findings, AnswerKind.BEST, address, is_part=bool(current.filters))
     is_about_it = not current.run and snapshot.slugs.get(current.show, BestReport.name) == BestReport.name
-    lines = box.children
+    lines, kind = box.children, getattr(box, "className", None)
     if not isinstance(lines, list):
         return box
     if is_about_it or len(lines) < MANY_LINES:
-        return html.Div([*lines, found], className=box.className)
+        return html.Div([*lines, found], className=kind)
     # Elsewhere the first sentence is enough, and the rest a click away.
     title = html.Summary("What stands behind it")
-    return html.Div([lines[0], html.Details([title, *lines[1:]]), found], className=box.className)
+    return html.Div([lines[0], html.Details([title, *lines[1:]]), found], className=kind)
 
 
 def tabs(snapshot: Snapshot, current: View) -> Node:
@@ -264,18 +265,13 @@ def tabs(snapshot: Snapshot, current: View) -> Node:
 
 
 def _row(title: str, pages: Sequence[tuple[str, str]], current: View, shown: str) -> Node:
-    links = [
-        html.A(
-            _title(name),
-            href=view.write(current.on_page(slug)),
-            className="page-link",
-            title=_title(name) if len(_title(name)) > MAX_TABS_TITLE else None,
-            **({"aria-current": "page"} if slug == shown else {}),
-        )
-        for slug, name in pages
-    ]
-    label: dict[str, Any] = {"aria-label": title}
-    return html.Nav([html.Span(title, className="pages-title"), *links], className="pages", **label)
+    links = []
+    for slug, name in pages:
+        said = _title(name)
+        more = {"aria-current": "page"} if slug == shown else {}
+        hint = said if len(said) > MAX_TABS_TITLE else None
+        links.append(html.A(said, href=view.write(current.on_page(slug)), className="page-link", title=hint, **more))
+    return html.Nav([html.Span(title, className="pages-title"), *links], className="pages", **{"aria-label": title})
 
 
 def key_of(snapshot: Snapshot, current: View) -> str:
@@ -288,7 +284,8 @@ def content(snapshot: Snapshot, catalogue: Catalogue, current: View, wanted: Seq
     """The page that *current* asks for; *wanted* are the deferred parts that are in view already."""
     catalogue = catalogue.of(limited(catalogue.study, current.cfg))
     if current.run:
-        return _run(snapshot, catalogue, current, data)
+        title, elements = run_page.elements(snapshot, catalogue.study, current, data.source.roots)
+        return Content(title, convert(elements, None), Deferred(), ())
     slug = current.show or next(iter(snapshot.slugs))
     if slug not in snapshot.slugs:
         raise MatbenchError(f"there is no report or plot '{slug}': {did_you_mean(slug, snapshot.slugs)}")
@@ -336,18 +333,6 @@ def _controls(plot: Plot | Report) -> Sequence[Control]:
         return plot.controls()
     except Exception:  # noqa: BLE001  the others must stay usable
         return ()
-
-
-def _run(snapshot: Snapshot, catalogue: Catalogue, current: View, data: Data) -> Content:
-    entry = find_run(snapshot.study.runs, current.run)
-    if current.beside:
-        other = find_run(snapshot.study.runs, current.beside)
-        elements = run_page.side_by_side(snapshot, catalogue.study, current, entry, other)
-        title = f"{entry.name} beside {other.name}"
-    else:
-        elements = run_page.elements(snapshot, catalogue.study, current, entry, data)
-        title = entry.name
-    return Content(title, convert(elements, None), Deferred(), ())
 
 
 def _heading(title: str, description: str) -> list[Node]:

@@ -5,7 +5,6 @@ A file is never interpreted by the browser: text is sent as plain text, everythi
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import json
 import os
@@ -13,6 +12,7 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ...errors import MatbenchError, os_reason
 from ...files import read_regular
@@ -32,16 +32,14 @@ class NoArtifactError(MatbenchError):
     """A file that isn't there, or isn't inside the results directory."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Artifact:
+class Artifact(NamedTuple):
     """A file of a test directory: its path there, with ``/``, and its size."""
 
     name: str
     size_bytes: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """What a page shows of a file: its beginning, JSON indented (None if it isn't text), and whether that is all."""
 
     text: str | None
@@ -50,24 +48,18 @@ class Shown:
 
 
 def listing(entry: Entry, roots: Sequence[Path]) -> tuple[list[Artifact], bool]:
-    """The files below the entry's test directory, in the order of their names, and whether those are all.
-
-    Raises NoArtifactError where the test directory is gone, or outside of *roots*.
-    """
+    """The files below the entry's test directory, in the order of their names, and whether those are all."""
     base = _inside(entry.location, roots)
     if base.is_file():
         return [Artifact(base.name, base.stat().st_size)], True
     if not base.is_dir():
         raise NoArtifactError(f"the test directory {entry.location} is gone")
     found = list(itertools.islice(_walk(base), MOST_FILES + 1))
-    return sorted(found[:MOST_FILES], key=lambda each: each.name), len(found) <= MOST_FILES
+    return sorted(found[:MOST_FILES]), len(found) <= MOST_FILES
 
 
 def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
-    """The path of the entry's file *name*, with all links followed.
-
-    Raises NoArtifactError if it isn't a regular file inside the test directory and inside one of *roots*.
-    """
+    """The path of the entry's file *name*, with all links followed: a regular one inside the test directory."""
     base = _inside(entry.location, roots)
     missing = NoArtifactError(f"there is no file '{name}' of this test")
     if base.is_file():
@@ -85,24 +77,19 @@ def locate(entry: Entry, name: str, roots: Sequence[Path]) -> Path:
 
 
 def show(path: Path) -> Shown:
-    """The beginning of the file, if it is text; raises NoArtifactError where it can't be read."""
+    """The beginning of the file, if it is text."""
     try:
         size = path.stat().st_size
         content = read_regular(path, SHOWN_BYTES)
     except OSError as error:
         raise NoArtifactError(f"'{path.name}' can't be read: {os_reason(error)}") from error
     is_whole = size <= len(content)
-    if not is_text(content):
+    if any(byte in _BINARY_BELOW for byte in content[:4096]):
         return Shown(None, is_whole, size)
     text = content.decode("utf-8", "replace")
     if is_whole and path.suffix == ".json":
         text = _indented(text)
     return Shown(text, is_whole, size)
-
-
-def is_text(content: bytes) -> bool:
-    """True for what a person can read: no control characters but those of text."""
-    return not any(byte in _BINARY_BELOW for byte in content[:4096])
 
 
 def content_type(path: Path) -> str:
@@ -112,7 +99,7 @@ def content_type(path: Path) -> str:
 
 def _inside(location: Path, roots: Sequence[Path]) -> Path:
     base = Path(os.path.realpath(location))
-    if not any(base == root or base.is_relative_to(root) for root in map(Path, map(os.path.realpath, roots))):
+    if not any(base.is_relative_to(os.path.realpath(root)) for root in roots):
         raise NoArtifactError("this run has no files here: it came from a history or from payloads")
     return base
 

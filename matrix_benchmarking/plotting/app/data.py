@@ -16,7 +16,6 @@ import traceback
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...analyze.study import Given, Study
 from ...errors import MatbenchError
@@ -38,25 +37,16 @@ _log = logging.getLogger(__name__)
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Where the application's data come from: *place*, as it was given.
-
-    Attributes:
-        roots: the directories whose files may be served; none where there are no artifacts.
-        read: everything, reporting its progress.
-        read_index: what is known without reading the tests; None where nothing is.
-        filters: which part of what was read is shown.
-        past: from what was read to all known runs, those of a history among them; None where there is none.
-        given: what a study of them takes besides.
-    """
+    """Where the application's data come from: *place*, as it was given."""
 
     workload: Workload
     place: str
-    roots: Sequence[Path]
+    roots: Sequence[Path]  # the directories whose files may be served; none where there are no artifacts
     read: Callable[[Progress | None], Matrix]
-    read_index: Callable[[], Matrix | None] = lambda: None
+    read_index: Callable[[], Matrix | None] = lambda: None  # what is known without reading the tests
     filters: Filters = dataclasses.field(default_factory=dict)
-    past: Callable[[Matrix], Matrix | None] = lambda matrix: None
-    given: Given | None = None
+    past: Callable[[Matrix], Matrix | None] = lambda matrix: None  # all known runs, those of a history among them
+    given: Given | None = None  # what a study of them takes besides
 
 
 class Snapshot:
@@ -67,6 +57,7 @@ class Snapshot:
 
     def __init__(self, study: Study, number: int, problem: str = "") -> None:
         self.study = study
+        self.reports = frozenset(Catalogue(study).reports)  # all other pages are plots
         self.number = number
         self.problem = problem
         self.read_at = dt.datetime.now().astimezone()
@@ -83,11 +74,6 @@ class Snapshot:
         return short_ids(self.study.runs)
 
     @functools.cached_property
-    def reports(self) -> frozenset[str]:
-        """The names of the reports; all other pages are plots."""
-        return frozenset(Catalogue(self.study).reports)
-
-    @functools.cached_property
     def slugs(self) -> Mapping[str, str]:
         """The page of each report and plot: its slug and its name, reports first."""
         catalogue = Catalogue(self.study)
@@ -97,10 +83,7 @@ class Snapshot:
     def catalogue(self, filters: Filters, order: Sequence[str]) -> Catalogue:
         """The plots and reports of what *filters* leave, its ranking computed; kept for the last few selections.
 
-        What is odd is said of all runs, whatever is selected of them.
-
-        Raises:
-            ConfigError: a filter on a setting that no entry has.
+        Raises ConfigError for a filter on a setting that no entry has.
         """
         with self._lock:
             return self._selected(write_filters(filters), tuple(order))
@@ -109,7 +92,7 @@ class Snapshot:
         filters = read_filters(text)
         self.study.matrix.check_values(filters)
         study = self.study.selected(filters, ordered(self.facets.select(filters), order))
-        study.findings = self.study.findings
+        study.findings = self.study.findings  # what is odd is said of all runs, whatever is selected of them
         _ = study.of_all
         return Catalogue(study)
 
@@ -196,13 +179,7 @@ class Data:
         source = self.source
         given = Given(place=source.place) if source.given is None else source.given
         study = Study.of(read, source.workload, filters=source.filters, past=past, given=given)
-        if (
-            not is_asked
-            and current is not None
-            and current.problem == problem
-            and same(current.study.matrix, study.matrix)
-            and same(current.study.runs, study.runs)
-        ):
+        if not is_asked and current is not None and current.problem == problem and _same(current.study, study):
             current.read_at = dt.datetime.now().astimezone()
             return
         self.snapshot = Snapshot(study, 1 if current is None else current.number + 1, problem)
@@ -222,15 +199,18 @@ def with_own_ids(matrix: Matrix) -> Matrix:
     return Matrix(entries, unfinished=matrix.unfinished, notes=matrix.notes)
 
 
-def same(one: Matrix, other: Matrix) -> bool:
+def _same(one: Study, other: Study) -> bool:
     """True if a page would show the same for both."""
-    if (len(one), len(one.unfinished), one.notes) != (len(other), len(other.unfinished), other.notes):
-        return False
-    pairs = zip([*one.entries, *one.unfinished], [*other.entries, *other.unfinished], strict=True)
-    return all(_shown(first) == _shown(second) for first, second in pairs)
+    for first, second in ((one.matrix, other.matrix), (one.runs, other.runs)):
+        if (len(first), len(first.unfinished), first.notes) != (len(second), len(second.unfinished), second.notes):
+            return False
+        pairs = zip([*first.entries, *first.unfinished], [*second.entries, *second.unfinished], strict=True)
+        if any(_shown(before) != _shown(after) for before, after in pairs):
+            return False
+    return True
 
 
-def _shown(entry: Entry) -> tuple[Any, ...]:
+def _shown(entry: Entry) -> tuple[object, ...]:
     settings = [(name, *typed(value)) for name, value in entry.settings.items()]
     return (
         *(entry.name, settings, entry.repeat, entry.exit_code, entry.test_uuid, entry.problems, entry.missing_files),

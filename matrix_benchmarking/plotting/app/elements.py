@@ -7,9 +7,10 @@ address; the page's script makes the elements.
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dash_ag_grid  # Dash has to know all libraries of elements before it serves the first page
@@ -18,7 +19,7 @@ from ...errors import WorkloadError
 from .. import problems, template
 from ..base import Plot, View, plot_parts, set_config
 from ..static_html import Part, figure_json, safe_address
-from ..tables import Cell, Column, Table
+from ..tables import Cell, Column, Row, Table
 from ..tags import Node, dcc, html
 from .sidebar import read_cfg
 
@@ -53,31 +54,27 @@ class Deferred:
         self.key = key
         self._time = str(time.monotonic_ns())
         self._cfg = cfg or {}
-        self._makers: list[Callable[[], Any]] = []
+        self._makers: list[Callable[[], Node]] = []
 
-    def place(self, make: Callable[[], Any], height_px: int) -> Node:
+    def place(self, make: Callable[[], Node], height_px: int) -> Node:
         """The place of a part that *make* gives."""
         number = len(self._makers)
         self._makers.append(make)
-        content = self.make(number) if number in self._wanted else waiting(height_px)
-        return html.Div(
-            [
-                html.Div(
-                    content,
-                    id={"type": "part", "of": self.key, "index": number},
-                    className="part",
-                    **{"data-part": str(number), "data-of": self.key, "data-time": self._time},
-                ),
-                dcc.Store(id={"type": "wanted", "of": self.key, "index": number}),
-            ]
+        waiting = html.Div(className="waiting", style={"minHeight": f"{height_px}px"})
+        part = html.Div(
+            self.make(number) if number in self._wanted else waiting,
+            id={"type": "part", "of": self.key, "index": number},
+            className="part",
+            **{"data-part": str(number), "data-of": self.key, "data-time": self._time},
         )
+        return html.Div([part, dcc.Store(id={"type": "wanted", "of": self.key, "index": number})])
 
-    def make(self, number: int) -> Any:
+    def make(self, number: int) -> Node:
         """The part with this number; a sentence where it can't be made, nothing where there is none."""
         if not isinstance(number, int) or not 0 <= number < len(self._makers):
             return []
-        prefix = f"part-{number}"
-        return problems.guarded(lambda: convert(self._makers[number](), None, prefix), "This part")
+        part: Node = problems.guarded(lambda: convert(self._makers[number](), None, f"part-{number}"), "This part")
+        return part
 
     def section(self, plot: Plot, view: View) -> Node:
         """A plot's part of a report, deferred."""
@@ -91,79 +88,61 @@ class Deferred:
         return [*boxes, *plot_parts(plot, set_config({**chosen, **view.cfg}, view))]
 
 
-def waiting(height_px: int) -> Node:
-    """What stands in the place of a part that isn't made yet."""
-    return html.Div(className="waiting", style={"minHeight": f"{height_px}px"})
-
-
-def convert(node: Any, deferred: Deferred | None, prefix: str = "page") -> Any:
+def convert(node: Node, deferred: Deferred | None, prefix: str = "page") -> Any:
     """*node* and all in it, with tables and figures as the application shows them.
 
     *deferred* takes what can wait; None makes everything now.
     """
-    return _Conversion(deferred, prefix).convert(node)
+    numbers = itertools.count(1)
 
-
-class _Conversion:
-    def __init__(self, deferred: Deferred | None, prefix: str) -> None:
-        self._deferred = deferred
-        self._prefix = prefix
-        self._count = 0
-
-    def convert(self, node: Any) -> Any:
+    def converted(node: Any) -> Any:
         if isinstance(node, (list, tuple)):
-            return [self.convert(each) for each in node]
+            return [converted(each) for each in node]
         if isinstance(node, Table):
-            return self._table(node)
+            identity = f"{prefix}-table-{next(numbers)}"
+            if node.is_lazy and deferred is not None:
+                return deferred.place(lambda: grid(node, identity), HEIGHT_PX)
+            return grid(node, identity)
         if isinstance(node, Part):
-            return problems.guarded(lambda: self.convert(node.make()), f"'{node.name}'")
+            return problems.guarded(lambda: converted(node.make()), f"'{node.name}'")
         if node is None or isinstance(node, (str, int, float)):
             return node
         if not hasattr(node, "to_plotly_json"):
             raise WorkloadError(f"a {type(node).__name__} can't be shown on a page")
         if node._type == "Graph":
-            return problems.guarded(lambda: self._graph(node), "This figure")
+            return problems.guarded(lambda: _graph(node, f"{prefix}-figure-{next(numbers)}"), "This figure")
         if getattr(node, "children", None) is not None:
-            node.children = self.convert(node.children)
+            node.children = converted(node.children)
         return node
 
-    def _table(self, table: Table) -> Node:
-        identity = self._next("table")
-        if table.is_lazy and self._deferred is not None:
-            return self._deferred.place(lambda: grid(table, identity), HEIGHT_PX)
-        return grid(table, identity)
+    return converted(node)
 
-    def _graph(self, graph: Any) -> Any:
-        figure_json(getattr(graph, "figure", None) or {})  # Dash would fail where it sends the whole page
-        identity = self._next("figure")
-        graph.id = {"type": "figure", "index": identity}
-        graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}
-        height = graph.figure.layout.height if hasattr(graph.figure, "layout") else None
-        height_css = f"{height or FIGURE_HEIGHT_PX}px"
-        graph.style = {"height": height_css}
-        buttons = [
-            html.Button(
-                kind.upper(),
-                className="tool",
-                title=f"Save this figure as {kind.upper()}",
-                **{"data-export-figure": kind, "data-name": identity},
-            )
-            for kind in ("svg", "png")
-        ]
-        # Dash loads plotly after the page: until then the place of the figure is kept.
-        frame = html.Div(graph, className="figure-scroll", style={"minHeight": height_css})
-        return html.Div([frame, html.Div(buttons, className="figure-tools")], className="figure-box")
 
-    def _next(self, kind: str) -> str:
-        self._count += 1
-        return f"{self._prefix}-{kind}-{self._count}"
+def _graph(graph: Any, identity: str) -> Node:
+    figure_json(getattr(graph, "figure", None) or {})  # Dash would fail where it sends the whole page
+    graph.id = {"type": "figure", "index": identity}
+    graph.config = {**(getattr(graph, "config", None) or {}), **template.CONFIG}
+    height = graph.figure.layout.height if hasattr(graph.figure, "layout") else None
+    height_css = f"{height or FIGURE_HEIGHT_PX}px"
+    graph.style = {"height": height_css}
+    buttons = [
+        html.Button(
+            kind.upper(),
+            className="tool",
+            title=f"Save this figure as {kind.upper()}",
+            **{"data-export-figure": kind, "data-name": identity},
+        )
+        for kind in ("svg", "png")
+    ]
+    # Dash loads plotly after the page: until then the place of the figure is kept.
+    frame = html.Div(graph, className="figure-scroll", style={"minHeight": height_css})
+    return html.Div([frame, html.Div(buttons, className="figure-tools")], className="figure-box")
 
 
 def grid(table: Table, identity: str) -> Node:
     """*table* as an element of a page, with its caption and a button that exports it."""
     wraps = len(table.columns) <= FEW_COLUMNS and len(table.rows) <= WRAPPED_ROWS
     is_short, many = len(table.rows) <= SHORT_ROWS, len(table.columns) > FEW_COLUMNS
-    label: dict[str, Any] = {"aria-label": table.caption}
     described = dash_ag_grid.AgGrid(
         id=identity,
         columnDefs=[_definition(column, place, is_short, many, wraps) for place, column in enumerate(table.columns)],
@@ -196,13 +175,13 @@ def grid(table: Table, identity: str) -> Node:
     # Dash loads the grid after the page: until then its place is kept.
     least = HEADER_PX + ROW_PX * len(table.rows) if is_short else HEIGHT_PX
     place = html.Div(described, style={"minHeight": f"{least}px"})
-    return html.Div([head, place], className="grid-box", role="group", **label)
+    return html.Div([head, place], className="grid-box", role="group", **{"aria-label": table.caption})
 
 
-def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: bool) -> dict[str, Any]:
+def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: bool) -> dict[str, object]:
     """ag-grid's definition of a column; its cells are under its number."""
     title = f"{column.title} ({column.unit})" if column.unit else column.title
-    definition: dict[str, Any] = {
+    definition: dict[str, object] = {
         "field": f"c{place}",
         "headerName": title,
         "headerTooltip": column.help or None,
@@ -224,26 +203,28 @@ def _definition(column: Column, place: int, is_short: bool, many: bool, wraps: b
     return definition
 
 
-def _row(row: Any, columns: Any, number: int) -> dict[str, Any]:
-    data: dict[str, Any] = {"id": str(number)}
-    for place, (cell, column) in enumerate(zip(row, columns, strict=True)):
-        if isinstance(cell, str):
-            cell = Cell(cell)
+def _row(row: Row, columns: Sequence[Column], number: int) -> dict[str, object]:
+    data: dict[str, object] = {"id": str(number)}
+    for place, (given, column) in enumerate(zip(row, columns, strict=True)):
+        cell = Cell(given) if isinstance(given, str) else given
         parts: list[Piece] = []
         for part in content(cell.content):
             if isinstance(part, str) and parts and isinstance(parts[-1], str):
                 parts[-1] += part
             else:
                 parts.append(part)
-        text = "".join(part if isinstance(part, str) else part["text"] for part in parts)
         name = f"c{place}"
         # What a column of numbers is sorted, filtered and exported by is the number; all else goes by its text.
-        data[name] = _number(cell.sort) if column.numeric else text
+        data[name] = _number(cell.sort) if column.numeric else _text(parts)
         if column.numeric or any(not isinstance(part, str) for part in parts):
             data[f"{name}p"] = parts
         if cell.mark:
             data[f"{name}m"] = True
     return data
+
+
+def _text(parts: Iterable[Piece]) -> str:
+    return "".join(part if isinstance(part, str) else part["text"] for part in parts)
 
 
 def _number(value: float | None) -> float | None:
@@ -256,7 +237,7 @@ def _number(value: float | None) -> float | None:
     return value if abs(value) < 2**63 else float(value)
 
 
-def content(node: Any) -> Iterator[Piece]:
+def content(node: object) -> Iterator[Piece]:
     """*node* (text, Dash elements, lists of them) as text and links, in order; other elements give their text."""
     if node is None or isinstance(node, bool):
         return
@@ -265,9 +246,9 @@ def content(node: Any) -> Iterator[Piece]:
     elif isinstance(node, (list, tuple)):
         for each in node:
             yield from content(each)
-    elif hasattr(node, "to_plotly_json"):
-        properties: Mapping[str, Any] = node.to_plotly_json()["props"]
-        text = "".join(part if isinstance(part, str) else part["text"] for part in content(properties.get("children")))
+    elif hasattr(node, "to_plotly_json") and hasattr(node, "_type"):
+        properties: Mapping[str, object] = node.to_plotly_json()["props"]
+        text = _text(content(properties.get("children")))
         href = properties.get("href")
         address = safe_address(str(href)) if href is not None else None
         if address is not None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from ...analyze.study import Study
 from ...analyze.words import percent
@@ -15,11 +16,12 @@ from ...kpi import KPIDefinition
 from ...matrix import NOT_SET, Entry, NotSet, typed
 from ...recorded import Environment
 from .. import problems
+from ..controls import find_run
 from ..environments import circumstances, recorded
 from ..tables import Cell, Column, Row, kpi_cell, table
 from ..tags import Node, dcc, html
 from . import artifacts, view
-from .data import Data, Snapshot
+from .data import Snapshot
 from .view import View
 
 ARTIFACT_ROUTE = "/artifact"
@@ -38,11 +40,18 @@ def addresses(snapshot: Snapshot, current: View) -> Callable[[Entry], str]:
     return address
 
 
-def elements(snapshot: Snapshot, study: Study, current: View, entry: Entry, data: Data) -> list[Node]:
-    """The page's parts."""
+def elements(snapshot: Snapshot, study: Study, current: View, roots: Sequence[Path]) -> tuple[str, list[Node]]:
+    """The page's title and its parts; *roots* are the directories whose files may be shown."""
+    entry = find_run(snapshot.study.runs, current.run)
+    if current.beside:
+        other = find_run(snapshot.study.runs, current.beside)
+        return f"{entry.name} beside {other.name}", _side_by_side(snapshot, study, current, entry, other)
     if current.artifact:
-        return _artifact_page(snapshot, current, entry, data)
-    repeats = repeats_of(snapshot, entry)
+        return entry.name, _artifact_page(snapshot, current, entry, roots)
+    point = {name: typed(value) for name, value in entry.settings.items()}
+    runs = snapshot.study.runs
+    same = [other for other in runs if {name: typed(value) for name, value in other.settings.items()} == point]
+    repeats = sorted(same, key=lambda each: (each.repeat, each.name))
     back = html.A("← back", href=view.write(current.with_run("")), className="back")
     parts: list[Node] = [html.P(back), html.H1(entry.name), *_state(entry)]
     settings = [*entry.settings.items(), ("repeat", entry.repeat)]
@@ -59,24 +68,12 @@ def elements(snapshot: Snapshot, study: Study, current: View, entry: Entry, data
         measured = f"Measured on {circumstances([environment])}."
     parts += [html.H2("Environment"), html.P(measured)]
     if environment.command:
-        # A command line with a button that copies it.
         copy = {"data-copy": environment.command}
         button = html.Button("Copy", className="tool", title="Copy the command", **copy)
         box = html.Div([html.Pre(html.Code(environment.command)), button], className="command")
         parts += [html.H2("Repeat it"), box]
-    parts += [html.H2("Artifacts"), problems.guarded(lambda: _artifacts(current, entry, data), "The artifacts")]
-    return parts
-
-
-def repeats_of(snapshot: Snapshot, entry: Entry) -> list[Entry]:
-    """The runs at the same settings, *entry* among them, by repeat."""
-    point = {name: typed(value) for name, value in entry.settings.items()}
-    same = [
-        other
-        for other in snapshot.study.runs
-        if {name: typed(value) for name, value in other.settings.items()} == point
-    ]
-    return sorted(same, key=lambda each: (each.repeat, each.name))
+    parts += [html.H2("Artifacts"), problems.guarded(lambda: _artifacts(current, entry, roots), "The artifacts")]
+    return entry.name, parts
 
 
 def _state(entry: Entry) -> list[Node]:
@@ -90,20 +87,12 @@ def _state(entry: Entry) -> list[Node]:
     box = [html.Div(lines, className="verdict")] if lines else []
     nearby = os.path.relpath(entry.location)  # a path as one would type it here
     nearby = str(entry.location) if nearby.startswith(os.pardir) else nearby
-    return [
-        *box,
-        html.P(
-            [
-                "Test directory: " if entry.kept_in is None else "History: ",
-                html.Code(entry.kept_in or nearby),
-                f" · id {entry.test_uuid}",
-            ],
-            className="provenance",
-        ),
-    ]
+    what = "Test directory: " if entry.kept_in is None else "History: "
+    said = [what, html.Code(entry.kept_in or nearby), f" · id {entry.test_uuid}"]
+    return [*box, html.P(said, className="provenance")]
 
 
-def _facts(items: Iterable[tuple[str, Any]]) -> Node:
+def _facts(items: Iterable[tuple[str, Node]]) -> Node:
     facts = [html.Li([html.Span(name, className="key"), " ", said]) for name, said in items]
     return html.Ul(facts, className="facts")
 
@@ -115,14 +104,13 @@ def _kpis(study: Study, entry: Entry, repeats: Sequence[Entry]) -> Node:
     columns += [Column("Direction"), Column("Meaning")]
     rows: list[Row] = []
     for kpi in study.workload.kpis.values():
-        cells = [value_cell(each, kpi) for each in (entry, *others)]
+        cells = [_value_cell(each, kpi) for each in (entry, *others)]
         rows.append([kpi.name, kpi.display_unit, *cells, kpi.direction, kpi.help])
     count = f"{len(repeats)} runs at these settings" if len(repeats) > 1 else "one run at these settings"
     return table(columns, rows, caption=f"KPIs; {count}")
 
 
-def value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
-    """The entry's value of *kpi*; ``unknown`` where there is none."""
+def _value_cell(entry: Entry, kpi: KPIDefinition) -> Cell | str:
     return kpi_cell(kpi, entry.kpis[kpi.name]) if kpi.name in entry.kpis else "unknown"
 
 
@@ -150,43 +138,38 @@ def _beside(snapshot: Snapshot, study: Study, current: View, entry: Entry, repea
     return [html.H2("Put another run beside it"), html.Ul(links, className="inline"), label]
 
 
-def _artifacts(current: View, entry: Entry, data: Data) -> Node:
-    found, is_all = artifacts.listing(entry, data.source.roots)
+def _artifacts(current: View, entry: Entry, roots: Sequence[Path]) -> Node:
+    found, is_all = artifacts.listing(entry, roots)
     rows: list[Row] = []
-    for each in found:
-        link = html.A(each.name, href=view.write(dataclasses.replace(current, artifact=each.name)))
-        download = html.A("download", href=file_address(entry, each.name), download=each.name.rpartition("/")[2])
-        is_named = each.name.isprintable()
-        name: Any = link if is_named else ascii(each.name)[1:-1]
-        rows.append(
-            [Cell(name), Cell(f"{each.size_bytes:,}", sort=each.size_bytes), Cell(download if is_named else "")]
-        )
+    for name, size in found:
+        link: Node = html.A(name, href=view.write(dataclasses.replace(current, artifact=name)))
+        file: Node = html.A("download", href=_file_address(entry, name), download=name.rpartition("/")[2])
+        if not name.isprintable():
+            link, file = ascii(name)[1:-1], ""
+        rows.append([Cell(link), Cell(f"{size:,}", sort=size), Cell(file)])
     rest = "" if is_all else f"; the first {artifacts.MOST_FILES} are shown"
     columns = [Column("File"), Column("Size", unit="bytes", numeric=True), Column("As a file")]
     return table(columns, rows, caption=f"{len(found)} files{rest}")
 
 
-def file_address(entry: Entry, name: str) -> str:
-    """Where the file itself is served."""
+def _file_address(entry: Entry, name: str) -> str:
     return f"{ARTIFACT_ROUTE}/{entry.test_uuid}/{urllib.parse.quote(name, errors='replace')}"
 
 
-def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, data: Data) -> list[Node]:
+def _artifact_page(snapshot: Snapshot, current: View, entry: Entry, roots: Sequence[Path]) -> list[Node]:
     back = html.A(f"← {entry.name}", href=addresses(snapshot, current)(entry), className="back")
-    path = artifacts.locate(entry, current.artifact, data.source.roots)
-    shown = artifacts.show(path)
-    download = html.A("Download it", href=file_address(entry, current.artifact))
+    shown = artifacts.show(artifacts.locate(entry, current.artifact, roots))
+    download = html.A("Download it", href=_file_address(entry, current.artifact))
     parts: list[Node] = [html.P(back), html.H1(current.artifact)]
     if shown.text is None:
         return [*parts, html.P([f"{shown.size_bytes:,} bytes, not text. ", download])]
     rest = "" if shown.is_whole else f"The first {artifacts.SHOWN_BYTES:,} of {shown.size_bytes:,} bytes. "
-    label: dict[str, Any] = {"aria-label": current.artifact}
+    label = {"aria-label": current.artifact}
     text = html.Pre(html.Code(shown.text), className="artifact", tabIndex="0", role="region", **label)
     return [*parts, html.P([rest, download]), text]
 
 
-def side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, other: Entry) -> list[Node]:
-    """The parts of the page that shows two runs."""
+def _side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, other: Entry) -> list[Node]:
     address = addresses(snapshot, current)
     links = [
         html.A("← back", href=view.write(current.with_run(""))),
@@ -197,18 +180,9 @@ def side_by_side(snapshot: Snapshot, study: Study, current: View, one: Entry, ot
         " · ",
         html.A("swap", href=view.write(dataclasses.replace(current, run=current.beside, beside=current.run))),
     ]
-    settings = [
-        Pair(name, _shown(first), _shown(second), typed(first) != typed(second))
-        for name in dict.fromkeys([*one.settings, *other.settings])
-        for first, second in [(one.settings.get(name, NOT_SET), other.settings.get(name, NOT_SET))]
-    ]
-    settings.append(Pair("repeat", show(one.repeat), show(other.repeat), one.repeat != other.repeat))
-    before, after = recorded(one.environment), recorded(other.environment)
-    surroundings = [
-        Pair(name, first, second, first != second)
-        for name in dict.fromkeys([*before, *after])
-        for first, second in [(before.get(name, "not recorded"), after.get(name, "not recorded"))]
-    ]
+    settings = _pairs(one.settings, other.settings, NOT_SET)
+    settings += _pairs({"repeat": one.repeat}, {"repeat": other.repeat}, NOT_SET)
+    surroundings = _pairs(recorded(one.environment), recorded(other.environment), "not recorded")
     return [
         html.P(links),
         html.H1("Two runs side by side"),
@@ -233,8 +207,13 @@ class Pair(NamedTuple):
     differs: bool
 
 
-def _shown(value: Any) -> str:
-    return "(not set)" if isinstance(value, NotSet) else show(value)
+def _pairs(one: Mapping[str, object], other: Mapping[str, object], missing: object) -> list[Pair]:
+    pairs = []
+    for name in dict.fromkeys([*one, *other]):
+        values = one.get(name, missing), other.get(name, missing)
+        first, second = ("(not set)" if isinstance(value, NotSet) else show(value) for value in values)
+        pairs.append(Pair(name, first, second, typed(values[0]) != typed(values[1])))
+    return pairs
 
 
 def _sentences(settings: Sequence[Pair], surroundings: Sequence[Pair]) -> Iterator[str]:
@@ -252,16 +231,10 @@ def _sentences(settings: Sequence[Pair], surroundings: Sequence[Pair]) -> Iterat
 
 
 def _kpis_of_two(study: Study, one: Entry, other: Entry) -> Node:
-    columns = [
-        Column("KPI"),
-        Column("Unit"),
-        Column("A", numeric=True),
-        Column("B", numeric=True),
-        Column("B against A", numeric=True),
-        Column("Better"),
-    ]
+    numbers = [Column(title, numeric=True) for title in ("A", "B", "B against A")]
+    columns = [Column("KPI"), Column("Unit"), *numbers, Column("Better")]
     rows: list[Row] = [
-        [kpi.name, kpi.display_unit, value_cell(one, kpi), value_cell(other, kpi), *_change(kpi, one, other)]
+        [kpi.name, kpi.display_unit, _value_cell(one, kpi), _value_cell(other, kpi), *_change(kpi, one, other)]
         for kpi in study.workload.kpis.values()
     ]
     return table(columns, rows, caption="KPIs of two single runs; whether a difference is chance, Compare says")
@@ -280,13 +253,7 @@ def _change(kpi: KPIDefinition, one: Entry, other: Entry) -> tuple[Cell | str, s
 
 
 def _differences(pairs: Sequence[Pair], caption: str) -> Node:
-    rows: list[Row] = [
-        [
-            pair.name,
-            Cell(pair.one, mark=pair.differs),
-            Cell(pair.other, mark=pair.differs),
-            "differs" if pair.differs else "same",
-        ]
-        for pair in sorted(pairs, key=lambda pair: not pair.differs)
-    ]
+    rows: list[Row] = []
+    for name, one, other, differs in sorted(pairs, key=lambda pair: not pair.differs):
+        rows.append([name, Cell(one, mark=differs), Cell(other, mark=differs), "differs" if differs else "same"])
     return table([Column("Name"), Column("A"), Column("B"), Column("")], rows, caption=caption)

@@ -12,7 +12,7 @@ import resource
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ...errors import MatbenchError, os_reason
 from ..controls import find_run
@@ -24,7 +24,16 @@ from .answers import Pages
 from .data import Data, Source
 from .run_page import ARTIFACT_ROUTE
 
+if TYPE_CHECKING:
+    import dash
+    import flask
+    from dash.development.base_component import Component
+
 HOST, PORT = "127.0.0.1", 8050
+COMPONENTS, CALLBACK = "/_dash-component-suites/", "/_dash-update-component"
+MOST_BYTES = 4 * 1024 * 1024
+"""The largest body: a page sends its address and what somebody did."""
+_log = logging.getLogger(__name__)
 _PORTS_TRIED = 20
 _GARBAGE = 100_000, 50, 100
 """After how many new objects it is looked for: a command that ends does so far less often."""
@@ -36,13 +45,8 @@ _EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104  what a person asked for with --ho
 READING_MS = 700
 
 
-def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozenset()) -> Any:
-    """The Dash application, reading its data in the background.
-
-    Args:
-        report_dest: where a static report is written when somebody asks for one.
-        hosts: names under which the server may be addressed, besides those of this machine.
-    """
+def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozenset()) -> dash.Dash:
+    """The Dash application, reading its data in the background; *hosts* are names of this server besides its own."""
     import dash
 
     data = Data(source)
@@ -69,11 +73,7 @@ def make_app(source: Source, report_dest: Path, hosts: frozenset[str] = frozense
 
 @contextlib.contextmanager
 def bound(host: str = HOST, port: int | None = None) -> Iterator[socket.socket]:
-    """A listening socket on *host*: on *port*, or on the first free one from 8050 on.
-
-    Raises:
-        MatbenchError: the port is taken, or the host isn't this machine's.
-    """
+    """A listening socket on *host*: on *port*, or on the first free one from 8050 on."""
     tried = [port] if port is not None else [*range(PORT, PORT + _PORTS_TRIED), 0]
     for place, number in enumerate(tried):
         try:
@@ -89,14 +89,13 @@ def bound(host: str = HOST, port: int | None = None) -> Iterator[socket.socket]:
 
 
 def address(listener: socket.socket) -> str:
-    """The address to open in a browser."""
     host, port = listener.getsockname()[:2]
     if host in _EVERYWHERE:
         host = socket.gethostname()
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def serve(app: Any, listener: socket.socket) -> None:
+def serve(app: dash.Dash, listener: socket.socket) -> None:
     """Answer requests until the process is interrupted."""
     from waitress.server import create_server
 
@@ -111,15 +110,12 @@ def serve(app: Any, listener: socket.socket) -> None:
         asyncore_use_poll=True,  # select knows 1,024 files
         channel_timeout=_IDLE_S,
         cleanup_interval=1,
-        max_request_body_size=requests.MOST_BYTES,
+        max_request_body_size=MOST_BYTES,
     ).run()
 
 
 def _connections() -> int:
-    """How many may be open at once: connections that ask nothing must not keep out those that do.
-
-    Half of the files that this process may open; that number is raised as far as it may be.
-    """
+    """How many may be open at once: half of the files that this process may open, which are raised as far as may be."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * _MOST_CONNECTIONS
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -128,10 +124,10 @@ def _connections() -> int:
     return _MOST_CONNECTIONS if soft == resource.RLIM_INFINITY else min(_MOST_CONNECTIONS, soft // 2)
 
 
-def _serve_artifacts(server: Any, data: Data) -> None:
+def _serve_artifacts(server: flask.Flask, data: Data) -> None:
     import flask
 
-    def artifact(identity: str, name: str) -> Any:
+    def artifact(identity: str, name: str) -> flask.Response:
         snapshot = data.snapshot
         try:
             if snapshot is None:
@@ -147,7 +143,7 @@ def _serve_artifacts(server: Any, data: Data) -> None:
     server.add_url_rule(f"{ARTIFACT_ROUTE}/<identity>/<path:name>", "artifact", artifact)
 
 
-def _secure(app: Any, hosts: frozenset[str]) -> None:
+def _secure(app: dash.Dash, hosts: frozenset[str]) -> None:
     """Only pages of this server may ask it, and a page loads and runs nothing but its own."""
     import flask
 
@@ -158,7 +154,7 @@ def _secure(app: Any, hosts: frozenset[str]) -> None:
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
 
-    def only_from_here() -> Any:
+    def only_from_here() -> flask.Response | None:
         request = flask.request
         origin = request.headers.get("Origin")
         if not _is_own_name(_host(request.host), hosts) or (
@@ -167,7 +163,7 @@ def _secure(app: Any, hosts: frozenset[str]) -> None:
             return flask.Response("this server answers only under its own address\n", status=403, mimetype="text/plain")
         return None
 
-    def with_headers(response: Any) -> Any:
+    def with_headers(response: flask.Response) -> flask.Response:
         is_artifact = flask.request.path.startswith(f"{ARTIFACT_ROUTE}/")
         response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox" if is_artifact else policy
         response.headers["X-Content-Type-Options"] = "nosniff"
@@ -178,31 +174,31 @@ def _secure(app: Any, hosts: frozenset[str]) -> None:
     app.server.after_request(with_headers)
 
 
-def _refuse(app: Any) -> None:
-    """Answer what no page of ours asks for with a line, not with a stack trace on the terminal."""
+def _refuse(app: dash.Dash) -> None:
+    """Answer what no page of ours asks for with a line: Dash takes a body for granted, and a component's path."""
     import flask
-    from dash.exceptions import DependencyException
+    from werkzeug.exceptions import HTTPException
 
-    def check() -> None:
-        if flask.request.path == requests.CALLBACK and flask.request.method == "POST":
-            requests.check_body(app.callback_map, flask.request)
-
-    def no_component(error: Exception) -> Any:
-        if not flask.request.path.startswith(requests.COMPONENTS):
+    def refused(error: Exception) -> flask.Response | HTTPException:
+        if isinstance(error, HTTPException):
+            return error
+        status, said = 400, "the body is none that a page of this application sends"
+        if flask.request.path.startswith(COMPONENTS):  # Dash registers some source maps that it doesn't bring
+            status, said = 404, "there is no such component"
+        elif flask.request.path != CALLBACK:
             raise error
-        return flask.Response("there is no such component\n", status=404, mimetype="text/plain")
+        else:
+            _log.warning("a request is refused (%s: %s)", type(error).__name__, str(error)[:300])
+        return flask.Response(f"{said}\n", status=status, mimetype="text/plain")
 
-    app.server.config["MAX_CONTENT_LENGTH"] = requests.MOST_BYTES
-    app.server.before_request(check)
-    for kind in (DependencyException, FileNotFoundError):  # Dash registers some source maps that it doesn't bring
-        app.server.register_error_handler(kind, no_component)
+    app.server.config["MAX_CONTENT_LENGTH"] = MOST_BYTES
+    app.server.register_error_handler(Exception, refused)
 
 
 def _is_own_name(name: str, hosts: frozenset[str]) -> bool:
-    """True for a name of this machine, and for those that it was told to listen under.
+    """True for a name of this machine (none that DNS rebinding leads here), and for those that it was told to have.
 
-    A name that somebody else's server leads here (DNS rebinding) is none. One that listens everywhere answers to any
-    address in numbers, which needs no name.
+    One that listens everywhere answers to any address in numbers, which needs no name.
     """
     if name in _LOOPBACK or name in {host.lower() for host in hosts}:
         return True
@@ -221,7 +217,7 @@ def _host(header: str) -> str:
     return header.partition(":")[0].lower()
 
 
-def layout(source_name: str, workload: str) -> Any:
+def layout(source_name: str, workload: str) -> Component:
     """All that doesn't depend on data."""
     stores = [dcc.Store(id=name) for name in ("request", "event", "version", "title")]
     header = html.Header(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import urllib.parse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from ... import filters as filter_language
 from ...errors import ConfigError, MatbenchError, did_you_mean
@@ -26,24 +26,19 @@ class AddressError(MatbenchError):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class View:
-    """What is shown; a default value is not written into the address.
+    """What is shown; a default value is not written into the address."""
 
-    *show* is the slug of a report or plot, empty for the first report; *filters* say which entries take part, *order*
-    which variables come first, *cfg* the plots' configuration as text. *run* is the id of the run that is open, or its
-    first digits; *beside* another run beside it; *artifact* the file of it that is shown.
-    """
-
-    show: str = ""
+    show: str = ""  # the slug of a report or plot; empty for the first report
     filters: Filters = dataclasses.field(default_factory=dict)
-    order: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()  # the variables that come first
     cfg: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    run: str = ""
+    run: str = ""  # the id of the run that is open, or its first digits; the same of the run beside it
     beside: str = ""
-    artifact: str = ""
+    artifact: str = ""  # the file of the run that is shown
 
     def on_page(self, show: str) -> View:
         """The same selection on another page, without an open run."""
-        return dataclasses.replace(self, show=show, run="", beside="", artifact="")
+        return dataclasses.replace(self.with_run(""), show=show)
 
     def with_run(self, run: str, beside: str = "", artifact: str = "") -> View:
         """The same page with *run* open; an empty one closes what is open."""
@@ -62,7 +57,12 @@ class View:
 
 def write(view: View) -> str:
     """The query of an address, with its ``?``; :func:`read` gives *view* again."""
-    return "?" + "&".join(f"{_quote(name, '')}={_quote(text, _PLAIN)}" for name, text in _texts(view))
+    before = {"show": view.show, "filters": write_filters(view.filters), "order": ",".join(map(_escape, view.order))}
+    after = {"artifact": view.artifact, "beside": view.beside, "run": view.run}
+    texts = [(name, text) for name, text in before.items() if text]
+    texts += [(f"{CFG}{name}", text) for name, text in view.cfg.items()]
+    texts += [(name, text) for name, text in after.items() if text]
+    return "?" + "&".join(f"{_quote(name, '')}={_quote(text, _PLAIN)}" for name, text in texts)
 
 
 def read(query: str) -> View:
@@ -84,10 +84,7 @@ def read(query: str) -> View:
             raise AddressError(
                 f"the address has an unknown part '{name}': {did_you_mean(name, [*_FIELDS, 'cfg.NAME'])}"
             )
-    try:
-        filters = filter_language.parse(texts.pop("filters", ""))
-    except ConfigError as error:
-        raise AddressError(f"the address: {error}") from error
+    filters = read_filters(texts.pop("filters", ""), "the address: ")
     order = tuple(dict.fromkeys(_names(texts.pop("order", ""))))
     return View(filters=filters, order=order, cfg=cfg, **texts)
 
@@ -100,27 +97,17 @@ def same(one: str, other: str) -> bool:
         return one == other
 
 
-def read_filters(text: str) -> Filters:
+def read_filters(text: str, before: str = "") -> Filters:
     """Filters as a person types them; raises AddressError where they can't be read."""
     try:
         return filter_language.parse(text)
     except ConfigError as error:
-        raise AddressError(str(error)) from error
+        raise AddressError(f"{before}{error}") from error
 
 
 def write_filters(filters: Filters) -> str:
     """Filters as the command line takes them."""
-    return ",".join(
-        f"{_escape(name)}={':'.join(_value(value) for value in values)}" for name, values in filters.items() if values
-    )
-
-
-def _texts(view: View) -> Iterator[tuple[str, str]]:
-    before = {"show": view.show, "filters": write_filters(view.filters), "order": ",".join(map(_escape, view.order))}
-    after = {"artifact": view.artifact, "beside": view.beside, "run": view.run}
-    yield from ((name, text) for name, text in before.items() if text)
-    yield from ((f"{CFG}{name}", text) for name, text in view.cfg.items())
-    yield from ((name, text) for name, text in after.items() if text)
+    return ",".join(f"{_escape(name)}={':'.join(map(_value, values))}" for name, values in filters.items() if values)
 
 
 def _names(text: str) -> list[str]:
