@@ -57,7 +57,7 @@ def judged(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = N
 def raised(kpi: KPIDefinition, runs: Sequence[Floats], blocks: Blocks | None = None) -> list[Raised]:
     """The alarms of series of *runs*."""
     return [
-        alarms_of("simulated", one.series, one.changes, MinimumEffect(), {}, NOW, [True] * len(one.changes))
+        alarms_of(one.series, one.changes, MinimumEffect(), {}, NOW, [True] * len(one.changes))
         for one in judged(kpi, runs, blocks)
     ]
 

@@ -12,7 +12,7 @@ from matrix_benchmarking.analyze.detect import change_points, judge, judge_all
 from matrix_benchmarking.analyze.detect.evidence import Floats, Prior
 from matrix_benchmarking.analyze.detect.series import Blocks, power_of_two, precision, prepare, single_runs
 from matrix_benchmarking.analyze.detect.splits import _unsettled
-from matrix_benchmarking.analyze.verdict.returns import returns
+from matrix_benchmarking.analyze.verdict.levels import returns
 
 
 def one_each(campaigns: list[list[int]]) -> Blocks:

@@ -10,8 +10,9 @@ from typing import Any
 
 from matrix_benchmarking import kpi
 from matrix_benchmarking.analyze.verdict.analyse import analyse_runs
+from matrix_benchmarking.analyze.verdict.lifecycle import subject_of
 from matrix_benchmarking.analyze.verdict.model import Analysis
-from matrix_benchmarking.history.alarms import Action, AlarmEvent, AlarmSubject
+from matrix_benchmarking.history.alarms import Action, AlarmEvent
 from matrix_benchmarking.matrix import Entry, Facts
 from matrix_benchmarking.workload import BaseStore, RegressionKeys, Workload
 
@@ -88,17 +89,6 @@ def analysis_of(entries: Iterable[Entry], events: Iterable[AlarmEvent] = ()) -> 
 def event(analysis: Analysis, place: int, action: Action, **said: Any) -> AlarmEvent:
     """What somebody said of the alarm of the verdict at *place*."""
     alarm = analysis.verdicts[place].alarms[-1]
-    subject = AlarmSubject(
-        workload=alarm.workload,
-        kpi=alarm.kpi,
-        unit=analysis.verdicts[place].kpi.unit,
-        lower_better=True,
-        labels=dict(alarm.labels),
-        series=alarm.series,
-        first_bad=alarm.first_bad,
-        last_good=alarm.last_good,
-        old_level=alarm.old_level,
-        new_level=alarm.new_level,
-    )
+    subject = subject_of(analysis.workload, analysis.verdicts[place], alarm)
     at_us = int(NOW.timestamp() * 1e6) - DAY_US
     return AlarmEvent(alarm=alarm.id, action=action, at_us=at_us, subject=subject, **{"author": "Ada", **said})

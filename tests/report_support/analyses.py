@@ -126,10 +126,7 @@ def alarm(of: SeriesVerdict, status: Status = Status.OPEN, **others: Any) -> Ala
     """The alarm of a verdict's change."""
     fields: dict[str, Any] = {
         "id": hashlib.sha256(of.id.encode("utf-8", "backslashreplace")).hexdigest()[:12],
-        "workload": "encoder_bench",
         "kpi": of.kpi.name,
-        "labels": of.labels,
-        "series": of.name,
         "first_bad": of.first_bad_version or of.versions[-1],
         "last_good": of.last_good_version or of.versions[0],
         "old_level": of.old_level or 100.0,

@@ -15,38 +15,29 @@ from ...history.alarms import Action
 from ...history.records import digest
 from ...workload import MinimumEffect
 from ..detect import Change
-from ..select.selection import SelectedSeries, series_id
-from .levels import middles
+from ..select.selection import SelectedSeries
+from .levels import FURTHEST, middles, returns
 from .lifecycle import Known, is_expired
 from .model import Alarm, Analysis, Status, amount
-from .returns import FURTHEST, returns
 
+# How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much.
 LEFT_AFTER_A_FIX = 0.25
-"""How much of a step may be left for it to count as repaired: levels of few points are uncertain by so much."""
+# Runs that are measured again later can move a change by so many versions: it is still the alarm that was raised.
 NEARBY = 2
-"""Runs that are measured again later can move a change by so many versions: it is still the alarm that was raised."""
 ID_LENGTH = 12
+# A level that a history left and returned to so often is one of two that the machine has.
 RETURNS = 2
-"""A level that a history left and returned to so often is one of two that the machine has."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Raised:
-    """What is to be said of a series' changes.
+    """What is to be said of a series' changes."""
 
-    Attributes:
-        changes: those that count.
-        alarms: of those that are worse, in their order.
-        worst: place in *changes* of the last one that is worse and not repaired; None where there is none.
-        is_back: the last change only repaired an earlier one.
-        notes: sentences.
-    """
-
-    changes: tuple[Change, ...]
-    alarms: tuple[Alarm, ...]
-    worst: int | None
-    is_back: bool
-    notes: tuple[str, ...]
+    changes: tuple[Change, ...] = ()  # those that count
+    alarms: tuple[Alarm, ...] = ()  # of those that are worse, in their order
+    worst: int | None = None  # place in *changes* of the last one that is worse and not repaired
+    is_back: bool = False  # the last change only repaired an earlier one
+    notes: tuple[str, ...] = ()
 
 
 def alarm_id(series: str, point: str) -> str:
@@ -55,7 +46,6 @@ def alarm_id(series: str, point: str) -> str:
 
 
 def alarms_of(
-    workload: str,
     series: SelectedSeries,
     changes: Sequence[Change],
     minimum: MinimumEffect,
@@ -63,24 +53,18 @@ def alarms_of(
     now: dt.datetime,
     accepted: Sequence[bool],
 ) -> Raised:
-    """The alarms of one series.
+    """The alarms of one series, of which the detector saw these *changes*; *known* are those of the history, by id.
 
-    Args:
-        changes: all that the detector saw, the oldest first.
-        known: the alarms of the history, by id.
-        accepted: for each change whether the false discovery rate lets it pass; an alarm that was raised before stays.
+    Each change is *accepted* or not by the false discovery rate; an alarm that was raised before stays.
     """
     if not changes:
-        return Raised((), (), None, is_back=False, notes=())
-    ids = _ids(workload, series, changes, known)
+        return Raised()
+    ids = _ids(series, changes, known)
     starts = {change.first for change, identity, passes in zip(changes, ids, accepted, strict=True)
               if change.takes_back is None and (passes or identity in known)}  # fmt: skip
-    kept = [
-        place
-        for place, change in enumerate(changes)
-        if (change.first if change.takes_back is None else change.takes_back) in starts
-    ]
-    counted = tuple(changes[place] for place in kept)
+    kept = [(change, identity) for change, identity in zip(changes, ids, strict=True)
+            if (change.first if change.takes_back is None else change.takes_back) in starts]  # fmt: skip
+    counted = tuple(change for change, _ in kept)
     known_levels = levels_known(counted, series.values)
     repairs = {
         place: _repairs(counted, place, minimum)
@@ -88,15 +72,14 @@ def alarms_of(
         if one.is_worse and one.drifts_from is None and place not in known_levels
     }
     alarms = tuple(
-        _alarm(workload, series, counted, place, ids[kept[place]], those, known, now)
+        _alarm(series, counted[place], kept[place][1], [counted[repair] for repair in those], known, now)
         for place, those in repairs.items()
     )
     held = [place for place, alarm in zip(repairs, alarms, strict=True) if alarm.status is not Status.FIXED]
-    dropped = len(changes) - len(kept)
-    notes = [
-        f"{dropped} {'change is' if dropped == 1 else 'changes are'} left out: so many series show as much by chance"
-    ]
-    notes = notes if dropped else []
+    notes, dropped = [], len(changes) - len(kept)
+    if dropped:
+        are = "change is" if dropped == 1 else "changes are"
+        notes.append(f"{dropped} {are} left out: so many series show as much by chance")
     if known_levels:
         change = counted[max(known_levels)]
         levels = " and ".join(series.kpi.show(level) for level in sorted((change.old_level, change.new_level)))
@@ -110,7 +93,7 @@ def alarms_of(
     return Raised(counted, alarms, max(held, default=None), is_back, tuple(notes))
 
 
-def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
+def _ids(series: SelectedSeries, changes: Sequence[Change], known: Mapping[str, Known]) -> list[str]:
     """The id of each change: its own, or that of an alarm raised next to it before the history was amended."""
     own = [alarm_id(series.id, series.keys[change.first]) for change in changes]
     if all(identity in known or not change.is_worse for identity, change in zip(own, changes, strict=True)):
@@ -120,7 +103,7 @@ def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known
     of_series = {
         place: identity
         for identity, alarm in known.items()
-        if (place := places.get(identity)) is not None and identity not in taken and _is_of(workload, series, alarm)
+        if (place := places.get(identity)) is not None and identity not in taken and alarm.series == series.id
     }
     ids = []
     for change, identity in zip(changes, own, strict=True):
@@ -131,22 +114,17 @@ def _ids(workload: str, series: SelectedSeries, changes: Sequence[Change], known
     return ids
 
 
-def _is_of(workload: str, series: SelectedSeries, alarm: Known) -> bool:
-    subject = alarm.subject
-    return series_id(subject.workload, subject.kpi, subject.unit, subject.labels) == series.id
-
-
 def _repairs(changes: Sequence[Change], place: int, minimum: MinimumEffect) -> list[int]:
     """The places of the changes that led back from *place*, for the most part or to what isn't worth a word."""
-    step = changes[place].new_level - changes[place].old_level
-    allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, changes[place].old_level))
-    found = []
-    for later in range(place + 1, len(changes)):
-        left = (changes[later].new_level - changes[place].old_level) * math.copysign(1.0, step)
-        takes_back = changes[later].takes_back == changes[place].first
-        if takes_back or (not changes[later].is_worse and left <= allowed):
-            found.append(later)
-    return found
+    change = changes[place]
+    step = change.new_level - change.old_level
+    allowed = max(LEFT_AFTER_A_FIX * abs(step), amount(minimum, change.old_level))
+    return [
+        at
+        for at, later in enumerate(changes[place + 1 :], place + 1)
+        if later.takes_back == change.first
+        or (not later.is_worse and (later.new_level - change.old_level) * math.copysign(1.0, step) <= allowed)
+    ]
 
 
 def levels_known(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> set[int]:
@@ -168,22 +146,17 @@ def _better_than_before(changes: Sequence[Change], place: int, minimum: MinimumE
 
 
 def _alarm(
-    workload: str,
     series: SelectedSeries,
-    changes: Sequence[Change],
-    place: int,
+    change: Change,
     identity: str,
-    repairs: Sequence[int],
+    repairs: Sequence[Change],
     known: Mapping[str, Known],
     now: dt.datetime,
 ) -> Alarm:
-    change, last = changes[place], len(series.points) - 1
+    last = len(series.points) - 1
     alarm = Alarm(
         id=identity,
-        workload=workload,
         kpi=series.kpi.name,
-        labels=series.labels,
-        series=series.name,
         first_bad=series.versions[change.first],
         last_good=series.versions[change.last_before],
         old_level=change.old_level,
@@ -194,12 +167,13 @@ def _alarm(
     before = known.get(identity)
     if before is not None:
         alarm = _with_history(alarm, before, series, now)
-    disputed = before.disputed if before is not None else None
-    fix = next((changes[repair] for repair in repairs if series.versions[changes[repair].first] != disputed), None)
-    if fix is None:
-        return alarm
-    is_new = fix.seen == last
-    return dataclasses.replace(alarm, status=Status.FIXED, fixed_by=series.versions[fix.first], is_new=is_new, note="")
+    disputed = None if before is None else before.disputed
+    for fix in repairs:
+        version = series.versions[fix.first]
+        if version != disputed:
+            is_new = fix.seen == last
+            return dataclasses.replace(alarm, status=Status.FIXED, fixed_by=version, is_new=is_new, note="")
+    return alarm
 
 
 def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.datetime) -> Alarm:
@@ -208,28 +182,26 @@ def _with_history(alarm: Alarm, known: Known, series: SelectedSeries, now: dt.da
     if event.action is Action.RAISED:
         return alarm
     at = dt.datetime.fromtimestamp(event.at_us / 10**6, dt.UTC)
-    said = dataclasses.replace(alarm, author=event.author, at=at, reason=event.reason, until=event.until)
+    status, note = Status.OPEN, ""
     if known.status is Status.ACKNOWLEDGED and is_expired(event.until, now, series.labels_for(event.until)):
-        return dataclasses.replace(said, note=f"the acknowledgement until {event.until} has run out")
-    if known.is_retired:
-        return dataclasses.replace(said, note=f"it was closed because {event.reason}, and is judged again")
-    if known.status is Status.FIXED:
-        return dataclasses.replace(said, note=f"it was fixed by {event.version}, and is not any more")
-    return dataclasses.replace(said, status=known.status)
+        note = f"the acknowledgement until {event.until} has run out"
+    elif known.is_retired:
+        note = f"it was closed because {event.reason}, and is judged again"
+    elif known.status is Status.FIXED:
+        note = f"it was fixed by {event.version}, and is not any more"
+    else:
+        status = known.status
+    return dataclasses.replace(
+        alarm, author=event.author, reason=event.reason, until=event.until, at=at, status=status, note=note
+    )
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Cause:
-    """Alarms that nobody dealt with and that begin with the same version, the largest first.
+    """Alarms that nobody dealt with and that begin with the same version, the largest first."""
 
-    Attributes:
-        id: of the workload and the first bad version; the same in each analysis and on each machine.
-        first_bad: the version in words.
-        alarms: at least one.
-    """
-
-    id: str
-    first_bad: str
+    id: str  # of the workload and the first bad version: the same everywhere
+    first_bad: str  # in words
     alarms: tuple[Alarm, ...]
 
 
@@ -239,13 +211,10 @@ def cause_id(workload: str, first_bad: str) -> str:
 
 
 def causes(analysis: Analysis) -> list[Cause]:
-    """The causes of the alarms that make *analysis* fail: those of most alarms first.
-
-    An alarm without an id is a comparison's own, of which no history knows since when.
-    """
+    """The causes of the alarms that make *analysis* fail: those of most alarms first."""
     found: dict[str, list[Alarm]] = {}
     for _, alarm in analysis.alarms(Status.OPEN):
-        if alarm.id:
+        if alarm.id:  # else it is a comparison's own, of which no history knows since when
             found.setdefault(alarm.first_bad, []).append(alarm)
     made = [Cause(cause_id(analysis.workload, version), version, tuple(alarms)) for version, alarms in found.items()]
     return sorted(made, key=lambda cause: -len(cause.alarms))

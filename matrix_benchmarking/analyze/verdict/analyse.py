@@ -1,7 +1,4 @@
-"""The verdict on each series of a history: what changed, whether it still holds, which alarms it raises.
-
-Gets runs (or a selection of their series) and what people said of earlier alarms; gives an :class:`.model.Analysis`.
-"""
+"""The verdict on each series of a history: what changed, whether it still holds, which alarms it raises."""
 
 from __future__ import annotations
 
@@ -68,8 +65,7 @@ def analyse(
     Args:
         data: where the runs came from, in words.
         minimum_effects: by KPI; 1 % of the old level for the others.
-        events: what the history knows of alarms. An alarm that was raised before stays one, whatever the other series
-            of today do to the false discovery rate.
+        events: what the history knows of alarms: what was raised before stays one, whatever the rate says.
         now: the time of the analysis, UTC.
         rate: false discovery rate: on average, at most this share of the changes that are named are none.
     """
@@ -80,10 +76,7 @@ def analyse(
     series = judged_together(judgeable, minima, _blocks(judgeable))
     q = q_values([one.judgement.p_value for one in series])
     largest = _largest_accepted(series, q, rate)
-    raised = [
-        alarms_of(selection.workload, one.series, one.changes, one.minimum, known, now, _accepted(one, largest))
-        for one in series
-    ]
+    raised = [alarms_of(one.series, one.changes, one.minimum, known, now, _accepted(one, largest)) for one in series]
     verdicts = [_verdict(*each) for each in zip(series, raised, q, strict=True)]
     verdicts.sort(key=severity)
     newest = selection.newest
@@ -93,10 +86,7 @@ def analyse(
         question="the newest runs against their history" if newest is None else f"{newest} against its history",
         newest=newest,
         verdicts=tuple(verdicts),
-        not_analysed=(
-            *(unjudged(one, len(one.points) - 2, len(one.points) - 1) for one in shown),
-            *selection.skipped,
-        ),
+        not_analysed=(*(unjudged(one, len(one.points) - 2) for one in shown), *selection.skipped),
         order=selection.order,
         notes=selection.notes,
         runs=selection.runs,
@@ -140,13 +130,11 @@ def _blocks(series: Sequence[SelectedSeries]) -> Callable[[SelectedSeries], Bloc
 
 def _largest_accepted(series: Sequence[JudgedSeries], q: Sequence[float | None], rate: float) -> float:
     """The largest p-value that the false discovery rate lets pass; that of Bonferroni where none of them does."""
+    p_values = [one.judgement.p_value for one in series]
     accepted = [
-        one.judgement.p_value
-        for one, value in zip(series, q, strict=True)
-        if value is not None and value <= rate and one.judgement.p_value is not None
+        p for p, value in zip(p_values, q, strict=True) if p is not None and value is not None and value <= rate
     ]
-    tested = sum(value is not None for value in q)
-    return max([*accepted, rate / max(tested, 1)])
+    return max([*accepted, rate / max(sum(value is not None for value in q), 1)])
 
 
 def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
@@ -162,20 +150,12 @@ def _accepted(one: JudgedSeries, largest: float) -> list[bool]:
 def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> SeriesVerdict:
     """The verdict on one series: about its last unrepaired change for the worse, else its last change, else none."""
     series, judgement = one.series, one.judgement
-    base = SeriesVerdict(
-        id=series.id,
-        kpi=series.kpi,
-        labels=series.labels,
-        name=series.name,
-        outcome=Outcome.NO_CHANGE,
-        points=series.points,
-        versions=series.versions,
+    base = dataclasses.replace(
+        SeriesVerdict.of(series, one.minimum),
         p_value=judgement.p_value,
         q_value=q_value,
         changes=raised.changes,
         alarms=raised.alarms,
-        minimum_effect=one.minimum.relative,
-        minimum_effect_absolute=one.minimum.absolute,
         notes=(*series.notes, *raised.notes),
     )
     if judgement.kind is Kind.NOT_ENOUGH_HISTORY:
@@ -189,10 +169,10 @@ def _verdict(one: JudgedSeries, raised: Raised, q_value: float | None) -> Series
         )
     if raised.worst is not None:
         return _about(base, one, raised.worst, Outcome.REGRESSION)
-    if judgement.suspicion is not None and _is_suspected(judgement.suspicion, one.series):
-        seen = judgement.suspicion
-        base = dataclasses.replace(base, outcome=Outcome.SUSPECTED, first_bad=seen.first_bad, last_good=seen.last_good)
-        return dataclasses.replace(_measured(base, seen), is_new=True)
+    seen = judgement.suspicion
+    if seen is not None and _is_suspected(seen, one.series):
+        base = _measured(dataclasses.replace(base, outcome=Outcome.SUSPECTED, is_new=True), seen)
+        return dataclasses.replace(base, first_bad=seen.first_bad, last_good=seen.last_good)
     if raised.changes and not raised.changes[-1].is_worse and not raised.is_back:
         return _about(base, one, len(raised.changes) - 1, Outcome.IMPROVEMENT)
     if raised.changes:  # back on an old level
@@ -224,16 +204,14 @@ def _sized(verdict: SeriesVerdict, judgement: Judgement) -> SeriesVerdict:
 
 def _is_suspected(seen: Judgement, series: SelectedSeries) -> bool:
     """Whether it is for the worse, and not one of two levels that the machine has."""
-    assert seen.first_bad is not None
-    assert seen.last_good is not None
-    assert seen.old_level is not None
-    assert seen.new_level is not None
-    change = Change(seen.first_bad, seen.last_good, seen.first_bad, seen.old_level, seen.new_level, is_worse=True)
-    return seen.kind is Kind.REGRESSION and not levels_known([change], series.values)
+    if seen.kind is not Kind.REGRESSION or seen.first_bad is None or seen.old_level is None or seen.new_level is None:
+        return False
+    change = Change(seen.first_bad, seen.first_bad - 1, seen.first_bad, seen.old_level, seen.new_level, is_worse=True)
+    return not levels_known([change], series.values)
 
 
 def _measured(base: SeriesVerdict, of: Judgement) -> SeriesVerdict:
-    """*base* with the levels of what the detector says; of a change that counts for none, what it looked like."""
+    """*base* with the levels of what the detector says."""
     return dataclasses.replace(
         base,
         effect=of.effect,
@@ -252,11 +230,12 @@ def _about(base: SeriesVerdict, one: JudgedSeries, place: int, outcome: Outcome)
     starts = [one.first for one in changes if one.first < change.first]
     begin = max(starts, default=0) if change.takes_back is None else change.takes_back
     old, new = (begin, change.first), (last.first, len(values))
-    is_judged = change.takes_back is None and change.first == one.judged
-    effect, difference = (
-        (one.judgement.effect, one.judgement.difference) if is_judged else compare_levels(values, old, new)
-    )
-    runs_before = one.judgement.runs_before if is_judged else sum(map(len, values[slice(*old)]))
+    if change.takes_back is None and change.first == one.judged:
+        effect, difference = one.judgement.effect, one.judgement.difference
+        runs_before = one.judgement.runs_before
+    else:
+        effect, difference = compare_levels(values, old, new)
+        runs_before = sum(map(len, values[slice(*old)]))
     return dataclasses.replace(
         base,
         outcome=outcome,

@@ -6,8 +6,12 @@ that comes later can be told. So the series is judged again without them, as if 
 
 from __future__ import annotations
 
+import bisect
 import dataclasses
+import itertools
+import math
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,34 +20,37 @@ from .. import detect
 from ..detect import Change, Judgement, Minimum, Watched, changes_of, judge_watched, p_values
 from ..detect.changes import goes_on, level
 from ..detect.evidence import Floats
-from ..detect.series import Blocks, held, median, scale_of
+from ..detect.series import Blocks, held, median, power_of_two, scale_of
 from ..select.selection import SelectedSeries
 from .model import amount
-from .returns import FEWEST_OLD, LEFT, early_return
 
+# What is left of a step can be seen to begin so many versions away from the end of its episode.
 NEARBY = 2
-"""What is left of a step can be seen to begin so many versions away from the end of its episode."""
-
+# So many points further the detector goes before episodes are left out: what follows one is gone along again.
 AT_ONCE = 1_000
-"""So many points further the detector goes before episodes are left out: what follows one is gone along again."""
+LEFT = 0.25  # of a step, how much may be left
+CERTAIN = 4.0  # standard errors that the newest points have to lie from the level that they left
+FEWEST_POINTS, FEWEST_RUNS = 2, 3  # one version counts if it was run so often, else it takes two
+FEWEST_OLD = 5
+FURTHEST = 2_000  # points of the old level, and after a change was seen: a later end the detector sees itself
+_MAD = 1.4826
+LIKELIER = 4.0  # the logarithm of how much likelier points have to be on the one level than on the other
+# Stays that are so much likelier together count where each is by so little; one adds so much at most, so that a long
+# one doesn't make a level of a single point.
+TOGETHER, LIKELIER_EACH, MOST_OF_ONE = 12.0, 1.5, 6.0
+_LEAST_NOISE = 1e-3
+_BEYOND = 1.5  # of the gap between two levels: a point that lies farther from the middle is near none of them
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class JudgedSeries:
-    """A series with what the detector says of it.
-
-    Attributes:
-        judgement: of the series without its episodes.
-        changes: all, the oldest first; an episode is two, of which the second takes the first back.
-        p_values: of the changes, each when it was the last one.
-        judged: first point of the change that the judgement is about; None where it saw none.
-    """
+    """A series with what the detector says of it."""
 
     series: SelectedSeries
-    judgement: Judgement
-    changes: tuple[Change, ...]
-    p_values: tuple[float, ...]
-    judged: int | None
+    judgement: Judgement  # of the series without its episodes
+    changes: tuple[Change, ...]  # the oldest first; an episode is two, of which the second takes the first back
+    p_values: tuple[float, ...]  # of the changes, each when it was the last one
+    judged: int | None  # first point of the change that the judgement is about
     minimum: MinimumEffect
 
 
@@ -97,10 +104,10 @@ def judged(series: SelectedSeries, minimum: MinimumEffect, watched: Watched) -> 
     judgement = judge_watched(watched, lower_is_better=kpi.lower_better, minimum=limit)
     suspicion = judgement.suspicion
     if suspicion is not None and suspicion.first_bad is not None and suspicion.last_good is not None:
-        first, last = kept[suspicion.first_bad], kept[suspicion.last_good]
-        judgement = dataclasses.replace(
-            judgement, suspicion=dataclasses.replace(suspicion, first_bad=first, last_good=last)
+        suspicion = dataclasses.replace(
+            suspicion, first_bad=kept[suspicion.first_bad], last_good=kept[suspicion.last_good]
         )
+        judgement = dataclasses.replace(judgement, suspicion=suspicion)
     return JudgedSeries(
         series,
         judgement,
@@ -117,21 +124,18 @@ def _first_episode(
     asked: int,
     minimum: MinimumEffect,
     lower_is_better: bool | None,
-    known: int | None = None,
+    known: int,
 ) -> tuple[Change, Change] | None:
     """The first change that was taken back before the detector saw another one, and what took it back.
 
-    Of the *values* so many are *known* yet; all unless given.
-
-    Of changes that were followed by another one before the point *asked*, this was asked before.
-
-    A better level that lasted is one: to lose it is a regression, which the detector sees.
+    Of the *values* so many are *known* yet; of changes that another one followed before the point *asked*, this was
+    asked before. A better level that lasted is one: to lose it is a regression, which the detector sees.
     """
     if lower_is_better is None:
         return None
     for place, change in enumerate(changes):
         begin = changes[place - 1].first if place else 0
-        stop = changes[place + 1].seen if place + 1 < len(changes) else known or len(values)
+        stop = changes[place + 1].seen if place + 1 < len(changes) else known
         if stop < asked:
             continue
         is_up = change.is_worse == lower_is_better
@@ -155,26 +159,21 @@ def _is_left_over(change: Change, found: Sequence[Change]) -> bool:
 
 def _placed(change: Change, kept: Sequence[int]) -> Change:
     """*change*, whose indices are those of *kept*, with those of the whole series."""
-    return dataclasses.replace(
-        change,
-        first=kept[change.first],
-        last_before=kept[change.last_before],
-        seen=kept[change.seen],
-        takes_back=None if change.takes_back is None else kept[change.takes_back],
-    )
+    first, last_before, seen = (kept[place] for place in (change.first, change.last_before, change.seen))
+    takes_back = None if change.takes_back is None else kept[change.takes_back]
+    return dataclasses.replace(change, first=first, last_before=last_before, seen=seen, takes_back=takes_back)
 
 
 def _with_levels(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> list[Change]:
     """What took a change back leads to all that is measured up to the next change, not only to what first showed it."""
     starts = [*(change.first for change in changes), len(values)]
-    return [
-        change
-        if change.takes_back is None
-        else dataclasses.replace(
-            change, new_level=_level(values[change.first : min(start for start in starts if start > change.first)])
-        )
-        for change in changes
-    ]
+    made = []
+    for change in changes:
+        if change.takes_back is not None:
+            points, unit = middles(values, change.first, min(start for start in starts if start > change.first))
+            change = dataclasses.replace(change, new_level=level(points) * unit)
+        made.append(change)
+    return made
 
 
 def _with_drifts(changes: Sequence[Change], values: Sequence[Sequence[float]]) -> list[Change]:
@@ -198,7 +197,124 @@ def middles(values: Sequence[Sequence[float]], first: int, stop: int) -> tuple[F
     return held(points, unit), unit
 
 
-def _level(values: Sequence[Sequence[float]]) -> float:
-    """Where the points lie, with outliers held back."""
-    points, unit = middles(values, 0, len(values))
-    return level(points) * unit
+def early_return(
+    values: Sequence[Sequence[float]], begin: int, change: Change, end: int, least: float, *, is_up: bool
+) -> Change | None:
+    """The change back to the old level after *change*; None for none. The first points that show it decide.
+
+    Args:
+        values: the repeats of each point, in the KPI's unit.
+        begin: the first point of the old level, which ends before ``change.first``.
+        end: where the detector saw another change.
+        least: what may be left of the step in any case, in the KPI's unit.
+        is_up: *change* leads to a higher level.
+    """
+    if change.first - begin < FEWEST_OLD:
+        return None
+    begin = max(begin, change.first - FURTHEST)
+    values = values[begin : min(end, change.seen + FURTHEST)]
+    unit = power_of_two(max(abs(value) for repeats in values for value in repeats))
+    start, least = change.first - begin, least / unit
+    unit = unit if is_up else -unit  # so that the step is one upwards
+    old, deviation = _old([median(list(repeats)) / unit for repeats in values[:start]])
+    points = [median(list(repeats)) / unit for repeats in values[start : change.seen - begin + 1]]
+    sums = [Fraction()]
+
+    def mean(first: int, stop: int) -> float:
+        for point in points[len(sums) - 1 :]:
+            sums.append(sums[-1] + Fraction(point))
+        return float(sums[stop - start] - sums[first - start]) / (stop - first)
+
+    # A disturbed point isn't the step: it is at most what most of the points were off that were seen away.
+    away = list[float]()
+    farthest = _clearly_off(points, old, deviation)
+    # Points that may be the first one back, and their steps: all that came after each lies on the old level's side.
+    waiting: list[tuple[int, float]] = []
+    for stop, repeats in enumerate(values[start:], start + 1):
+        if stop - start > len(points):
+            points.append(median(list(repeats)) / unit)
+        off = points[stop - start - 1] - old
+        if stop < start + 2:
+            away.append(off)
+            continue
+        step = min(_middle(away), farthest)
+        bisect.insort(away, off)
+        waiting = [one for one in (*waiting, (stop - 1, step)) if off < one[1] / 2.0 and one[1] > 0.0]
+        if stop < change.seen - begin + 2:
+            continue
+        for first, step in waiting:
+            count = stop - first
+            left = mean(first, stop) - old
+            # One version as far beyond the old level as the step led away from it is a disturbed one as likely.
+            enough = count >= FEWEST_POINTS or (len(values[first]) >= FEWEST_RUNS and left >= -step)
+            error = deviation * math.sqrt(1.0 / (first - start) + 1.0 / count)
+            if enough and left <= max(LEFT * step, least) and step - left > CERTAIN * error:
+                away_from, back_to = (np.array(part) for part in (points[: first - start], points[first - start :]))
+                levels = level(away_from) * unit, level(back_to) * unit
+                back, seen = begin + first, begin + stop - 1
+                return Change(back, back - 1, seen, *levels, is_worse=False, takes_back=change.first)
+    return None
+
+
+def _middle(ordered: Sequence[float]) -> float:
+    """The middle one, of two the nearer to the old level."""
+    return ordered[(len(ordered) - 1) // 2]
+
+
+def _clearly_off(points: Sequence[float], old: float, deviation: float) -> float:
+    """How far most of *points* lie off the *old* level; infinite where that may be chance, as after a return."""
+    off = _middle(sorted(points)) - old
+    return off if off > CERTAIN * deviation / math.sqrt(len(points)) else math.inf
+
+
+def returns(points: Floats, old: float, new: float) -> int:
+    """How often *points* left the level *old* for one near *new*, or further, and came back.
+
+    A stay on either is told by how much likelier its points are there (a sequential test of two normal means, Wald
+    1945, Ann. Math. Statist. 16, 117–186); less is asked of each where all of them together are very likely. Single
+    points are disturbed ones as likely: none of it counts unless the series stayed away for two at least once.
+    """
+    points = points[-FURTHEST:]
+    gap = new - old
+    if len(points) < 2 * FEWEST_OLD or gap == 0.0:
+        return 0
+    noise = _MAD * float(np.median(np.abs(np.diff(points)))) / math.sqrt(2.0)
+    nearer = (points - (old + new) / 2.0) * gap
+    far = np.abs(points - (old + new) / 2.0) > _BEYOND * abs(gap)
+    beside = np.pad(far, 1)
+    disturbed = far & ~beside[:-2] & ~beside[2:]
+    nearer[disturbed] = 0.0  # it is on neither
+    likelier = (nearer / max(noise, _LEAST_NOISE * abs(gap)) ** 2).tolist()
+    stays = _stays(likelier, LIKELIER_EACH)
+    if math.fsum(min(math.fsum(likelier[start:stop]), MOST_OF_ONE) for start, stop in stays) < TOGETHER:
+        stays = _stays(likelier, LIKELIER)
+    if all(stop - start < FEWEST_POINTS for start, stop in stays):
+        return 0
+    there = np.concatenate([points[start:stop][~disturbed[start:stop]] for start, stop in stays])
+    return len(stays) if (there.mean() - old) / gap >= 1.0 - LEFT else 0
+
+
+def _stays(likelier: Sequence[float], enough: float) -> list[tuple[int, int]]:
+    """The stays away that have ended, of points each of which is by so much *likelier* away, as a logarithm.
+
+    It is away, or back, once the points since some place make it *enough* so: at the place that they do most.
+    """
+    stays, is_away, sure = list[tuple[int, int]](), False, 0.0
+    start = turn = 0
+    for place, one in enumerate(likelier):
+        sure += -one if is_away else one
+        if sure <= 0.0:
+            sure, turn = 0.0, place + 1
+        elif sure >= enough:
+            if is_away:
+                stays.append((start, turn))
+            is_away, sure, start, turn = not is_away, 0.0, turn, place + 1
+    return stays
+
+
+def _old(points: list[float]) -> tuple[float, float]:
+    """The old level, and the deviation of a point: by medians, at least what neighbours differ by."""
+    level = median(points)
+    middle = _MAD * median([abs(point - level) for point in points])
+    steps = [abs(after - before) for before, after in itertools.pairwise(points)]
+    return level, max(middle, median(steps) / math.sqrt(2.0) * _MAD)

@@ -1,6 +1,4 @@
-"""What became of each alarm, out of the events that a history keeps of it.
-Also what an analysis has to add to the history: alarms that it raises, and those that are repaired or no longer are.
-"""
+"""What became of each alarm, out of the events that a history keeps of it, and what an analysis has to add to them."""
 
 from __future__ import annotations
 
@@ -17,8 +15,7 @@ from ..select.selection import series_id
 from ..select.versions import key, same_kind
 from .model import Alarm, Analysis, Outcome, SeriesVerdict, Status
 
-ANALYSIS = "matbench"
-"""The author of what no person said."""
+ANALYSIS = "matbench"  # the author of what no person said
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 _STATUS = {
@@ -32,25 +29,20 @@ _STATUS = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Known:
-    """What a history knows of an alarm.
-
-    Attributes:
-        id: of the alarm.
-        subject: what it is about, as it was first kept.
-        status: what the last event made of it.
-        raised_us: when it was first heard of, in microseconds since 1970.
-        last: the last event.
-        events: how many there are that count.
-        disputed: the version that repaired it, as an analysis said, before somebody opened it again; else None.
-    """
+    """What a history knows of an alarm."""
 
     id: str
-    subject: AlarmSubject
-    status: Status
-    raised_us: int
+    subject: AlarmSubject  # as it was first kept
+    status: Status  # what the last event made of it
+    raised_us: int  # when it was first heard of, in microseconds since 1970
     last: AlarmEvent
-    events: int
-    disputed: str | None = None
+    events: int  # how many there are that count
+    disputed: str | None = None  # the version that repaired it, by an analysis, before somebody opened it again
+
+    @property
+    def series(self) -> str:
+        """The id of its series."""
+        return series_id(self.subject.workload, self.subject.kpi, self.subject.unit, self.subject.labels)
 
     @property
     def is_retired(self) -> bool:
@@ -65,27 +57,19 @@ def known_alarms(events: Iterable[AlarmEvent]) -> dict[str, Known]:
     """
     found: dict[str, Known] = {}
     for event in sorted(events, key=lambda one: (one.at_us, one.action is not Action.RAISED, one.id)):
-        before = found.get(event.alarm)
-        if before is not None and event.action is Action.RAISED:
-            continue
-        found[event.alarm] = Known(
-            id=event.alarm,
-            subject=event.subject if before is None else before.subject,
-            status=_STATUS[event.action],
-            raised_us=event.at_us if before is None else before.raised_us,
-            last=event,
-            events=1 if before is None else before.events + 1,
-            disputed=_disputed(event, before),
-        )
+        before, status = found.get(event.alarm), _STATUS[event.action]
+        if before is None:
+            found[event.alarm] = Known(event.alarm, event.subject, status, event.at_us, event, 1)
+        elif event.action is not Action.RAISED:
+            disputed = before.disputed
+            if event.action is Action.REOPENED and event.author == ANALYSIS:
+                disputed = None
+            elif event.action is Action.REOPENED and before.status is Status.FIXED:
+                disputed = before.last.version
+            found[event.alarm] = dataclasses.replace(
+                before, status=status, last=event, events=before.events + 1, disputed=disputed
+            )
     return found
-
-
-def _disputed(event: AlarmEvent, before: Known | None) -> str | None:
-    if before is None or event.action is not Action.REOPENED:
-        return None if before is None else before.disputed
-    if event.author == ANALYSIS:
-        return None
-    return before.last.version if before.status is Status.FIXED else before.disputed
 
 
 def next_us(now: dt.datetime, after: Known | None) -> int:
@@ -100,10 +84,9 @@ def unseen(analysis: Analysis, known: Mapping[str, Known]) -> list[tuple[Known, 
     seen = {alarm.id for verdict in analysis.verdicts for alarm in verdict.alarms}
     found = []
     for alarm in known.values():
-        of = alarm.subject
-        verdict = verdicts.get(series_id(of.workload, of.kpi, of.unit, of.labels))
+        verdict = verdicts.get(alarm.series)
         if alarm.status is Status.OPEN and alarm.id not in seen and verdict is not None:
-            found.append((alarm, _why_unseen(of.first_bad, verdict)))
+            found.append((alarm, _why_unseen(alarm.subject.first_bad, verdict)))
     return found
 
 
@@ -122,8 +105,7 @@ def of_unjudged_kpis(
 ) -> list[tuple[Known, str]]:
     """The open alarms of KPIs that are not judged any more, and why; no analysis would ever close them.
 
-    An acknowledged one is left to who acknowledged it, until that has run out. A KPI that is none of *kpis* may be that
-    of another version of the workload, so its alarms stay.
+    A KPI that is none of *kpis* may be that of another version of the workload, so its alarms stay.
     """
     found = []
     for alarm in known:
@@ -139,12 +121,9 @@ def of_unjudged_kpis(
 
 
 def is_expired(until: str | None, now: dt.datetime, versions: Sequence[object]) -> bool:
-    """Whether an acknowledgement that holds *until* a version or a date is over.
+    """Whether an acknowledgement is over: until a date when its day is, UTC, until a version when there is a later one.
 
-    Args:
-        until: a date is over when its day is, UTC; a version, when there is a later one. None is never over.
-        now: with a time zone.
-        versions: labels of the series, in their order; one that is written as *until* is meant, whatever its type.
+    Of *versions*, labels of the series in their order, the one that is written as *until* is meant, whatever its type.
     """
     if until is None:
         return False
@@ -172,15 +151,26 @@ def new_events(analysis: Analysis, known: Mapping[str, Known]) -> list[AlarmEven
     events: list[AlarmEvent] = []
     for verdict in analysis.verdicts:
         for alarm in verdict.alarms:
-            before = known.get(alarm.id)
-            if alarm.status is not Status.FIXED and before is None:
-                events.append(_event(analysis, verdict, alarm, Action.RAISED))
-            elif before is not None and (
-                (alarm.status is Status.FIXED) != (before.status is Status.FIXED)
-                or (before.is_retired and alarm.status is Status.OPEN)
-            ):
-                action = Action.FIXED if alarm.status is Status.FIXED else Action.REOPENED
-                events.append(_event(analysis, verdict, alarm, action, before))
+            before, is_fixed = known.get(alarm.id), alarm.status is Status.FIXED
+            if before is None:
+                action = None if is_fixed else Action.RAISED
+            elif is_fixed:
+                action = None if before.status is Status.FIXED else Action.FIXED
+            else:
+                is_again = before.status is Status.FIXED or (before.is_retired and alarm.status is Status.OPEN)
+                action = Action.REOPENED if is_again else None
+            if action is not None:
+                events.append(
+                    AlarmEvent(
+                        alarm=alarm.id,
+                        action=action,
+                        at_us=next_us(analysis.made_at, before),
+                        author=ANALYSIS,
+                        version=alarm.fixed_by if is_fixed else None,
+                        reason=alarm.note if action is Action.REOPENED else None,
+                        subject=subject_of(analysis.workload, verdict, alarm),
+                    )
+                )
     return events
 
 
@@ -199,32 +189,17 @@ def retirements(unjudged: Iterable[tuple[Known, str]], now: dt.datetime) -> list
     ]
 
 
-def subject_of(verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
+def subject_of(workload: str, verdict: SeriesVerdict, alarm: Alarm) -> AlarmSubject:
     """What *alarm* is about, as a history keeps it."""
     return AlarmSubject(
-        workload=alarm.workload,
+        workload=workload,
         kpi=alarm.kpi,
         unit=verdict.kpi.unit,
         lower_better=verdict.kpi.lower_better,
-        labels=dict(alarm.labels),
-        series=alarm.series,
+        labels=verdict.labels,
+        series=verdict.name,
         first_bad=alarm.first_bad,
         last_good=alarm.last_good,
         old_level=alarm.old_level,
         new_level=alarm.new_level,
-    )
-
-
-def _event(
-    analysis: Analysis, verdict: SeriesVerdict, alarm: Alarm, action: Action, after: Known | None = None
-) -> AlarmEvent:
-    """An event of now, after the last one of *after*."""
-    return AlarmEvent(
-        alarm=alarm.id,
-        action=action,
-        at_us=next_us(analysis.made_at, after),
-        author=ANALYSIS,
-        version=alarm.fixed_by if action is Action.FIXED else None,
-        reason=alarm.note if action is Action.REOPENED else None,
-        subject=subject_of(verdict, alarm),
     )

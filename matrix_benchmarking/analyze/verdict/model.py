@@ -21,11 +21,9 @@ class Outcome(enum.Enum):
 
     REGRESSION = "worse"
     IMPROVEMENT = "better"
-    SUSPECTED = "suspected"
-    """It looks worse or better, by one block alone, or as one of so many series does by chance."""
+    SUSPECTED = "suspected"  # it looks worse or better, by one block alone, or as one of so many does by chance
     NO_CHANGE = "no difference shown"
-    CANT_TELL = "can't be told"
-    """The history is too short, or what was measured can't tell a difference from the machine's mood."""
+    CANT_TELL = "can't be told"  # the history is too short, or a difference may be the machine's mood
     NOT_ANALYSED = "not analysed"
 
 
@@ -34,123 +32,89 @@ class Status(enum.Enum):
 
     OPEN = "open"
     ACKNOWLEDGED = "acknowledged"
-    RESOLVED = "resolved"
-    """Somebody said that it is dealt with."""
-    FIXED = "fixed"
-    """A later version is back on the old level, or better."""
+    RESOLVED = "resolved"  # somebody said that it is dealt with
+    FIXED = "fixed"  # a later version is back on the old level, or better
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Alarm:
-    """A change for the worse, and what people said of it.
+    """A change for the worse, and what people said of it; levels are as they were when it was raised, or are today."""
 
-    Attributes:
-        id: of series and first bad version; the same in each analysis and on each machine. Empty where two sides were
-            compared and the history knows no alarm of it.
-        workload, kpi, labels: the series.
-        series: the series in words, by the labels that tell it from others.
-        first_bad, last_good: versions in words.
-        old_level, new_level: in the KPI's unit, when the alarm was raised, or as they are known today.
-        status: what became of it.
-        is_new: it could not be told before the newest point.
-        fixed_by: the version that repaired it, in words; None for one that isn't fixed.
-        author, at, reason: who gave it its status, when and why; None where nobody did.
-        until: a version or a date up to which it is acknowledged; None for always.
-        note: more to know, such as an acknowledgement that ran out; empty for nothing.
-    """
-
-    id: str
-    workload: str
+    id: str  # of series and first bad version, the same everywhere; empty where two sides alone were compared
     kpi: str
-    labels: Mapping[str, Any]
-    series: str
-    first_bad: str
+    first_bad: str  # versions in words
     last_good: str
     old_level: float
     new_level: float
     status: Status
-    is_new: bool
-    fixed_by: str | None = None
-    author: str | None = None
+    is_new: bool  # it could not be told before the newest point
+    fixed_by: str | None = None  # the version that repaired it, in words
+    author: str | None = None  # who gave it its status, when and why; None where nobody did
     at: dt.datetime | None = None
     reason: str | None = None
-    until: str | None = None
-    note: str = ""
+    until: str | None = None  # a version or a date up to which it is acknowledged; None for always
+    note: str = ""  # more to know, such as an acknowledgement that ran out
 
     @property
     def fails(self) -> bool:
-        """Whether it makes an analysis fail."""
         return self.status is Status.OPEN
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SeriesVerdict:
-    """The verdict on the newest version of one series.
+    """The verdict on the newest version of one series; levels are in the KPI's unit, and what isn't known is None."""
 
-    Attributes:
-        id: of the series: workload, KPI, labels; never of a value.
-        kpi: what is measured, with its unit, direction and format.
-        labels: what identifies the series besides the KPI.
-        name: the series in words, by the labels that tell it from others; ``all runs`` where there is one.
-        outcome: the verdict. Never NOT_ANALYSED: see :class:`.selection.NotAnalysed`.
-        points: one a version, the oldest first.
-        versions: each point in words, as ``1.3.0``, or its time where no version orders the series.
-        effect: new level / old level − 1, with its interval; None where unknown.
-        difference: new level − old level in the KPI's unit, with its interval; None where unknown.
-        old_level, new_level: in the KPI's unit; None where unknown.
-        first_bad, last_good: the first point on the new level and the last on the old one; None without a change.
-            Of an improvement, the first better one and the last before.
-        p_value: the chance of evidence such as this without a change; None where unknown.
-        q_value: the false discovery rate at which the series is among the discoveries; None likewise.
-        runs_before, runs_after: number of runs behind both levels.
-        reruns: without a difference shown yet, how many more runs would tell; of too short a history, how many versions
-            are missing.
-        is_new: the change could not be told before the newest point.
-        changes: all changes of the series that count, the oldest first.
-        alarms: those that are worse, with what became of each, in the same order.
-        minimum_effect, minimum_effect_absolute: what a change had to reach, as a fraction and in the KPI's unit.
-        drift: of a series that goes on drifting, by how much of the old level from version to version; else None.
-        notes: what else is to be known, such as a newest version without a value.
-        stands_on: where two sides were compared, the blocks behind it: ``in 5 common rounds``; else empty.
-        would_show: without a difference, the smallest one that would have been seen in four of five cases: as a
-            fraction where *effect* is one, else in the KPI's unit; None where unknown.
-        would_show_in: of a history, so many versions after it; 0 where two sides were compared.
-        why: why it can't be told, and what to measure next; empty where it can.
-    """
-
-    id: str
+    id: str  # of the series: workload, KPI, labels; never of a value
     kpi: KPIDefinition
-    labels: Mapping[str, Any]
-    name: str
-    outcome: Outcome
-    points: Sequence[SeriesPoint]
-    versions: Sequence[str]
-    effect: Estimate | None = None
-    difference: Estimate | None = None
+    labels: Mapping[str, Any]  # what identifies the series besides the KPI
+    name: str  # in words, by the labels that tell it from others; ``all runs`` where there is one
+    outcome: Outcome  # never NOT_ANALYSED: see `NotAnalysed`
+    points: Sequence[SeriesPoint]  # one a version, the oldest first
+    versions: Sequence[str]  # each point in words, as ``1.3.0``, or its time where no version orders the series
+    effect: Estimate | None = None  # new level / old level − 1
+    difference: Estimate | None = None  # new level − old level
     old_level: float | None = None
     new_level: float | None = None
-    first_bad: int | None = None
-    last_good: int | None = None
-    p_value: float | None = None
-    q_value: float | None = None
-    runs_before: int = 0
+    first_bad: int | None = None  # the first point on the new level, or better one; None without a change
+    last_good: int | None = None  # the last on the old one
+    p_value: float | None = None  # the chance of evidence such as this without a change
+    q_value: float | None = None  # the false discovery rate at which the series is among the discoveries
+    runs_before: int = 0  # behind both levels
     runs_after: int = 0
-    reruns: int | None = None
-    is_new: bool = False
-    changes: Sequence[Change] = ()
-    alarms: Sequence[Alarm] = ()
-    minimum_effect: float = 0.0
+    reruns: int | None = None  # runs that would tell, without a difference yet; versions that a history is short of
+    is_new: bool = False  # the change could not be told before the newest point
+    changes: Sequence[Change] = ()  # all that count, the oldest first
+    alarms: Sequence[Alarm] = ()  # those that are worse, in the same order
+    minimum_effect: float = 0.0  # what a change had to reach, as a fraction and in the KPI's unit
     minimum_effect_absolute: float = 0.0
-    drift: float | None = None
-    notes: Sequence[str] = ()
-    stands_on: str = ""
+    drift: float | None = None  # of a series that goes on drifting, by how much of the old level a version
+    notes: Sequence[str] = ()  # what else is to be known, such as a newest version without a value
+    stands_on: str = ""  # where two sides were compared, the blocks behind it: ``in 5 common rounds``
+    # Without a difference, the smallest one that would have been seen in four of five cases: as a fraction where
+    # *effect* is one, else in the KPI's unit; in a history so many versions after it, 0 where two sides were compared.
     would_show: float | None = None
     would_show_in: int = 0
-    why: str = ""
+    why: str = ""  # why it can't be told, and what to measure next
+
+    @classmethod
+    def of(cls, series: SelectedSeries, minimum: MinimumEffect) -> SeriesVerdict:
+        """Nothing but the series, of which no difference is shown."""
+        return cls(
+            id=series.id,
+            kpi=series.kpi,
+            labels=series.labels,
+            name=series.name,
+            outcome=Outcome.NO_CHANGE,
+            points=series.points,
+            versions=series.versions,
+            minimum_effect=minimum.relative,
+            minimum_effect_absolute=minimum.absolute,
+            notes=series.notes,
+        )
 
     @property
     def fails(self) -> bool:
-        """Whether it makes the analysis fail: it has an alarm that nobody dealt with."""
+        """Whether it has an alarm that nobody dealt with."""
         return any(alarm.fails for alarm in self.alarms)
 
     @property
@@ -161,52 +125,32 @@ class SeriesVerdict:
 
     @property
     def first_bad_version(self) -> str | None:
-        """In words; None without a change."""
         return None if self.first_bad is None else self.versions[self.first_bad]
 
     @property
     def last_good_version(self) -> str | None:
-        """In words; None without a change."""
         return None if self.last_good is None else self.versions[self.last_good]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Analysis:
-    """The outcome of one analysis.
-
-    Attributes:
-        workload: its name.
-        data: where the runs came from, in words.
-        question: what was asked, in words: ``1.3.0 against its history`` or ``b against a``.
-        newest: the newest version in words; None where there is none.
-        verdicts: of each series: what fails first, then by severity.
-        not_analysed: the rest.
-        notes: sentences on the data, such as labels that changed their set.
-        runs: successful runs that were looked at.
-        points: values that were looked at.
-        kpis: the names of the KPIs that were looked at.
-        false_discovery_rate: the bound on the share of false alarms.
-        made_at: when, UTC.
-        check: how many findings there are on the runs, in words; empty where nobody looked.
-        order: where the order of the versions is from, as a sentence; empty where none was asked for.
-        beside: of a comparison, what the history says of the same series, as a sentence; empty for nothing.
-    """
+    """The outcome of one analysis."""
 
     workload: str
-    data: str
-    question: str
-    newest: str | None
-    verdicts: Sequence[SeriesVerdict]
+    data: str  # where the runs came from, in words
+    question: str  # in words: ``1.3.0 against its history`` or ``b against a``
+    newest: str | None  # the newest version in words
+    verdicts: Sequence[SeriesVerdict]  # what fails first, then by severity
     not_analysed: Sequence[NotAnalysed]
-    notes: Sequence[str]
-    runs: int
-    points: int
-    kpis: Sequence[str]
-    false_discovery_rate: float
-    made_at: dt.datetime
-    check: str = ""
-    order: str = ""
-    beside: str = ""
+    notes: Sequence[str]  # sentences on the data, such as labels that changed their set
+    runs: int  # successful ones that were looked at
+    points: int  # values that were looked at
+    kpis: Sequence[str]  # names of those that were looked at
+    false_discovery_rate: float  # the bound on the share of false alarms
+    made_at: dt.datetime  # UTC
+    check: str = ""  # how many findings there are on the runs, in words; empty where nobody looked
+    order: str = ""  # where the order of the versions is from, as a sentence
+    beside: str = ""  # of a comparison, what the history says of the same series, as a sentence
 
     @property
     def left_out(self) -> tuple[int, int, list[NotAnalysed]]:
@@ -218,7 +162,6 @@ class Analysis:
 
     @property
     def failing(self) -> list[SeriesVerdict]:
-        """The series that make the analysis fail."""
         return [one for one in self.verdicts if one.fails]
 
     @property
@@ -229,10 +172,9 @@ class Analysis:
     @property
     def failed(self) -> bool:
         """Whether something got worse that nobody dealt with: exit status 1."""
-        return any(one.fails for one in self.verdicts)
+        return bool(self.failing)
 
     def having(self, outcome: Outcome) -> list[SeriesVerdict]:
-        """The series of this outcome, in order."""
         return [one for one in self.verdicts if one.outcome is outcome]
 
     def alarms(self, status: Status) -> list[tuple[SeriesVerdict, Alarm]]:
@@ -240,16 +182,14 @@ class Analysis:
         return [(one, alarm) for one in self.verdicts for alarm in one.alarms if alarm.status is status]
 
 
-SEVERITY = (
-    Outcome.REGRESSION,
-    Outcome.SUSPECTED,
-    Outcome.IMPROVEMENT,
-    Outcome.NO_CHANGE,
-    Outcome.CANT_TELL,
-)
+SEVERITY = (Outcome.REGRESSION, Outcome.SUSPECTED, Outcome.IMPROVEMENT, Outcome.NO_CHANGE, Outcome.CANT_TELL)
 
 
-def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
+def not_judged(series: SelectedSeries, reason: str) -> NotAnalysed:
+    return NotAnalysed(series.kpi.name, series.name, series.labels, reason, sum(one.count for one in series.points))
+
+
+def unjudged(series: SelectedSeries, old: int, new: int = -1) -> NotAnalysed:
     """A series of a KPI of which neither direction is better: its values at the points *old*, if any, and *new*."""
     kpi, point = series.kpi, series.points[new]
     said = kpi.show(point.mean)
@@ -257,8 +197,7 @@ def unjudged(series: SelectedSeries, old: int, new: int) -> NotAnalysed:
         before = series.points[old].mean
         by = f" ({percent(point.mean / before - 1)})" if before > 0 else ""
         said = f"{kpi.show(before)} at {series.versions[old]}, {said} at {series.versions[new]}{by}"
-    runs = sum(one.count for one in series.points)
-    return NotAnalysed(kpi.name, series.name, series.labels, f"neither direction is better, not judged: {said}", runs)
+    return not_judged(series, f"neither direction is better, not judged: {said}")
 
 
 def severity(verdict: SeriesVerdict) -> tuple[bool, int, bool, float]:

@@ -1,14 +1,13 @@
-"""Is B worse than A? One build against another, or one version of a history against another, series by series.
+"""One build against another, or one version of a history, series by series, and what the history says of these.
 
-And what a history says of the series that were compared. Both are right, and may look like a contradiction: a history
-has more runs behind it than two of its versions, and two versions that are both on a new level show no difference.
+Both are right, and may look like a contradiction: a history has more runs behind it than two of its versions, and two
+versions that are both on a new level show no difference.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-import enum
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -25,11 +24,10 @@ from ..select.selection import NotAnalysed, SelectedSeries, Selection, select_ru
 from ..select.versions import in_words
 from ..words import is_or_are
 from .lifecycle import Known
-from .model import Analysis, Outcome, SeriesVerdict, Status, severity, unjudged
+from .model import Analysis, Outcome, SeriesVerdict, Status, not_judged, severity, unjudged
 from .sides import Pair, RunBlocks, by_series, verdicts_of
 
-BUILD = "build"
-"""The key by which the runs of two builds are told apart."""
+BUILD = "build"  # the key by which the runs of two builds are told apart
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,25 +40,16 @@ class Build:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Question:
-    """What both comparisons take besides the runs.
+    """What all comparisons take besides the runs."""
 
-    Attributes:
-        data: where the runs came from, in words.
-        blocks: which runs were measured together, among all that there are.
-        minimum_effects: by KPI; 1 % of the old level for the others.
-        known: the alarms that the history knows, by id.
-        raised: those that an analysis at hand raises and the history doesn't know yet: they are quoted beside, no more.
-        now: the time of the analysis, UTC; that of the clock unless given.
-        rate: false discovery rate over the series without such an alarm.
-    """
-
-    data: str
-    blocks: RunBlocks
-    minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)
-    known: Mapping[str, Known] = dataclasses.field(default_factory=dict)
+    data: str  # where the runs came from, in words
+    blocks: RunBlocks  # which runs were measured together, among all that there are
+    minimum_effects: Mapping[str, MinimumEffect] = dataclasses.field(default_factory=dict)  # by KPI; else 1 %
+    known: Mapping[str, Known] = dataclasses.field(default_factory=dict)  # the alarms of the history, by id
+    # Those that an analysis at hand raises and the history doesn't know yet: they are quoted beside, no more.
     raised: Mapping[str, Known] = dataclasses.field(default_factory=dict)
-    now: dt.datetime | None = None
-    rate: float = RATE
+    now: dt.datetime | None = None  # UTC; that of the clock unless given
+    rate: float = RATE  # false discovery rate over the series without such an alarm
 
 
 def ignoring(workload: Workload, ignored: Sequence[str]) -> Workload:
@@ -121,7 +110,7 @@ def compare_builds(
             pairs.append(Pair(named_sides, (points[OLD],), (points[NEW],)))
         else:
             there = old.name if OLD in points else new.name
-            alone.append(_not_analysed(series, f"it is in {there} only"))
+            alone.append(not_judged(series, f"it is in {there} only"))
     sides = [[run.labels for run in runs if run.versions[BUILD] == side] for side in (OLD, NEW)]
     if not pairs and (difference := _difference(*sides)):
         way = f"leave {'it' if len(difference) == 1 else 'them'} out with `ignoring`={','.join(difference)}"
@@ -161,9 +150,9 @@ def version_pairs(
         after = (len(series.points) - 1,) if new is None else _places(series, new, axis)
         missing = [f"there is no run at {name}" for name, places in ((old, before), (new, after)) if not places]
         if missing:
-            others.append(_not_analysed(series, missing[0]))
+            others.append(not_judged(series, missing[0]))
         elif set(before) & set(after):
-            others.append(_not_analysed(series, f"{old} is its newest version"))
+            others.append(not_judged(series, f"{old} is its newest version"))
         else:
             pairs.append(Pair(series, before, after))
     return pairs, others
@@ -199,11 +188,6 @@ def _in_words(difference: Mapping[str, tuple[str, str]]) -> str:
     return " and ".join(f"{name} ({old} | {new})" for name, (old, new) in difference.items())
 
 
-def _not_analysed(series: SelectedSeries, reason: str) -> NotAnalysed:
-    runs = sum(point.count for point in series.points)
-    return NotAnalysed(series.kpi.name, series.name, series.labels, reason, runs)
-
-
 def analysis_of(
     selection: Selection, pairs: Sequence[Pair], alone: Sequence[NotAnalysed], question: Question, asked: str
 ) -> Analysis:
@@ -211,10 +195,8 @@ def analysis_of(
     now = dt.datetime.now(dt.UTC) if question.now is None else question.now
     shown = [unjudged(one.series, one.old[-1], one.new[-1]) for one in pairs if one.series.kpi.lower_better is None]
     judged = [one for one in pairs if one.series.kpi.lower_better is not None]
-    verdicts = verdicts_of(
-        selection.workload, judged, question.blocks, question.minimum_effects,
-        known=question.known, rate=question.rate, now=now,
-    )  # fmt: skip
+    effects, known = question.minimum_effects, question.known
+    verdicts = verdicts_of(judged, question.blocks, effects, known=known, rate=question.rate, now=now)
     verdicts.sort(key=severity)
     points = [one.series.points[place] for one in judged for place in (*one.old, *one.new)]
     return Analysis(
@@ -231,18 +213,8 @@ def analysis_of(
         kpis=selection.kpis,
         false_discovery_rate=question.rate,
         made_at=now,
-        beside=of_history(judged, verdicts, {**question.raised, **question.known}),
+        beside=of_history(judged, verdicts, {**question.raised, **known}),
     )
-
-
-class _Place(enum.Enum):
-    """Where the first bad version of an alarm lies; between the sides, what they show of it."""
-
-    BEFORE = "both sides are"
-    HIDDEN = "the two sides alone don't show it"
-    SUSPECTED = "by the two sides alone it is suspected"
-    SHOWN = "the two sides show it too"
-    AFTER = "after both sides"
 
 
 _VERSIONS_NAMED = 3
@@ -253,34 +225,34 @@ def of_history(pairs: Sequence[Pair], verdicts: Sequence[SeriesVerdict], known: 
     alarms = by_series(known.values())
     of = {verdict.id: verdict for verdict in verdicts}
     shown = {alarm.id for verdict in verdicts for alarm in verdict.alarms}
-    counts: dict[tuple[str, _Place], set[str]] = {}
+    counts: dict[tuple[str, str], set[str]] = {}
     for one in pairs:
         for alarm in alarms.get(one.series.id, ()):
-            place = _place_of(one, alarm, of.get(one.series.id))
-            if place is not None and alarm.id not in shown and alarm.status is not Status.RESOLVED:
+            place = _place_of(one, alarm.subject.first_bad, of.get(one.series.id))
+            if place and alarm.id not in shown and alarm.status is not Status.RESOLVED:
                 counts.setdefault((alarm.subject.first_bad, place), set()).add(one.series.id)
     said = [
-        f"{len(ids)} of these series {is_or_are(len(ids))} worse since {version}: {place.value}"
+        f"{len(ids)} of these series {is_or_are(len(ids))} worse since {version}: {place}"
         for (version, place), ids in counts.items()
     ]
     more = f"; and so on for {len(said) - _VERSIONS_NAMED} more" if len(said) > _VERSIONS_NAMED else ""
     return f"The history says that {'; '.join(said[:_VERSIONS_NAMED])}{more}." if said else ""
 
 
-def _place_of(one: Pair, alarm: Known, verdict: SeriesVerdict | None) -> _Place | None:
-    """None for a version that the series has no longer."""
-    first_bad = alarm.subject.first_bad
+def _place_of(one: Pair, first_bad: str, verdict: SeriesVerdict | None) -> str:
+    """Where an alarm begins; between the sides, what they show of it. Empty for a version that is there no longer."""
     if first_bad not in one.series.versions:
-        return None
+        return ""
     place = max(at for at, version in enumerate(one.series.versions) if version == first_bad)
     old, new = max(one.old), max(one.new)
     if place <= min(old, new):
-        return _Place.BEFORE
+        return "both sides are"
     if place > max(old, new):
-        return _Place.AFTER
+        return "after both sides"
     # Asked the other way round, what got worse since is better.
-    if verdict is None or verdict.looks_worse != (old < new):
-        return _Place.HIDDEN
-    is_clear = verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT)
-    suspected = _Place.SUSPECTED if verdict.outcome is Outcome.SUSPECTED else _Place.HIDDEN
-    return _Place.SHOWN if is_clear else suspected
+    if verdict is not None and verdict.looks_worse == (old < new):
+        if verdict.outcome in (Outcome.REGRESSION, Outcome.IMPROVEMENT):
+            return "the two sides show it too"
+        if verdict.outcome is Outcome.SUSPECTED:
+            return "by the two sides alone it is suspected"
+    return "the two sides alone don't show it"

@@ -1,7 +1,4 @@
-"""The verdicts on series of which two sides are compared, from the blocks in which their runs were measured.
-
-One place for whoever asks "is B worse than A?": two builds, two versions of a history, two values of a setting.
-"""
+"""Is B worse than A? The verdicts on series of which two sides are compared, from the blocks of their runs."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from ..detect import Change, Estimate, q_values
 from ..detect.evidence import RATE
 from ..intervals import Scale
 from ..pair import LARGEST_LOGARITHM, NEW, OLD, OTHER, SIGNIFICANT, Evidence, Ground, Runs, Told
-from ..select.selection import SelectedSeries, series_id
+from ..select.selection import SelectedSeries
 from .lifecycle import Known, is_expired
 from .model import Alarm, Outcome, SeriesVerdict, Status, amount
 
@@ -29,8 +26,7 @@ ONE_AFTER_THE_OTHER = f"measured one after the other, a difference may be the ma
 ONE_ROUND = f"both were measured in one round only, and one can't tell chance; {IN_TURN}"
 
 RunId = tuple[str | None, str]
-Side = Sequence[tuple[Entry, float]]
-"""Runs, each with its value."""
+Side = Sequence[tuple[Entry, float]]  # runs, each with its value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,17 +40,11 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Judged:
-    """What runs of two sides say.
-
-    Attributes:
-        runs: they themselves.
-        evidence: with what the KPI's other series lend it.
-        told: None where it can't be told.
-    """
+    """What runs of two sides say."""
 
     runs: Runs
-    evidence: Evidence
-    told: Told | None
+    evidence: Evidence  # with what the KPI's other series lend it
+    told: Told | None  # None where it can't be told
 
     @property
     def levels(self) -> tuple[float, float]:
@@ -84,9 +74,7 @@ class Judged:
         return self.effect or self.difference
 
     def would_show(self, minimum: MinimumEffect) -> float | None:
-        """The smallest difference that would have been seen in four of five cases and counts: as a fraction where
-        :attr:`effect` is one, else in the KPI's unit.
-        """
+        """The smallest difference that would have been seen in four of five cases and counts, as *measure* has it."""
         if self.told is None or not self.told.seen:
             return None
         seen, (old, _) = float(self.told.seen), self.levels
@@ -103,10 +91,8 @@ class Judged:
     @property
     def _ends(self) -> tuple[float, float, float]:
         """The difference on the scale, and what it is within."""
-        shift, reach = (
-            float(self.evidence.weighed.difference),
-            math.inf if self.told is None else float(self.told.reach),
-        )
+        shift = float(self.evidence.weighed.difference)
+        reach = math.inf if self.told is None else float(self.told.reach)
         return shift, shift - reach, shift + reach
 
     @property
@@ -172,7 +158,6 @@ def _run_id(entry: Entry) -> RunId:
 
 
 def verdicts_of(
-    workload: str,
     pairs: Sequence[Pair],
     blocks: RunBlocks,
     minimum_effects: Mapping[str, MinimumEffect],
@@ -183,10 +168,8 @@ def verdicts_of(
 ) -> list[SeriesVerdict]:
     """The verdict on each of *pairs*, in their order; all have a KPI of which one direction is better.
 
-    Args:
-        known: the alarms of the history, by id. A series with one between both sides is no news, so it is not among
-            those over which false discoveries are counted.
-        rate: of false discoveries.
+    A series with one of the *known* alarms between both sides is no news: it isn't among those over which false
+    discoveries are counted.
     """
     judged = judge(pairs, blocks)
     alarms = by_series(known.values())
@@ -195,7 +178,7 @@ def verdicts_of(
         one.p_value if alarm is None else None for one, alarm in zip(judged, old_alarms, strict=True)
     ])  # fmt: skip
     return [
-        _verdict(workload, one, found, value if alarm is None else found.p_value, alarm,
+        _verdict(one, found, value if alarm is None else found.p_value, alarm,
                  minimum_effects.get(one.series.kpi.name, MinimumEffect()), rate, now)
         for one, found, value, alarm in zip(pairs, judged, q, old_alarms, strict=True)
     ]  # fmt: skip
@@ -273,8 +256,7 @@ def by_series(known: Iterable[Known]) -> dict[str, list[Known]]:
     found: dict[str, list[Known]] = {}
     for one in known:
         if one.status is not Status.FIXED:
-            of = one.subject
-            found.setdefault(series_id(of.workload, of.kpi, of.unit, of.labels), []).append(one)
+            found.setdefault(one.series, []).append(one)
     return found
 
 
@@ -286,7 +268,6 @@ def _between(one: Pair, alarms: Sequence[Known]) -> Known | None:
 
 
 def _verdict(
-    workload: str,
     one: Pair,
     found: Judged,
     q_value: float | None,
@@ -300,14 +281,9 @@ def _verdict(
     outcome = found.outcome(minimum, series.kpi.lower_better, q_value, rate)
     old, new = found.levels
     counts = [sum(series.points[place].count for place in places) for places in (one.old, one.new)]
-    base = SeriesVerdict(
-        id=series.id,
-        kpi=series.kpi,
-        labels=series.labels,
-        name=series.name,
+    base = dataclasses.replace(
+        SeriesVerdict.of(series, minimum),
         outcome=outcome,
-        points=series.points,
-        versions=series.versions,
         effect=found.effect,
         difference=found.difference,
         old_level=old,
@@ -316,9 +292,6 @@ def _verdict(
         q_value=q_value,
         runs_before=counts[OLD],
         runs_after=counts[NEW],
-        minimum_effect=minimum.relative,
-        minimum_effect_absolute=minimum.absolute,
-        notes=series.notes,
         stands_on=found.stands_on,
         would_show=found.would_show(minimum),
         why="" if outcome is not Outcome.CANT_TELL else ONE_ROUND if found.is_one_round else ONE_AFTER_THE_OTHER,
@@ -328,43 +301,36 @@ def _verdict(
     base = dataclasses.replace(base, first_bad=one.new[-1], last_good=one.old[-1], is_new=known is None)
     if outcome is Outcome.SUSPECTED:
         return base
-    is_worse = outcome is Outcome.REGRESSION
-    change = Change(one.new[-1], one.old[-1], one.new[-1], old, new, is_worse)
-    alarms = (_alarm(workload, one, base, known, now),) if is_worse else ()
+    change = Change(one.new[-1], one.old[-1], one.new[-1], old, new, outcome is Outcome.REGRESSION)
+    alarms = (_alarm(one, change, known, now),) if change.is_worse else ()
     return dataclasses.replace(base, changes=(change,), alarms=alarms)
 
 
-def _alarm(workload: str, one: Pair, verdict: SeriesVerdict, known: Known | None, now: dt.datetime) -> Alarm:
+def _alarm(one: Pair, change: Change, known: Known | None, now: dt.datetime) -> Alarm:
     """What fails: with the id and the state of the alarm that the history has of it, if it has one."""
-    assert verdict.old_level is not None
-    assert verdict.new_level is not None
+    series = one.series
     alarm = Alarm(
         id="",
-        workload=workload,
-        kpi=verdict.kpi.name,
-        labels=verdict.labels,
-        series=verdict.name,
-        first_bad=verdict.versions[one.new[-1]],
-        last_good=verdict.versions[one.old[-1]],
-        old_level=verdict.old_level,
-        new_level=verdict.new_level,
+        kpi=series.kpi.name,
+        first_bad=series.versions[change.first],
+        last_good=series.versions[change.last_before],
+        old_level=change.old_level,
+        new_level=change.new_level,
         status=Status.OPEN,
         is_new=known is None,
     )
     if known is None:
         return alarm
-    last, status = known.last, known.status
-    if status is Status.ACKNOWLEDGED and is_expired(last.until, now, one.series.labels_for(last.until)):
-        status = Status.OPEN
-    said = f"Worse since {known.subject.first_bad}, as the history has it"
+    last, subject = known.last, known.subject
+    is_over = known.status is Status.ACKNOWLEDGED and is_expired(last.until, now, series.labels_for(last.until))
     return dataclasses.replace(
         alarm,
         id=known.id,
-        first_bad=known.subject.first_bad,
-        last_good=known.subject.last_good,
-        status=status,
+        first_bad=subject.first_bad,
+        last_good=subject.last_good,
+        status=Status.OPEN if is_over else known.status,
         author=last.author,
         reason=last.reason,
         until=last.until,
-        note=said,
+        note=f"Worse since {subject.first_bad}, as the history has it",
     )

@@ -46,7 +46,7 @@ def test_an_event_is_what_the_history_does_not_know(before: str, status: Status,
     assert [one.action for one in made] == ([] if action is None else [action])
     for one in made:
         assert (one.alarm, one.author) == ("a", ANALYSIS)
-        assert one.subject == subject_of(verdict, verdict.alarms[0])
+        assert one.subject == subject_of("encoder_bench", verdict, verdict.alarms[0])
         assert one.version == ("1.4" if action is Action.FIXED else None)
         assert one.reason == ("worse again" if action is Action.REOPENED else None)
         assert one.at_us == MADE_US
@@ -71,7 +71,7 @@ def test_alarms_that_nothing_can_repair_are_closed_with_the_reason() -> None:
 
 def test_the_subject_of_an_event_is_all_that_the_alarm_is_about() -> None:
     verdict = regression(labels={"size": 1})
-    assert subject_of(verdict, verdict.alarms[0]) == subject(
+    assert subject_of("encoder_bench", verdict, verdict.alarms[0]) == subject(
         workload="encoder_bench",
         kpi="throughput",
         unit="1/s",

@@ -82,7 +82,7 @@ def episodes(
     values: list[list[float]], changes: list[Change], asked: int = 0, *, lower: bool | None = True, least: float = 0.0
 ) -> tuple[int, int] | None:
     """The first points of the first change that was taken back and of what took it back."""
-    found = of._first_episode(values, changes, asked, MinimumEffect(0.0, least), lower)
+    found = of._first_episode(values, changes, asked, MinimumEffect(0.0, least), lower, len(values))
     return None if found is None else (found[0].first, found[1].first)
 
 
@@ -94,7 +94,7 @@ def test_the_first_change_that_was_taken_back_before_the_next_is_an_episode() ->
     values = stays((100.0, 6), (110.0, 2), (100.0, 6), (110.0, 2), (100.0, 4))
     changes = [change(6, 100.0, 109.0), change(14, 100.0, 110.0)]
     assert episodes(values, changes) == (6, 8)
-    (away, _) = of._first_episode(values, changes, 0, MinimumEffect(0.0, 0.0), True) or (None, None)
+    (away, _) = of._first_episode(values, changes, 0, MinimumEffect(0.0, 0.0), True, len(values)) or (None, None)
     assert away is not None
     assert away.new_level == 110.0  # as far as it was away
     assert episodes(values, changes, 15) == (6, 8)
@@ -232,5 +232,7 @@ def test_evidence_that_was_none_when_an_episode_ended_is_none(monkeypatch: pytes
 def test_levels_are_medians_in_a_unit_in_which_no_square_overflows() -> None:
     points, unit = of.middles([[9.0], [1.0, 5.0, 2.0], [-6.0], [7.0]], 1, 3)
     assert (points.tolist(), unit) == ([2.0 / 4.0, -6.0 / 4.0], 4.0)
-    assert of._level([[1.6e308], [1.2e308, 1.4e308, 1.7e308]]) == pytest.approx(1.5e308)
+    values = [[1e308], [1.6e308], [1.2e308, 1.4e308, 1.7e308]]
+    (back,) = of._with_levels([change(1, 1e308, 1.6e308, takes_back=0)], values)
+    assert back.new_level == pytest.approx(1.5e308)
     assert math.isfinite(float(np.sum(of.middles([[1e308], [-1e308]], 0, 2)[0] ** 2)))

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from matrix_benchmarking.analyze.detect import Change
-from matrix_benchmarking.analyze.verdict import returns as of
-from matrix_benchmarking.analyze.verdict.returns import early_return, returns
+from matrix_benchmarking.analyze.verdict import levels as of
+from matrix_benchmarking.analyze.verdict.levels import early_return, returns
 
 QUIET = [100.0] * 6
 BY_STEPS = [99.0, 101.0] * 3
@@ -258,7 +258,7 @@ def test_the_middle_of_two_is_the_one_nearer_to_the_old_level(points: list[float
 
 @pytest.mark.parametrize(("off", "is_clear"), [(1.99, False), (2.01, True)])
 def test_points_are_clearly_off_beyond_four_standard_errors_of_their_number(off: float, is_clear: bool) -> None:
-    found = of._clearly_off([50.0 + off] * 4, of._Old(50.0, 1.0))
+    found = of._clearly_off([50.0 + off] * 4, 50.0, 1.0)
     assert found == (pytest.approx(off) if is_clear else math.inf)
 
 

@@ -116,7 +116,7 @@ def selected(values: list[list[float]]) -> SelectedSeries:
 def raised(changes: list[Change], known: dict[str, Known] | None = None, *, passes: list[bool] | None = None) -> Raised:
     """The alarms of a series of 30 versions of which nothing but the changes counts."""
     series = selected([[100.0]] * 30)
-    return alarms_of("toy", series, changes, NOTHING, known or {}, NOW, passes or [True] * len(changes))
+    return alarms_of(series, changes, NOTHING, known or {}, NOW, passes or [True] * len(changes))
 
 
 def known_at(
@@ -149,7 +149,7 @@ def test_an_id_has_twelve_digits() -> None:
 
 
 def test_a_series_without_changes_raises_nothing() -> None:
-    assert raised([]) == Raised((), (), None, False, ())
+    assert raised([]) == Raised()
 
 
 def test_changes_that_are_set_aside_are_counted_in_one_and_many() -> None:
@@ -244,5 +244,5 @@ def test_an_acknowledgement_up_to_a_version_looks_at_one_comparison_key(until: s
     (series,) = select(runs, toy, kpi_filter=["cost"]).series
     acknowledged = known_at(10, Action.ACKNOWLEDGED, reason="meant", until=until)
     mine = {alarm_id(series.id, series.keys[10]): alarm for alarm in acknowledged.values()}
-    (alarm,) = alarms_of("toy", series, [UP], NOTHING, mine, NOW, [True]).alarms
+    (alarm,) = alarms_of(series, [UP], NOTHING, mine, NOW, [True]).alarms
     assert alarm.status is (Status.OPEN if is_over else Status.ACKNOWLEDGED)
